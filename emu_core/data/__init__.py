@@ -1,0 +1,1 @@
+"""Labelled and unlabelled sentences: reading files, mapping columns, auditing, the demo set."""

@@ -1,0 +1,21 @@
+"""Pieces of error messages: what a file or a person wrote, made safe and short enough to show."""
+
+from collections.abc import Iterable
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Return `value` as one printable line of at most `limit` characters."""
+    text = "".join(char if char.isprintable() else " " for char in str(value)[: limit + 1])
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def listed(values: Iterable[object], limit: int = 8) -> str:
+    """Return the first `limit` values joined by commas, and how many more there are."""
+    items = [shown(value, 40) for value in values]
+    more = f" and {len(items) - limit} more" if len(items) > limit else ""
+    return (", ".join(items[:limit]) or "nothing") + more
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return "1 row", "1,200 rows": the number with its noun (`many` defaults to `one` + "s")."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,59 @@
+import pandas as pd
+import pytest
+
+from emu_core.data.languages import language_code, language_codes, language_name, language_of_file, ordered
+
+
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        *[(value, "de") for value in ("de", "DE", " de-DE ", "de_AT", "deu", "ger", "deu_Latn", "German")],
+        ("Deutsch", "de"),
+        *[(value, "en") for value in ("en-US", "en_GB", "eng", "ENGLISH")],
+        *[(value, "zh") for value in ("zh", "zh-cn", "zh_CN", "zh-Hans", "zho_Hans", "zh-SG")],
+        *[(value, "zh") for value in ("cmn", "中文", "Mandarin")],
+        *[(value, "zh-tw") for value in ("zh-tw", "zh_TW", "zh-Hant-HK", "zho_Hant", "zh-HK")],
+        ("Traditional Chinese", "zh-tw"),
+        *[("iw", "he"), ("jpn", "ja"), ("日本語", "ja"), ("pt-BR", "pt"), ("es-419", "es")],
+        ("sr-Latn-RS", "sr"),
+        *[("ast", "ast"), ("xx", "xx")],
+        *[(value, None) for value in ("", "  ", "Klingonese", "d", "12")],
+        *[(value, None) for value in ("de/at", "en us", "de--at", "x" * 500)],
+    ],
+)  # fmt: skip
+def test_language_code(written: str, code: str | None) -> None:
+    assert language_code(written) == code
+
+
+def test_codes_are_their_own_codes() -> None:
+    for code in ("de", "zh", "zh-tw", "yue", "nb", "tl"):
+        assert language_code(code) == code
+        assert language_code(language_name(code)) == code
+
+
+def test_series_keeps_what_is_no_language() -> None:
+    assert language_codes(pd.Series(["de-DE", "", "???", "German"])).tolist() == ["de", "", "???", "de"]
+
+
+def test_names_and_order() -> None:
+    assert language_name("zh-tw") == "Chinese (traditional)"
+    assert language_name("qq") == "qq"
+    assert ordered(["fr", "de", "en", "de"]) == ("en", "de", "fr")
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        *[
+            (name, "de")
+            for name in ("de.csv", "sib.de.csv", "de-DE.jsonl", "massive de-DE.jsonl", "train.de.gz")
+        ],
+        *[(name, "de") for name in ("DE.CSV.GZ", "german.tsv", "tatoeba.deu-eng.deu", "x.de_DE.parquet")],
+        *[
+            (name, None)
+            for name in ("data.csv", "my data.csv", "notes.csv", "foo.csv", "de.dev.csv", ".csv", "")
+        ],
+    ],
+)
+def test_language_of_file(name: str, code: str | None) -> None:
+    assert language_of_file(name) == code

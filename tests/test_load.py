@@ -1,0 +1,101 @@
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from emu_core.data.columns import ColumnMapping
+from emu_core.data.load import labelled_from_frame, read_labelled
+from emu_core.errors import DataError
+
+
+def saved(folder: Path, name: str, text: str, encoding: str = "utf-8") -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_files_of_several_kinds_join(tmp_path: Path) -> None:
+    english = saved(tmp_path, "hotel.csv", "id,text,intent,language,split\n1,pool?,pool,en-US,train\n,,,,\n")
+    german = saved(tmp_path, "de.tsv", "utt\tlabel\nWo ist das Frühstück?\tfood\n", "cp1252")
+    japanese = saved(
+        tmp_path, "x.jsonl", json.dumps({"locale": "ja-JP", "utt": "プール？", "intent": "pool", "id": "1"})
+    )
+    labelled, audit = read_labelled([str(english), german, japanese])
+    assert labelled.frame.to_dict("split")["data"] == [
+        ["1", "pool?", "pool", "en", "train", ""],
+        ["", "Wo ist das Frühstück?", "food", "de", "", ""],
+        ["1", "プール？", "pool", "ja", "", ""],
+    ]
+    assert labelled.name == "hotel.csv, de.tsv, x.jsonl"
+    assert audit.dropped.to_dict("records") == [
+        {"row": 2, "source": "hotel.csv", "reason": "no text", "text": ""}
+    ]
+    assert audit.thin["source"].tolist() == ["hotel.csv", "de.tsv", "x.jsonl"]
+    assert audit.summary()[-1] == "de.tsv is not UTF-8 and was read as cp1252: check an accented word."
+    assert labelled.counts().to_numpy().sum() == audit.rows_kept == 3
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    one = saved(tmp_path / "a", "en.csv", "text,intent\nhi,x\nho,y\n")
+    two = saved(tmp_path / "b", "en.csv", "text,intent\nhi,x\n")
+    _, audit = read_labelled([one, two])
+    assert audit.dropped["source"].tolist() == [str(two)]
+    assert audit.dropped["reason"].tolist() == [f"an exact repeat of row 1 of {one}"]
+
+
+def test_mapping_and_language(tmp_path: Path) -> None:
+    path = saved(tmp_path, "x.csv", "text,label2\na,x\nb,y\n")
+    with pytest.raises(DataError, match="--intent-column label2"):
+        read_labelled([path])
+    labelled, _ = read_labelled([path], mapping=ColumnMapping(intent="label2"), language="German")
+    assert labelled.intents == ("x", "y")
+    assert labelled.languages == ("de",)
+
+
+def test_a_single_path_is_not_taken_for_a_list_of_letters(tmp_path: Path) -> None:
+    path = saved(tmp_path, "en.csv", "text,intent\na,x\nb,y\n")
+    assert len(read_labelled(str(path))[0]) == len(read_labelled([path])[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("text,intent\na,x\n", "has 1 usable of 1 rows; two or more"),
+        ("text,intent\na,x\na,x\n", r"has 1 usable of 2 rows \(an exact repeat of row 1 in row 2\)"),
+        ("text,intent\n,x\n,y\n", r"has 0 usable of 2 rows \(no text in row 1\)"),
+        ("text,intent\na,x\nb,x\n", "single intent 'x'.*--intent-column"),
+        ("text,intent,language\na,x,a b\nb,y,c d\n", "0 usable of 2 rows .not a language: 'a b' in row 1"),
+    ],
+)
+def test_too_little_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        read_labelled([saved(tmp_path, "en.csv", text)])
+
+
+def test_no_files_and_demo_among_files() -> None:
+    with pytest.raises(DataError, match="name one or more"):
+        read_labelled([])
+    with pytest.raises(DataError, match="can't be joined"):
+        read_labelled(["demo", "x.csv"])
+
+
+def test_from_a_mapped_frame_of_any_index_and_missing_values() -> None:
+    frame = pd.DataFrame(
+        {"text": ["a", "b", None], "intent": ["x", "y", "x"], "language": ["de-DE", "zh_TW", "de"],
+         "id": [1, 2, 3], "split": ["Validation", None, ""], "annotated": [float("nan")] * 3, "more": 1},
+        index=[5, 5, 5],
+    )  # fmt: skip
+    labelled, audit = labelled_from_frame(frame, "upload")
+    assert labelled.frame.to_dict("list") == {
+        "id": ["1", "2"],
+        "text": ["a", "b"],
+        "intent": ["x", "y"],
+        "language": ["de", "zh-tw"],
+        "split": ["dev", ""],
+        "annotated": ["", ""],
+    }
+    assert audit.dropped["row"].tolist() == [3]
+    with pytest.raises(DataError, match="upload: no column 'intent'"):
+        labelled_from_frame(frame.drop(columns="intent"), "upload")
