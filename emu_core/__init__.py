@@ -1,0 +1,40 @@
+"""Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
+
+The verbs of the command are here as functions: `train`, `evaluate`, `embed`, `export`, with `read_labelled` and
+`load_encoder`.
+"""
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Two OpenMP threads that spin while they wait are ten times slower on a busy machine. It must be set before torch is
+# imported, and every entry point passes here.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+if TYPE_CHECKING:
+    from emu_core.data.load import read_labelled as read_labelled
+    from emu_core.encoders.registry import load_encoder as load_encoder
+    from emu_core.verbs.embed import embed as embed
+    from emu_core.verbs.evaluate import evaluate as evaluate
+    from emu_core.verbs.export import export as export
+    from emu_core.verbs.train import train as train
+
+__version__ = "0.1.0"
+__all__ = ["embed", "evaluate", "export", "load_encoder", "read_labelled", "train"]
+
+_HOMES = {
+    "embed": "emu_core.verbs.embed",
+    "evaluate": "emu_core.verbs.evaluate",
+    "export": "emu_core.verbs.export",
+    "load_encoder": "emu_core.encoders.registry",
+    "read_labelled": "emu_core.data.load",
+    "train": "emu_core.verbs.train",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a verb when it is first used: importing torch takes seconds, importing emu_core none."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'emu_core' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

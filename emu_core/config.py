@@ -1,0 +1,108 @@
+"""Hyper-parameters, their defaults and where those come from."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from emu_core.errors import TrainingError
+
+
+class Objective(StrEnum):
+    """What the labelled sentences are trained on."""
+
+    L2_SOFTMAX = "l2-softmax"
+    SOFTMAX = "softmax"
+    CONTRASTIVE = "contrastive"
+    N_PAIR = "n-pair"
+
+
+class Adversary(StrEnum):
+    """What the language discriminator is trained on."""
+
+    NONE = "none"
+    CROSS_ENTROPY = "cross-entropy"
+    WASSERSTEIN = "wasserstein"
+
+
+class Method(StrEnum):
+    """The systems of Emu's Table 2."""
+
+    EMU = "emu"
+    WITHOUT_LD = "emu-without-ld"
+    WITHOUT_LD_CL = "emu-without-ld-cl"
+    PARALLEL = "emu-parallel"
+    SOFTMAX = "softmax"
+    CONTRASTIVE = "contrastive"
+    N_PAIR = "n-pair"
+
+
+@dataclass(frozen=True)
+class EmuConfig:
+    """Emu's settings. Defaults are the paper's ("Experimental Settings"), found there for LASER.
+
+    Raises:
+        TrainingError: a value is outside its range.
+    """
+
+    objective: Objective = Objective.L2_SOFTMAX
+    alpha: float = 50.0  # radius of the sphere, "Hyper-parameters"
+    center_weight: float = 1e-4  # lambda, eq. 2; 0 leaves the center loss out
+    center_rate: float = 0.5  # Wen et al. 2016, section 4.1
+    adversary: Adversary = Adversary.WASSERSTEIN  # "we use Wasserstein GAN"; eq. 3 prints cross-entropy
+    adversary_weight: float = 1e-4  # gamma, eq. 4
+    parallel: bool = False  # Emu-Parallel: adversarial sentences are translations of the labelled ones
+    critic_steps: int = 5  # k
+    critic_clip: float = 0.01  # c
+    critic_learning_rate: float = 5e-4
+    critic_hidden: int = 900
+    critic_dropout: float = 0.2
+    learning_rate: float = 1e-3
+    classifier_learning_rate: float = 1e-3
+    batch_size: int = 16
+    epochs: int = 3
+    contrastive_margin: float = 2.0  # m, "Baselines"
+    n_pair_scale: float = 20.0  # not in the paper: a bare cosine hardly moves a softmax over 16
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        positive = ("alpha", "learning_rate", "classifier_learning_rate", "critic_learning_rate", "critic_clip")
+        for name in (*positive, "batch_size", "epochs", "critic_steps", "critic_hidden", "n_pair_scale"):
+            if not getattr(self, name) > 0:
+                raise TrainingError(f"{name} must be above 0, not {getattr(self, name)}")
+        for name in ("center_weight", "adversary_weight", "center_rate", "contrastive_margin"):
+            if not getattr(self, name) >= 0:
+                raise TrainingError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        if not 0 <= self.critic_dropout < 1:
+            raise TrainingError(f"critic_dropout must be from 0 to below 1, not {self.critic_dropout}")
+        if self.batch_size < 2:
+            raise TrainingError("batch_size must be 2 or more: one sentence has nothing to be told apart from")
+
+
+_WITHOUT_LD: dict[str, Any] = {"adversary": Adversary.NONE}
+_WITHOUT_LD_CL: dict[str, Any] = {**_WITHOUT_LD, "center_weight": 0.0}
+_METHODS: dict[Method, dict[str, Any]] = {
+    Method.EMU: {},
+    Method.WITHOUT_LD: _WITHOUT_LD,
+    Method.WITHOUT_LD_CL: _WITHOUT_LD_CL,
+    Method.PARALLEL: {"parallel": True},
+    Method.SOFTMAX: {**_WITHOUT_LD_CL, "objective": Objective.SOFTMAX},
+    Method.CONTRASTIVE: {**_WITHOUT_LD_CL, "objective": Objective.CONTRASTIVE},
+    Method.N_PAIR: {**_WITHOUT_LD_CL, "objective": Objective.N_PAIR},
+}
+# Found by measuring on a topic set and on the demo set (benchmarks/README.md). At alpha = 50 the classifier alone fits
+# the labels and the encoder hardly moves; 10 leaves it work to do.
+_TUNED: dict[str, dict[str, Any]] = {
+    "use": {"alpha": 10.0, "learning_rate": 3e-4, "epochs": 5},
+}
+
+
+def configure(method: Method, encoder: str | None = None, **changes: Any) -> EmuConfig:
+    """Settings of a method.
+
+    Args:
+        method: one of the systems of Emu's Table 2.
+        encoder: start from the defaults measured for this encoder; without it, from the paper's own values.
+        changes: fields of `EmuConfig` to set on top.
+    """
+    tuned = _TUNED.get(encoder, {}) if encoder is not None else {}
+    return replace(EmuConfig(**{**tuned, **_METHODS[method]}), **changes)

@@ -1,0 +1,134 @@
+"""What every encoder of the library is: a trainable module from sentences to vectors."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+Features = dict[str, Tensor]
+TokenIds = list[int]
+FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+
+class Encoder(nn.Module, ABC):
+    """A multilingual sentence encoder whose weights can be trained.
+
+    Tokenising is split from padding, so that a trainer tokenises each sentence once and pads each batch to its
+    own length.
+
+    Attributes:
+        spec: the name `load_encoder` knows it by.
+        dim: length of a sentence vector.
+        languages: codes of the languages it was trained on.
+        max_tokens: longer sentences are cut to this many tokens.
+    """
+
+    spec: ClassVar[str]
+    dim: int
+    languages: tuple[str, ...]
+    max_tokens: int
+
+    @abstractmethod
+    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
+        """Token ids of each text, cut to `max_tokens`."""
+
+    @abstractmethod
+    def collate(self, ids: Sequence[TokenIds]) -> Features:
+        """Pad token ids to one batch on this encoder's device: what `forward` takes."""
+
+    @abstractmethod
+    def forward(self, features: Features) -> Tensor:
+        """Sentence vectors (B, dim), float32, with gradients."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write safetensors and JSON into `folder`, which `load_encoder("run:...")` opens."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    def tokenize(self, texts: Sequence[str]) -> Features:
+        """`collate(token_ids(texts))`."""
+        return self.collate(self.token_ids(texts))
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        batch_tokens: int = 4096,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> FloatArray:
+        """Encode texts without gradient, in evaluation mode.
+
+        Args:
+            texts: N sentences.
+            batch_tokens: padded tokens a batch; sentences of like length share a batch.
+            on_progress: called with (sentences done, N) after each batch.
+
+        Returns:
+            Array (N, dim), float32, in the order of `texts`.
+        """
+        return self.encode_ids(self.token_ids(texts), batch_tokens=batch_tokens, on_progress=on_progress)
+
+    def encode_ids(
+        self,
+        ids: Sequence[TokenIds],
+        *,
+        batch_tokens: int = 4096,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> FloatArray:
+        """As `encode`, for sentences that are tokenised already."""
+        was_training = self.training
+        self.eval()
+        try:
+            return self.vectors(ids, batch_tokens=batch_tokens, on_progress=on_progress).cpu().numpy()
+        finally:
+            self.train(was_training)
+
+    @torch.no_grad()
+    def vectors(
+        self,
+        ids: Sequence[TokenIds],
+        *,
+        batch_tokens: int = 4096,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> Tensor:
+        """As `encode_ids`, on this encoder's device and in the mode (training or not) it stands in: (N, dim)."""
+        out = torch.empty((len(ids), self.dim), device=self.device)
+        done = 0
+        for rows in batches_by_length([len(i) for i in ids], batch_tokens):
+            out[rows] = self(self.collate([ids[r] for r in rows])).float()
+            done += len(rows)
+            if on_progress is not None:
+                on_progress(done, len(ids))
+        return out
+
+
+def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Yield row numbers in batches of at most `batch_tokens` padded tokens, shortest sentences first."""
+    batch: list[int] = []
+    for row in np.argsort(np.asarray(lengths), kind="stable").tolist():
+        # Sorted, so the newest row is the longest and sets the padded width.
+        if batch and (len(batch) + 1) * lengths[row] > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def pad(ids: Sequence[TokenIds], pad_id: int) -> tuple[Tensor, Tensor]:
+    """Token ids (B, T) padded at the end, and their mask (B, T), True on tokens."""
+    width = max(len(i) for i in ids)
+    tokens = np.full((len(ids), width), pad_id, dtype=np.int64)
+    mask = np.zeros((len(ids), width), dtype=bool)
+    for row, sentence in enumerate(ids):
+        tokens[row, : len(sentence)] = sentence
+        mask[row, : len(sentence)] = True
+    return torch.from_numpy(tokens), torch.from_numpy(mask)

@@ -1,0 +1,1 @@
+"""What an encoder is worth: arrays in, figures out."""

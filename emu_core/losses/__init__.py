@@ -1,0 +1,1 @@
+"""Losses: tensors in, scalar out; one file a loss, none holds a model."""

@@ -1,0 +1,29 @@
+"""Center loss (Wen et al. 2016, eq. 2; Emu, eq. 1) and the rule that moves its centres."""
+
+import torch
+from torch import Tensor
+
+
+def center_loss(vectors: Tensor, labels: Tensor, centers: Tensor) -> Tensor:
+    """Half the sum of squared distances to the class centres.
+
+    Args:
+        vectors: (B, dim), in Emu those on the sphere of radius alpha.
+        labels: class numbers (B,).
+        centers: (classes, dim); no gradient reaches them, so the gradient to a vector u is u - c.
+
+    Returns:
+        Scalar: a sum over the batch, as both papers print it, not a mean.
+    """
+    return 0.5 * (vectors - centers.detach()[labels]).square().sum()
+
+
+@torch.no_grad()
+def move_centers(centers: Tensor, vectors: Tensor, labels: Tensor, rate: float) -> None:
+    """Move the centres of the batch's classes in place (Wen et al. 2016, eq. 4 and algorithm 1).
+
+    c_j -= rate * sum over i with y_i = j of (c_j - u_i) / (1 + n_j), n_j the batch's sentences of class j.
+    """
+    count = torch.bincount(labels, minlength=len(centers)).to(centers.dtype)  # (classes,)
+    total = torch.zeros_like(centers).index_add_(0, labels, vectors.detach().to(centers.dtype))
+    centers -= rate * (count.unsqueeze(1) * centers - total) / (1 + count.unsqueeze(1))

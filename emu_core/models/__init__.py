@@ -1,0 +1,1 @@
+"""Trainable parts beside the encoder."""

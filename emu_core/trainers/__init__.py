@@ -1,0 +1,1 @@
+"""How a method trains: batches, one readable step, the loop around it."""

@@ -1,0 +1,167 @@
+"""One training step of Emu (Hirota et al. 2020, algorithm 1), and of the baselines it is compared with."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from emu_core.config import Adversary, EmuConfig, Objective
+from emu_core.encoders.base import Encoder, TokenIds
+from emu_core.losses.center import center_loss, move_centers
+from emu_core.losses.contrastive import contrastive_loss
+from emu_core.losses.language import language_cross_entropy, language_wasserstein
+from emu_core.losses.n_pair import n_pair_loss
+from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere, softmax_loss
+from emu_core.models.language_discriminator import LanguageDiscriminator
+from emu_core.trainers.sampling import Batch, Labelled, draw, n_pairs, partners
+
+Parts = dict[str, Tensor]
+
+
+class EmuTrainer:
+    """Encoder E, classifier C and one discriminator D_t a training language t, with their optimisers.
+
+    Attributes:
+        encoder: trained in place.
+        classifier: the linear layer of the softmax losses; only training uses it, never retrieval.
+        centers: (classes, dim) class centres of the center loss.
+        critics: D_t by training language; empty without an adversary.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        labelled: Mapping[str, Labelled],
+        unlabelled: Mapping[str, Sequence[TokenIds]],
+        translations: Mapping[str, Mapping[str, TokenIds]],
+        n_classes: int,
+        config: EmuConfig,
+        rng: np.random.Generator,
+    ) -> None:
+        """Set up the models; torch's own generator must be seeded by the caller.
+
+        Args:
+            encoder: E.
+            labelled: labelled sentences by training language.
+            unlabelled: the adversarial languages' sentences; not read by Emu-Parallel.
+            translations: by adversarial language, the translation of each labelled sentence by parallel id; read by
+                Emu-Parallel alone.
+            n_classes: number of intents.
+            config: hyper-parameters.
+            rng: draws every batch.
+        """
+        self.encoder, self.config, self.rng = encoder, config, rng
+        self.labelled, self.unlabelled, self.translations = labelled, unlabelled, translations
+        device = encoder.device
+        self.classifier = nn.Linear(encoder.dim, n_classes).to(device)
+        self.centers = torch.zeros(n_classes, encoder.dim, device=device)
+        self.optimizer = torch.optim.Adam(
+            [
+                {"params": [p for p in encoder.parameters() if p.requires_grad], "lr": config.learning_rate},
+                {"params": self.classifier.parameters(), "lr": config.classifier_learning_rate},
+            ],
+            fused=True,
+        )
+        self.critics: dict[str, LanguageDiscriminator] = {}
+        self.critic_optimizers: dict[str, torch.optim.Optimizer] = {}
+        if config.adversary is not Adversary.NONE:
+            for language in labelled:
+                critic = LanguageDiscriminator(encoder.dim, config.critic_hidden, config.critic_dropout).to(device)
+                self.critics[language] = critic
+                self.critic_optimizers[language] = torch.optim.Adam(
+                    critic.parameters(), lr=config.critic_learning_rate, fused=True
+                )
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        """Update the critic k times, then E and C once; the value of each part of the loss, by name."""
+        values: dict[str, float] = {}
+        critic = self.critics.get(batch.language)
+        if critic is not None:
+            values["critic"] = self._train_critic(critic, batch.language)
+            critic.requires_grad_(False)  # fixed parameters; the gradient still passes through to u and v
+        parts = self._loss_parts(batch, critic)
+        loss = torch.stack(list(parts.values())).sum()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        if critic is not None:
+            critic.requires_grad_(True)
+        return values | {name: part.item() for name, part in parts.items()} | {"loss": loss.item()}
+
+    def _loss_parts(self, batch: Batch, critic: LanguageDiscriminator | None) -> Parts:
+        """L_C - gamma L_D (eq. 4) in named parts, from one forward pass over everything the step needs."""
+        config = self.config
+        own, labels = batch.ids, torch.tensor(batch.labels, device=self.encoder.device)
+        second: list[TokenIds] = []
+        if config.objective is Objective.CONTRASTIVE:
+            partner = partners(batch, self.labelled[batch.language], self.rng)
+            second = partner.ids
+        elif config.objective is Objective.N_PAIR:
+            sentences = self.labelled[batch.language]
+            anchors, positives = n_pairs(sentences, config.batch_size, self.rng)
+            own, second = [sentences.ids[r] for r in anchors], [sentences.ids[r] for r in positives]
+        other = self._other_language(batch.language, batch.rows) if critic is not None else []
+        vectors = self.encoder(self.encoder.collate([*own, *second, *other]))
+        u, w, v = vectors.split([len(own), len(second), len(other)])  # (B, dim), (B or 0, dim), (B or 0, dim)
+
+        parts: Parts = {}
+        if config.objective is Objective.L2_SOFTMAX:
+            parts["softmax"] = l2_constrained_softmax_loss(u, labels, *self._head(), config.alpha)
+        elif config.objective is Objective.SOFTMAX:
+            parts["softmax"] = softmax_loss(u, labels, *self._head())
+        elif config.objective is Objective.CONTRASTIVE:
+            same = labels == torch.tensor(partner.labels, device=labels.device)
+            parts["contrastive"] = contrastive_loss(u, w, same, config.contrastive_margin)
+        else:
+            parts["n_pair"] = n_pair_loss(u, w, config.n_pair_scale)
+        if config.center_weight:
+            scaled = scale_to_sphere(u, config.alpha)
+            parts["center"] = config.center_weight * center_loss(scaled, labels, self.centers)
+            move_centers(self.centers, scaled, labels, config.center_rate)
+        if critic is not None:
+            parts["adversarial"] = -config.adversary_weight * self._language_loss(critic, u, v)
+        return parts
+
+    def _train_critic(self, critic: LanguageDiscriminator, language: str) -> float:
+        """k updates of D_t, each on fresh sentences and a fresh language; the last loss.
+
+        The encoder stands still meanwhile, so the sentences of all k updates are encoded in one pass.
+        """
+        size, k = self.config.batch_size, self.config.critic_steps
+        ids: list[TokenIds] = []
+        for _ in range(k):
+            rows = self.rng.choice(len(self.labelled[language].ids), size, replace=self._is_small(language)).tolist()
+            ids += [self.labelled[language].ids[r] for r in rows]
+            ids += self._other_language(language, rows)
+        vectors = self.encoder.vectors(ids).split(size)  # own, other, own, other, ...: each (B, dim)
+        optimizer = self.critic_optimizers[language]
+        for own, other in zip(vectors[::2], vectors[1::2], strict=True):
+            loss = self._language_loss(critic, own, other)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            critic.clip_weights(self.config.critic_clip)
+        return loss.item()
+
+    def _language_loss(self, critic: LanguageDiscriminator, own: Tensor, other: Tensor) -> Tensor:
+        scores = critic.score(torch.cat([own, other]))
+        loss = (
+            language_wasserstein if self.config.adversary is Adversary.WASSERSTEIN else language_cross_entropy
+        )
+        return loss(scores[: len(own)], scores[len(own) :])
+
+    def _other_language(self, language: str, rows: Sequence[int]) -> list[TokenIds]:
+        """Sentences of a random adversarial language: fresh ones, or the translations of `rows` (Emu-Parallel)."""
+        if self.config.parallel:
+            options = [other for other in self.translations if other != language]
+            translated = self.translations[options[int(self.rng.integers(len(options)))]]
+            return [translated[self.labelled[language].keys[r]] for r in rows]
+        options = [other for other in self.unlabelled if other != language]
+        return draw(self.unlabelled[options[int(self.rng.integers(len(options)))]], len(rows), self.rng)
+
+    def _is_small(self, language: str) -> bool:
+        return len(self.labelled[language].ids) < self.config.batch_size
+
+    def _head(self) -> tuple[Tensor, Tensor]:
+        return self.classifier.weight, self.classifier.bias

@@ -1,0 +1,135 @@
+"""From labelled and unlabelled sets to what a trainer draws from, with a word about everything too thin."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from emu_core.config import Adversary, EmuConfig, Objective
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.unlabelled import UnlabelledSet
+from emu_core.encoders.base import Encoder, TokenIds
+from emu_core.errors import TrainingError
+from emu_core.trainers.sampling import Labelled
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Sentences tokenised once.
+
+    Attributes:
+        labelled: by training language.
+        unlabelled: by adversarial language; empty without an adversary.
+        translations: by adversarial language and parallel id; empty but for Emu-Parallel.
+        intents: the class names, in the order of the class numbers.
+        warnings: what is thin but can be trained on, a sentence each.
+    """
+
+    labelled: dict[str, Labelled]
+    unlabelled: dict[str, list[TokenIds]]
+    translations: dict[str, dict[str, TokenIds]]
+    intents: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def prepare(
+    encoder: Encoder,
+    labelled: LabelledSet,
+    unlabelled: UnlabelledSet | None,
+    train_languages: Sequence[str],
+    config: EmuConfig,
+) -> TrainingData:
+    """Tokenise and check.
+
+    Args:
+        encoder: its tokenizer is used.
+        labelled: the rows to train on; those outside `train_languages` are not read.
+        unlabelled: the adversarial languages' sentences.
+        train_languages: languages whose labels are used.
+        config: what the method needs.
+
+    Raises:
+        TrainingError: nothing to train on, with the mend.
+    """
+    part = labelled.select(languages=train_languages)
+    intents = part.intents
+    if len(intents) < 2:
+        raise TrainingError(
+            f"the labelled sentences in {', '.join(train_languages)} have the single intent '{intents[0]}'; "
+            "add sentences of another, or choose another training language"
+        )
+    number = {intent: i for i, intent in enumerate(intents)}
+    sentences: dict[str, Labelled] = {}
+    warnings: list[str] = []
+    for language in train_languages:
+        frame = part.select(languages=[language]).frame
+        sentences[language] = Labelled(
+            encoder.token_ids(frame["text"].tolist()),
+            [number[intent] for intent in frame["intent"]],
+            frame["id"].tolist(),
+        )
+        warnings += _thin(frame["intent"].tolist(), language, config)
+    unlabelled_ids: dict[str, list[TokenIds]] = {}
+    translations: dict[str, dict[str, TokenIds]] = {}
+    if config.adversary is not Adversary.NONE:
+        others = _other_languages(unlabelled, train_languages)
+        for language, (texts, keys) in others.items():
+            ids = encoder.token_ids(texts)
+            if config.parallel:
+                translations[language] = dict(zip(keys, ids, strict=True))
+            else:
+                unlabelled_ids[language] = ids
+                if len(texts) < config.batch_size:
+                    warnings.append(
+                        f"only {len(texts)} unlabelled sentences in {language}, fewer than a batch of "
+                        f"{config.batch_size}: they are drawn again and again; add more of them"
+                    )
+        if config.parallel:
+            _check_parallel(sentences, translations)
+    return TrainingData(sentences, unlabelled_ids, translations, intents, tuple(warnings))
+
+
+def _thin(intents: list[str], language: str, config: EmuConfig) -> list[str]:
+    count = Counter(intents)
+    if len(count) < 2:
+        raise TrainingError(
+            f"every labelled sentence in {language} has the intent '{intents[0]}', so each batch would be of one "
+            "class; add sentences of another intent, or leave that language out"
+        )
+    single = sorted(intent for intent, n in count.items() if n == 1)
+    if config.objective is Objective.N_PAIR and len(count) - len(single) < 2:
+        raise TrainingError(
+            f"N-pair needs two intents with two sentences or more in {language}; add sentences, or use another method"
+        )
+    if not single:
+        return []
+    left_out = " and N-pair can't use them" if config.objective is Objective.N_PAIR else ""
+    return [
+        f"one sentence only in {language} of: {', '.join(single[:5])}{' ...' if len(single) > 5 else ''}; "
+        f"nothing can be learnt about what its sentences share{left_out}; add a second one"
+    ]
+
+
+def _other_languages(
+    unlabelled: UnlabelledSet | None, train_languages: Sequence[str]
+) -> dict[str, tuple[list[str], list[str]]]:
+    frames = {} if unlabelled is None else dict(iter(unlabelled.frame.groupby("language")))
+    others = {str(language): (f["text"].tolist(), f["id"].tolist()) for language, f in frames.items()}
+    for t in train_languages:
+        if not any(language != t for language in others):
+            raise TrainingError(
+                f"the language discriminator needs unlabelled sentences in a language other than {t}; add them "
+                "(--unlabelled FILE) or use the method emu-without-ld"
+            )
+    return others
+
+
+def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[str, TokenIds]]) -> None:
+    for t, sentences in labelled.items():
+        for language, translated in translations.items():
+            missing = 0 if language == t else sum(not key or key not in translated for key in sentences.keys)
+            if missing:
+                raise TrainingError(
+                    f"emu-parallel needs each labelled sentence's translation by id; {missing} of "
+                    f"{len(sentences.keys)} in {t} have none in {language}: add an id column, leave {language} out, "
+                    "or use the method emu"
+                )
