@@ -65,7 +65,13 @@ class EmuConfig:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        positive = ("alpha", "learning_rate", "classifier_learning_rate", "critic_learning_rate", "critic_clip")
+        positive = (
+            "alpha",
+            "learning_rate",
+            "classifier_learning_rate",
+            "critic_learning_rate",
+            "critic_clip",
+        )
         for name in (*positive, "batch_size", "epochs", "critic_steps", "critic_hidden", "n_pair_scale"):
             if not getattr(self, name) > 0:
                 raise TrainingError(f"{name} must be above 0, not {getattr(self, name)}")
@@ -75,7 +81,9 @@ class EmuConfig:
         if not 0 <= self.critic_dropout < 1:
             raise TrainingError(f"critic_dropout must be from 0 to below 1, not {self.critic_dropout}")
         if self.batch_size < 2:
-            raise TrainingError("batch_size must be 2 or more: one sentence has nothing to be told apart from")
+            raise TrainingError(
+                "batch_size must be 2 or more: one sentence has nothing to be told apart from"
+            )
 
 
 _WITHOUT_LD: dict[str, Any] = {"adversary": Adversary.NONE}

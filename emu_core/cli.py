@@ -1,0 +1,313 @@
+"""The command `emu`. With --json one JSON object goes to stdout; progress always goes to stderr."""
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from emu_core import __version__
+from emu_core.config import EmuConfig, Method, configure
+from emu_core.data.columns import ColumnMapping
+from emu_core.errors import CancelledError, EmuError, RunError
+from emu_core.runs import NAME, Run, Status, new_run_name
+
+USER_ERROR, CANCELLED = 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Returns:
+        0, 2 for an error a user can mend (its sentence is on stderr), 130 when stopped.
+    """
+    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        result = options.verb(options)
+    except (CancelledError, KeyboardInterrupt) as stop:
+        print(f"emu: stopped: {stop}" if str(stop) else "emu: stopped", file=sys.stderr)
+        return CANCELLED
+    except EmuError as error:
+        print(f"emu: {error}", file=sys.stderr)
+        return USER_ERROR
+    if options.json:
+        print(json.dumps(result, ensure_ascii=False))
+    return 0
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt("asked to end")
+
+
+def _train(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.verbs.train import train
+
+    changes = {
+        name: getattr(options, name)
+        for name in EmuConfig.__dataclass_fields__
+        if getattr(options, name, None) is not None
+    }
+    config = configure(
+        Method(options.method), options.encoder if options.preset == "tuned" else None, **changes
+    )
+    out = (
+        Path(options.out)
+        if options.out
+        else Path("runs") / new_run_name(Path("runs"), options.method, options.encoder)
+    )
+    if not NAME.fullmatch(out.name):
+        raise RunError(
+            f"'{out.name}' can't name a run: use lower-case letters, digits, '.', '_' and '-' in --out"
+        )
+    run = train(
+        options.data,
+        out=out,
+        method=options.method,
+        encoder=options.encoder,
+        train_languages=options.train_language or ["en"],
+        unlabelled_languages=options.unlabelled_language,
+        unlabelled=options.unlabelled,
+        seed=options.seed,
+        device=options.device,
+        config=config,
+        mapping=_mapping(options),
+        language=options.language,
+        on_progress=_training_line(),
+    )
+    metrics = run.metrics()
+    if not options.json:
+        _print_training(run, metrics)
+    return {"run": str(run.folder), **metrics}
+
+
+def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.verbs.evaluate import evaluate
+
+    result = evaluate(
+        options.data,
+        encoder=f"run:{options.run}" if options.run else options.encoder,
+        pool=options.pool,
+        languages=_listed(options.languages),
+        split=options.split,
+        device=options.device,
+        mapping=_mapping(options),
+        language=options.language,
+    )
+    if not options.json:
+        rows = [
+            (
+                pair,
+                f"{value:.1f}",
+                "{:.1f} to {:.1f}".format(*result["intervals"][pair]),
+                str(result["counts"][pair]),
+            )
+            for pair, value in result["accuracy"].items()
+        ]
+        _print_table(("direction", "Acc@1 %", "95 % interval", "queries"), rows)
+        print(f"\nmean {result['mean']:.1f}")
+        if "mean_with_en" in result:
+            print(f"mean of the directions with English {result['mean_with_en']:.1f}")
+    return result
+
+
+def _embed(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.verbs.embed import embed
+
+    count = embed(
+        options.data,
+        out=options.out,
+        encoder=f"run:{options.run}" if options.run else options.encoder,
+        device=options.device,
+        mapping=_mapping(options),
+        language=options.language,
+        on_progress=_counter("sentences"),
+    )
+    if not options.json:
+        print(f"{count:,} vectors in {options.out}")
+    return {"sentences": count, "file": str(options.out)}
+
+
+def _export(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.verbs.export import export
+
+    folder = export(options.run, options.out)
+    if not options.json:
+        print(f"{folder} opens with SentenceTransformer({str(folder)!r}, trust_remote_code=True)")
+        print(
+            "where emu_core is installed: the flag lets sentence-transformers import it; the folder holds no code"
+        )
+    return {"folder": str(folder)}
+
+
+def _app(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.verbs.serve import serve
+
+    return {"exit": serve(port=options.port, runs=Path(options.runs))}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="emu", description="Specialise multilingual sentence encoders.")
+    parser.add_argument("--version", action="version", version=f"emu {__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    train = _verb(verbs, "train", _train, "specialise an encoder on a labelled set")
+    _data(train)
+    train.add_argument("--method", default="emu", choices=[method.value for method in Method])
+    train.add_argument("--encoder", default="use", metavar="SPEC", help="use, or run:DIR (default: use)")
+    train.add_argument(
+        "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
+    )
+    train.add_argument(
+        "--unlabelled-language", action="append", metavar="CODE",
+        help="language of DATA used without labels; repeatable (default: all others)",
+    )  # fmt: skip
+    train.add_argument(
+        "--unlabelled",
+        action="append",
+        metavar="FILE",
+        help="unlabelled sentences instead of DATA's; repeatable",
+    )
+    train.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+    train.add_argument("--seed", type=int, default=0)
+    train.add_argument(
+        "--preset",
+        default="tuned",
+        choices=["tuned", "paper"],
+        help="defaults for the encoder, or the paper's own",
+    )
+    for name, kind in (
+        ("epochs", int), ("batch_size", int), ("learning_rate", float), ("alpha", float), ("center_weight", float),
+        ("adversary_weight", float), ("critic_steps", int),
+    ):  # fmt: skip
+        train.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+
+    evaluate = _verb(verbs, "evaluate", _evaluate, "leave-one-out Acc@1, or queries against a pool")
+    _data(evaluate)
+    _encoder(evaluate)
+    evaluate.add_argument("--pool", nargs="+", metavar="FILE", help="find neighbours in these labelled files")
+    evaluate.add_argument("--languages", metavar="en,de", help="these languages only")
+    evaluate.add_argument("--split", help="rows of this split only (default: all)")
+
+    embed = _verb(verbs, "embed", _embed, "write sentence vectors to Parquet")
+    _data(embed)
+    _encoder(embed)
+    embed.add_argument("--out", required=True, metavar="FILE.parquet")
+
+    export = _verb(verbs, "export", _export, "write a folder that sentence-transformers opens")
+    export.add_argument("run", metavar="RUN", help="a finished run's folder")
+    export.add_argument("--out", required=True, metavar="DIR")
+
+    app = _verb(verbs, "app", _app, "serve the app on this machine")
+    app.add_argument("--port", type=int, default=8501)
+    app.add_argument("--runs", default="runs", metavar="DIR", help="where runs are kept (default: runs)")
+    return parser
+
+
+def _verb(
+    verbs: Any, name: str, run: Callable[[argparse.Namespace], dict[str, Any]], summary: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    parser.set_defaults(verb=run)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data", nargs="+", metavar="DATA", help="CSV, TSV, JSONL, Parquet or XLSX files, or the word demo"
+    )
+    for role in ("text", "intent", "language", "id", "split"):
+        parser.add_argument(f"--{role}-column", metavar="NAME")
+    parser.add_argument("--language", metavar="CODE", help="language of files that have no language column")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda:0 (default: auto)")
+
+
+def _encoder(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--encoder", default="use", metavar="SPEC", help="use, or run:DIR (default: use)")
+    which.add_argument("--run", metavar="DIR", help="a finished run's specialised encoder")
+
+
+def _mapping(options: argparse.Namespace) -> ColumnMapping:
+    return ColumnMapping(
+        text=options.text_column,
+        intent=options.intent_column,
+        language=options.language_column,
+        id=options.id_column,
+        split=options.split_column,
+    )
+
+
+def _listed(value: str | None) -> list[str] | None:
+    return None if value is None else [code.strip() for code in value.split(",") if code.strip()]
+
+
+def _training_line() -> Callable[[Status], None]:
+    line = _Line()
+
+    def show(status: Status) -> None:
+        if status.state.is_over:
+            line.show(status.state, 1.0)
+        elif status.phase == "training":
+            left = status.seconds_left
+            pace = "" if left is None else f", {left:.0f} s left"
+            line.show(f"training: step {status.step} of {status.steps}{pace}", status.progress)
+        elif status.phase:
+            line.show(status.phase, status.progress)
+
+    return show
+
+
+def _counter(what: str) -> Callable[[int, int], None]:
+    line = _Line()
+    return lambda done, total: line.show(f"{done:,} of {total:,} {what}", done / total)
+
+
+class _Line:
+    """Progress on stderr: one line rewritten in a terminal, a line for each tenth in a log."""
+
+    def __init__(self) -> None:
+        self._tenth, self._words = -1, ""
+
+    def show(self, text: str, progress: float) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{text}", end="\n" if progress >= 1 else "", file=sys.stderr, flush=True)
+            return
+        tenth, words = int(progress * 10), text.split(":", maxsplit=1)[0]
+        if tenth != self._tenth or words != self._words:
+            print(text, file=sys.stderr, flush=True)
+            self._tenth, self._words = tenth, words
+
+
+def _print_training(run: Run, metrics: Mapping[str, Any]) -> None:
+    for warning in metrics["warnings"]:
+        print(f"note: {warning}")
+    if "base" in metrics:
+        base, specialised = metrics["base"], metrics["specialised"]
+        print(f"leave-one-out Acc@1 %, split {metrics['split']}\n")
+        rows = [
+            (pair, f"{base[pair]:.1f}", f"{specialised[pair]:.1f}", f"{specialised[pair] - base[pair]:+.1f}")
+            for pair in base
+        ]
+        _print_table(("direction", "before", "after", "difference"), rows)
+        before, after = metrics["mean_base"], metrics["mean_specialised"]
+        print(f"\nmean over the {metrics['mean_over']}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")
+    else:
+        print(metrics["note"])
+    print(f"{run.folder} in {metrics['seconds']:.0f} s")
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    for row in [head, *rows]:
+        print(
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+        )

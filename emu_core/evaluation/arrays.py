@@ -1,0 +1,105 @@
+"""What every measure needs first: checked unit vectors, and strings as numbers."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu_core.data.languages import ordered
+from emu_core.errors import DataError
+
+
+def directions(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return sentence vectors at length 1, so that a dot product is a cosine.
+
+    Args:
+        vectors: (N, d), N and d above 0.
+
+    Returns:
+        A new array (N, d), float32.
+
+    Raises:
+        DataError: the array is not (N, d), or a vector is zero or not finite.
+    """
+    with np.errstate(over="ignore"):  # too large for float32 becomes infinite, which is caught below
+        vectors = np.asarray(vectors, dtype=np.float32)
+    if vectors.ndim != 2 or 0 in vectors.shape:
+        raise DataError(f"vectors are an array of (sentences, dimensions), not {vectors.shape}; give some")
+    # Divided by its largest number first, no finite vector's length can overflow or vanish.
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    if not np.isfinite(largest).all():
+        raise DataError(
+            f"the vector of row {_first(~np.isfinite(largest))} has a number that is not finite; "
+            "leave the sentence out, or train again with a lower learning rate"
+        )
+    if not largest.all():
+        raise DataError(
+            f"the vector of row {_first(largest == 0)} is zero and so has no cosine; leave the sentence out"
+        )
+    units = vectors / largest
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    return units
+
+
+def check_length(values: Sequence[Hashable], rows: int, what: str) -> None:
+    """Raise a DataError unless there is one value for each of `rows` vectors."""
+    if len(values) != rows:
+        raise DataError(f"there are {len(values):,} {what} for {rows:,} vectors; give one for each vector")
+
+
+def codes(values: Sequence[Hashable], rows: int, what: str) -> NDArray[np.int64]:
+    """Return a number from 0 for each value, the same for the same value.
+
+    Args:
+        values: one for each of the vectors.
+        rows: how many vectors there are.
+        what: what the values are, for the error.
+
+    Raises:
+        DataError: there are more or fewer values than vectors.
+    """
+    check_length(values, rows, what)
+    numbers: dict[Hashable, int] = {}
+    return np.fromiter((numbers.setdefault(value, len(numbers)) for value in values), np.int64, rows)
+
+
+def id_keys(ids: Sequence[str], rows: int) -> NDArray[np.int64]:
+    """Return keys that are equal just where two rows have the same id; a row without an id equals itself only.
+
+    Raises:
+        DataError: there are more or fewer ids than vectors.
+    """
+    keys = codes(ids, rows, "ids")
+    bare = np.fromiter((value == "" for value in ids), np.bool_, rows)
+    return np.where(bare, -1 - np.arange(rows), keys)
+
+
+def rows_by_language(languages: Sequence[str], rows: int) -> dict[str, NDArray[np.int64]]:
+    """Return the row numbers of each language, English first, the others sorted.
+
+    Raises:
+        DataError: there are more or fewer languages than vectors.
+    """
+    numbers = codes(languages, rows, "languages")
+    of_language = {
+        language: np.flatnonzero(numbers == i) for i, language in enumerate(dict.fromkeys(languages))
+    }
+    return {language: of_language[language] for language in ordered(of_language)}
+
+
+def turns(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each of N numbers how often it stands before: 0 where it comes for the first time."""
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=numbers.min(initial=0) - 1))
+    before = np.empty(len(numbers), dtype=np.int64)
+    before[order] = np.arange(len(numbers)) - np.repeat(starts, np.diff(starts, append=len(numbers)))
+    return before
+
+
+def pair_name(source: str, target: str) -> str:
+    """Return "s-t", the name of the pair with queries in s and the labelled pool in t."""
+    return f"{source}-{target}"
+
+
+def _first(wrong: NDArray[np.bool_]) -> int:
+    return int(np.flatnonzero(wrong)[0])

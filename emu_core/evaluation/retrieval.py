@@ -1,0 +1,81 @@
+"""Nearest neighbours by cosine, and the one tie rule that every measure shares."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu_core.errors import DataError
+
+TIE = 1e-6
+"""Cosines this close to the highest are equal to it: float32 has no more places, and the last of them change
+with the order in which a matrix product sums, so that two equal sentences would win at random."""
+
+BLOCK = 2**24
+"""Cosines held in memory at once (64 MB)."""
+
+
+def nearest_rows(
+    queries: NDArray[np.float32],
+    query_keys: NDArray[np.int64],
+    pool: NDArray[np.float32],
+    pool_keys: NDArray[np.int64],
+    k: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return each query's k nearest rows of the pool, the nearest first.
+
+    The nearest is the row with the highest cosine; among equals (within `TIE`) the one that comes first in the
+    pool. The second nearest is the nearest of what is left, and so on.
+
+    Args:
+        queries: (Q, d), unit vectors.
+        query_keys: (Q,); a query never meets a pool row of its own key.
+        pool: (P, d), unit vectors.
+        pool_keys: (P,).
+        k: neighbours a query.
+
+    Returns:
+        Row numbers of the pool (Q, k) and cosines (Q, k); -1 and NaN where the pool has fewer than k rows that
+        the query may meet.
+
+    Raises:
+        DataError: queries and pool have vectors of different lengths.
+    """
+    if queries.shape[1] != pool.shape[1]:
+        raise DataError(
+            f"the queries' vectors have {queries.shape[1]} dimensions and the pool's {pool.shape[1]}; "
+            "encode both with the same encoder"
+        )
+    rows = np.empty((len(queries), k), dtype=np.int64)
+    cosines = np.empty((len(queries), k), dtype=np.float32)
+    step = max(1, BLOCK // len(pool))
+    for start in range(0, len(queries), step):
+        block = slice(start, start + step)
+        all_cosines = queries[block] @ pool.T  # (step, P)
+        all_cosines[query_keys[block, None] == pool_keys] = -np.inf
+        each = np.arange(len(all_cosines))
+        for place in range(k):
+            best = all_cosines.max(axis=1, keepdims=True)
+            first = (all_cosines >= best - TIE).argmax(axis=1)  # the first True
+            rows[block, place], cosines[block, place] = first, all_cosines[each, first]
+            all_cosines[each, first] = -np.inf
+    none = np.isneginf(cosines)
+    rows[none], cosines[none] = -1, np.nan
+    return rows, np.clip(cosines, -1, 1, out=cosines)
+
+
+def met_rows(found: NDArray[np.int64], queries: NDArray[np.int64], pool: str) -> NDArray[np.int64]:
+    """Return `found` (Q,), the nearest row of each query in `pool`, after checking that each query has one.
+
+    Args:
+        found: row numbers of the pool, -1 for none.
+        queries: the queries' own row numbers.
+        pool: what the pool is, for the error.
+
+    Raises:
+        DataError: a query has nothing to be compared with.
+    """
+    if len(alone := queries[found < 0]):
+        raise DataError(
+            f"the sentence of row {alone[0]} has no sentence of another id in {pool} to be compared with; add some, or "
+            "leave that language out"
+        )
+    return found

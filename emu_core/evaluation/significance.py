@@ -1,0 +1,140 @@
+"""Is a difference more than chance: intervals of an accuracy, paired tests of two encoders."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from emu_core.errors import DataError
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval, in percent."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Two encoders on the same sentences.
+
+    Attributes:
+        gained: sentences that only the other encoder has right.
+        lost: sentences that only the base encoder has right.
+        p_value: exact McNemar test, two-sided.
+        difference: other minus base, in points.
+        low: lower end of the difference's confidence interval, in points.
+        high: its upper end.
+    """
+
+    gained: int
+    lost: int
+    p_value: float
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SignedRank:
+    """A Wilcoxon signed-rank test, two-sided.
+
+    Attributes:
+        statistic: the smaller sum of ranks.
+        p_value: exact for up to 50 differences, or up to 13 where some are equal in size.
+        n: differences that are not zero.
+    """
+
+    statistic: float
+    p_value: float
+    n: int
+
+
+def binomial_interval(correct: int, n: int, confidence: float = 0.95) -> Interval:
+    """Return the Wilson interval of an accuracy, in percent (the intervals behind the stars of Emu, Table 2).
+
+    Args:
+        correct: sentences that are right.
+        n: sentences, at least 1.
+        confidence: between 0 and 1.
+
+    Raises:
+        DataError: a number is outside its range.
+    """
+    _check_confidence(confidence)
+    if not 0 <= correct <= n or n < 1:
+        raise DataError(f"{correct} of {n} sentences can't be right; give 0 to n right ones of one or more")
+    interval = stats.binomtest(int(correct), int(n)).proportion_ci(confidence, method="wilson")
+    return Interval(100 * float(interval.low), 100 * float(interval.high))
+
+
+def paired_test(
+    base_correct: NDArray[np.bool_], other_correct: NDArray[np.bool_], confidence: float = 0.95
+) -> PairedTest:
+    """Test whether another encoder has more sentences right than the base one.
+
+    The p-value is the exact McNemar test's (a binomial test of the sentences on which the two differ). The
+    interval is Bonett and Price's (2012) adjusted Wald interval for a paired difference; it is no inversion of
+    that test, so at the edge one may see a difference where the other does not.
+
+    Give one language pair's sentences at a time: translations of one sentence are not independent of each
+    other, and pooling them makes p-values too small.
+
+    Args:
+        base_correct: (N,), whether the base encoder has each sentence right.
+        other_correct: (N,), the same of the other encoder, in the same order.
+        confidence: of the interval, between 0 and 1.
+
+    Raises:
+        DataError: there is no sentence, the two differ in length, or the confidence is out of range.
+    """
+    _check_confidence(confidence)
+    base, other = np.asarray(base_correct, dtype=bool), np.asarray(other_correct, dtype=bool)
+    if base.shape != other.shape or base.ndim != 1 or not len(base):
+        raise DataError(
+            f"{base.size:,} and {other.size:,} sentences can't be paired; measure both encoders on the same sentences"
+        )
+    n = len(base)
+    gained, lost = int((~base & other).sum()), int((base & ~other).sum())
+    p_value = float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+    up, down = (
+        (gained + 1) / (n + 2),
+        (lost + 1) / (n + 2),
+    )  # Bonett and Price's, shrunk towards no difference
+    margin = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt((up + down - (up - down) ** 2) / (n + 2))
+    low, high = np.clip([up - down - margin, up - down + margin], -1, 1)
+    return PairedTest(gained, lost, p_value, 100 * (gained - lost) / n, 100 * float(low), 100 * float(high))
+
+
+def wilcoxon(differences: Sequence[float] | NDArray[np.floating]) -> SignedRank:
+    """Test whether differences lie around zero (Wilcoxon signed-rank test; Emu, Table 5, over the language pairs).
+
+    Differences of zero are left out, as Wilcoxon does; where all are zero the p-value is 1.
+
+    Args:
+        differences: points of accuracy, one for each language pair.
+
+    Raises:
+        DataError: there is none, or one is not finite.
+    """
+    points = np.asarray(differences, dtype=np.float64).ravel()
+    if not len(points) or not np.isfinite(points).all():
+        raise DataError(
+            "the test takes one or more finite differences; leave out pairs that were not measured"
+        )
+    # Equal differences of percentages must rank equal, whatever their last binary place.
+    points = points.round(9)
+    points = points[points != 0]
+    if not len(points):
+        return SignedRank(0.0, 1.0, 0)
+    result = stats.wilcoxon(points)
+    return SignedRank(float(result.statistic), float(result.pvalue), len(points))
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise DataError(f"confidence must be between 0 and 1, not {confidence}; 0.95 is usual")

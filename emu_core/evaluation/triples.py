@@ -1,0 +1,106 @@
+"""Sentence triples: S1 and S3 mean the same, S2 only looks like S1 (Emu, Introduction)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu_core.errors import DataError
+from emu_core.evaluation.arrays import codes, directions, id_keys, turns
+from emu_core.evaluation.retrieval import BLOCK, TIE
+
+PAIRS = ((1, 2), (1, 3), (2, 3))
+
+
+@dataclass(frozen=True)
+class Triple:
+    """The three cosines of S1, S2 and S3.
+
+    Attributes:
+        s12: cosine of S1 and S2.
+        s13: cosine of S1 and S3.
+        s23: cosine of S2 and S3.
+        closest: numbers, from 1 as in the paper, of the two sentences with the highest cosine: (1, 2), (1, 3)
+            or (2, 3); among equals (within 1e-6) the first of these.
+    """
+
+    s12: float
+    s13: float
+    s23: float
+    closest: tuple[int, int]
+
+
+def triple(vectors: NDArray[np.floating]) -> Triple:
+    """Return the cosines of three sentences' vectors (3, d).
+
+    Raises:
+        DataError: there are not three, or one is zero or not finite.
+    """
+    units = directions(vectors)
+    if len(units) != 3:
+        raise DataError(f"a triple has 3 sentences, not {len(units)}; give S1, S2 and S3")
+    cosines = [float(np.clip(units[i - 1] @ units[j - 1], -1, 1)) for i, j in PAIRS]
+    first = next(place for place, cosine in enumerate(cosines) if cosine >= max(cosines) - TIE)
+    s12, s13, s23 = cosines
+    return Triple(s12, s13, s23, PAIRS[first])
+
+
+def suggest_triples(
+    vectors: NDArray[np.floating],
+    intents: Sequence[str],
+    texts: Sequence[str],
+    languages: Sequence[str],
+    ids: Sequence[str],
+    k: int,
+    rng: np.random.Generator,
+    *,
+    across_languages: bool = False,
+) -> NDArray[np.int64]:
+    """Pick triples that show the textual similarity bias of an encoder.
+
+    S1 and S3 share an intent, S2 has another, and yet S2 is closer to S1 than S3 is. S2 is the nearest such
+    sentence in S1's language; S3 is drawn from all that fit, in S1's language or, across languages, in the
+    others. No two sentences of a triple are translations of each other or the same text. Triples are drawn at
+    random, those of intents that have none yet first. In a large set, S1 is drawn from part of it.
+
+    Args:
+        vectors: (N, d), by the base encoder.
+        intents: N intents.
+        texts: N sentences.
+        languages: N language codes.
+        ids: N ids; "" is no id.
+        k: triples wanted, at least 1.
+        rng: what they are drawn with.
+        across_languages: S3 in another language than S1 and S2.
+
+    Returns:
+        Row numbers of S1, S2 and S3, (up to k, 3); fewer where the encoder shows less bias, none included.
+
+    Raises:
+        DataError: a vector is zero or not finite, k is below 1, or the lengths differ.
+    """
+    if k < 1:
+        raise DataError(f"{k} triples can't be picked; ask for 1 or more")
+    units = directions(vectors)
+    n = len(units)
+    labels, wordings = codes(intents, n, "intents"), codes(texts, n, "texts")
+    tongues, keys = codes(languages, n, "languages"), id_keys(ids, n)
+    s1 = rng.permutation(n)[: max(k, BLOCK // (4 * n))]  # so many that all (S1, N) arrays stay small
+    cosines = units[s1] @ units.T
+
+    def same(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return values[s1, None] == values  # (S1, N)
+
+    apart = ~same(keys) & ~same(wordings)
+    same_intent, same_language = same(labels), same(tongues)
+    lookalike = np.where(apart & ~same_intent & same_language, cosines, -np.inf)
+    s2 = lookalike.argmax(axis=1)
+    limit = lookalike[np.arange(len(s1)), s2, None] - TIE
+    in_language = ~same_language if across_languages else same_language
+    fits = apart & same_intent & in_language & (cosines < limit)
+    fits &= (keys != keys[s2, None]) & (wordings != wordings[s2, None])
+    s3 = np.where(fits, rng.random(fits.shape, dtype=np.float32), -1).argmax(axis=1)
+    some = fits.any(axis=1)
+    found = np.stack([s1, s2, s3], axis=1)[some]
+    return found[np.argsort(turns(labels[found[:, 0]]), kind="stable")[:k]]

@@ -1,0 +1,1 @@
+"""What the command and the library do, one file a verb."""

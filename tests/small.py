@@ -1,0 +1,21 @@
+"""A slice of the demo set that trains in a second or two."""
+
+from pathlib import Path
+
+from emu_core.data.demo import load_demo
+from emu_core.data.labelled import LabelledSet
+
+INTENTS = ("pool", "gym", "taxi", "wifi", "laundry", "pets")
+
+
+def small_set(languages: tuple[str, ...] = ("en", "de", "ja")) -> LabelledSet:
+    """Six intents of the demo set: 72 train and 36 test sentences a language."""
+    demo = load_demo().select(languages=languages)
+    return LabelledSet(demo.frame[demo.frame["intent"].isin(INTENTS)].reset_index(drop=True), "small")
+
+
+def small_file(folder: Path, languages: tuple[str, ...] = ("en", "de", "ja")) -> Path:
+    """The slice as a CSV file."""
+    path = folder / "small.csv"
+    small_set(languages).frame.to_csv(path, index=False)
+    return path

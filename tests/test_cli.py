@@ -1,0 +1,201 @@
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from emu_core import embed, export, load_encoder
+from emu_core.cli import main
+from emu_core.errors import DataError, EncoderError, RunError
+from emu_core.runs import Run, RunState, create_run
+from tests.small import small_file, small_set
+
+TRAIN = ["--device", "cpu", "--epochs", "1", "--critic-steps", "1"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with small.csv, and a run of it in runs/small."""
+    folder = tmp_path_factory.mktemp("cli")
+    assert main(["train", str(small_file(folder)), "--out", str(folder / "runs" / "small"), *TRAIN]) == 0
+    return folder
+
+
+def test_train_prints_one_json_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "runs" / "json"
+    assert main(["train", str(folder / "small.csv"), "--out", str(out), *TRAIN, "--json"]) == 0
+    printed = capsys.readouterr()
+    result = json.loads(printed.out)
+    assert result["run"] == str(out)
+    assert result["specialised"] == Run(out).metrics()["specialised"]
+    assert "training" in printed.err and "finished" in printed.err
+
+
+def test_train_prints_the_table_before_and_after(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", str(folder), "--out", str(folder / "runs" / "table"), *TRAIN]) == 0
+    metrics = Run(folder / "runs" / "table").metrics()
+    lines = capsys.readouterr().out.splitlines()
+    row = next(line for line in lines if line.startswith("ja-en")).split()
+    change = metrics["specialised"]["ja-en"] - metrics["base"]["ja-en"]
+    assert row[1:] == [
+        f"{metrics['base']['ja-en']:.1f}",
+        f"{metrics['specialised']['ja-en']:.1f}",
+        f"{change:+.1f}",
+    ]
+
+
+def test_evaluate_has_the_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["evaluate", str(folder / "small.csv"), "--languages", "en,de", "--split", "test", "--json"]
+    assert main([*asked, "--run", str(folder / "runs" / "small"), "--device", "cpu"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["protocol"] == "leave-one-out"
+    assert list(result["accuracy"]) == ["en-en", "en-de", "de-en", "de-de"]
+    assert result["mean"] == pytest.approx(sum(result["accuracy"].values()) / 4)
+    metrics = Run(folder / "runs" / "small").metrics()
+    assert result["accuracy"]["en-de"] == metrics["specialised"]["en-de"]
+    low, high = result["intervals"]["en-de"]
+    assert low <= result["accuracy"]["en-de"] <= high
+
+
+def test_evaluate_against_a_pool(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries, pool = tmp_path / "queries.de.csv", tmp_path / "pool.en.csv"
+    small_set(("de",)).frame[["text", "intent"]].to_csv(queries, index=False)
+    small_set(("en",)).frame[["text", "intent"]].to_csv(pool, index=False)
+    assert main(["evaluate", str(queries), "--pool", str(pool), "--device", "cpu", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["protocol"] == "pool" and list(result["accuracy"]) == ["de-en"]
+    encoder = load_encoder("use")
+    cosines = (
+        encoder.encode(small_set(("de",)).frame["text"].tolist())
+        @ encoder.encode(small_set(("en",)).frame["text"].tolist()).T
+    )
+    intents = small_set(("en",)).frame["intent"].to_numpy()
+    right = intents[cosines.argmax(axis=1)] == small_set(("de",)).frame["intent"].to_numpy()
+    assert result["accuracy"]["de-en"] == pytest.approx(100 * right.mean())
+
+
+def test_embed_writes_a_row_for_each_row(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emu_core.verbs.embed.PART", 50)
+    out = tmp_path / "deep" / "vectors.parquet"
+    assert main(["embed", str(folder / "small.csv"), "--out", str(out), "--device", "cpu"]) == 0
+    table = pq.read_table(out)
+    frame = small_set().frame
+    assert table.column("text").to_pylist() == frame["text"].tolist()
+    assert table.column("intent").to_pylist() == frame["intent"].tolist()
+    vectors = np.array(table.column("vector").to_pylist(), dtype=np.float32)
+    expected = load_encoder("use").encode(frame["text"].tolist())
+    assert np.abs(vectors - expected).max() < 1e-6
+    assert pq.ParquetFile(out).num_row_groups == 7
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_embed_takes_plain_text_and_leaves_nothing_half(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.de.gz"
+    lines.write_bytes(gzip.compress("Guten Tag\nGuten Tag\n".encode()))
+    assert embed(lines, out=tmp_path / "v.parquet", device="cpu") == 2
+    table = pq.read_table(tmp_path / "v.parquet")
+    assert table.column("language").to_pylist() == ["de", "de"]
+    (tmp_path / "taken.parquet").mkdir()
+    with pytest.raises(DataError, match="can't write"):
+        embed(lines, out=tmp_path / "taken.parquet", device="cpu")
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_the_export_opens_in_sentence_transformers_with_the_same_vectors(folder: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    out = folder / "exported"
+    assert main(["export", str(folder / "runs" / "small"), "--out", str(out)]) == 0
+    assert not [path for path in out.rglob("*") if path.suffix in (".py", ".bin", ".pt", ".pkl")]
+    model = SentenceTransformer(str(out), trust_remote_code=True, device="cpu", local_files_only=True)
+    texts = [
+        "Where is the pool?",
+        "Wo kann man hier schwimmen und danach etwas essen?",
+        "プールはどこですか？",
+    ]
+    ours = load_encoder(f"run:{folder / 'runs' / 'small'}").encode(texts)
+    assert np.abs(model.encode(texts) - ours).max() < 1e-5
+    assert model.get_embedding_dimension() == 512
+    with pytest.raises(RunError, match="in use"):
+        export(folder / "runs" / "small", out)
+
+
+def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
+    run = create_run(tmp_path / "r", {})
+    with pytest.raises(RunError, match="is queued; only a finished run"):
+        export(run, tmp_path / "out")
+    with pytest.raises(RunError, match="not a run"):
+        export(tmp_path, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["train", "nowhere.csv"], "nowhere.csv"),
+        (["evaluate", "demo", "--languages", "en,xx", "--device", "cpu"], "xx"),
+        (["evaluate", "demo", "--split", "summer", "--device", "cpu"], "summer"),
+        (["evaluate", "demo", "--run", "nowhere"], "no encoder in nowhere"),
+        (["train", "demo", "--out", "Ünsafe name"], "can't name a run"),
+        (["train", "demo", "--epochs", "0"], "epochs must be above 0"),
+        (["export", "nowhere", "--out", "x"], "nowhere is not a run"),
+    ],
+)
+def test_a_users_error_is_one_sentence_and_exit_code_2(
+    command: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*command, "--json"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err and printed.err.startswith("emu: ") and printed.err.count("\n") == 1
+
+
+def test_a_folder_that_is_not_an_encoder_of_ours_is_refused(tmp_path: Path) -> None:
+    encoder = tmp_path / "encoder"
+    encoder.mkdir()
+    for content in ("{", "[]", "{}", '{"encoder": "pickle"}'):
+        (encoder / "config.json").write_text(content)
+        with pytest.raises(EncoderError):
+            load_encoder(f"run:{tmp_path}")
+
+
+def test_sigterm_leaves_a_cancelled_run(folder: Path) -> None:
+    out = folder / "runs" / "stopped"
+    command = [sys.executable, "-m", "emu_core", "train", str(folder / "small.csv"), "--out", str(out)]
+    process = subprocess.Popen(
+        [*command, "--device", "cpu", "--epochs", "500"], stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("training"):
+            process.send_signal(signal.SIGTERM)
+            break
+    assert process.wait() == 130
+    assert Run(out).status().state is RunState.CANCELLED
+    assert not Run(out).encoder_folder.exists()
+
+
+def test_importing_the_package_imports_no_torch() -> None:
+    check = "import sys, emu_core, emu_core.cli; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_the_threads_are_set_before_torch() -> None:
+    check = "import os, emu_core; print(os.environ['OMP_WAIT_POLICY'])"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    said = subprocess.run(
+        [sys.executable, "-c", check], env=environment, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.strip() == "PASSIVE"
