@@ -61,7 +61,8 @@ def _results(metrics: Mapping[str, Any]) -> list[str]:
     worse = [pair for pair in base if specialised[pair] < base[pair]]
     lines += [
         f"Split {metrics['split']}; the query's own id is left out of the pool. In `s-t` the queries are in s. "
-        f"The mean over the {metrics['mean_over']} went from {metrics['mean_base']:.1f} to {metrics['mean_specialised']:.1f} %.",
+        f"The mean over the {metrics['mean_over']} went from {metrics['mean_base']:.1f} to "
+        f"{metrics['mean_specialised']:.1f} %.",
         "",
         f"**Worse than the base in: {', '.join(worse)}.**" if worse else "No direction got worse.",
         "",

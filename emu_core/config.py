@@ -1,6 +1,7 @@
 """Hyper-parameters, their defaults and where those come from."""
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -64,28 +65,41 @@ class EmuConfig:
     n_pair_scale: float = 20.0  # not in the paper: a bare cosine hardly moves a softmax over 16
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
-        positive = (
-            "alpha",
-            "learning_rate",
-            "classifier_learning_rate",
-            "critic_learning_rate",
-            "critic_clip",
-        )
-        for name in (*positive, "batch_size", "epochs", "critic_steps", "critic_hidden", "n_pair_scale"):
-            if not getattr(self, name) > 0:
-                raise TrainingError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("center_weight", "adversary_weight", "center_rate", "contrastive_margin"):
-            if not getattr(self, name) >= 0:
-                raise TrainingError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        if not 0 <= self.critic_dropout < 1:
-            raise TrainingError(f"critic_dropout must be from 0 to below 1, not {self.critic_dropout}")
+        """Check the ranges; names become members of their enums."""
+        try:
+            object.__setattr__(self, "objective", Objective(self.objective))
+            object.__setattr__(self, "adversary", Adversary(self.adversary))
+        except ValueError as error:
+            raise TrainingError(f"{error}; there are: {', '.join([*Objective, *Adversary])}") from None
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type in (int, "int") and not (isinstance(value, int) and value > 0):
+                raise TrainingError(f"{field.name} must be a whole number above 0, not {value}")
+            if field.type in (float, "float") and not (math.isfinite(value) and value >= 0):
+                raise TrainingError(f"{field.name} must be a number, 0 or more, not {value}")
+        for name in _POSITIVE:
+            if getattr(self, name) == 0:
+                raise TrainingError(f"{name} must be above 0")
+        if self.critic_dropout >= 1 or self.center_rate > 1:
+            raise TrainingError("critic_dropout must be below 1 and center_rate at most 1")
         if self.batch_size < 2:
             raise TrainingError(
                 "batch_size must be 2 or more: one sentence has nothing to be told apart from"
             )
+        if self.objective is Objective.N_PAIR and (self.center_weight or self.parallel):
+            raise TrainingError(
+                "n-pair draws pairs, not a labelled batch: set center_weight to 0 and parallel off"
+            )
 
 
+_POSITIVE = (
+    "alpha",
+    "learning_rate",
+    "classifier_learning_rate",
+    "critic_learning_rate",
+    "critic_clip",
+    "n_pair_scale",
+)
 _WITHOUT_LD: dict[str, Any] = {"adversary": Adversary.NONE}
 _WITHOUT_LD_CL: dict[str, Any] = {**_WITHOUT_LD, "center_weight": 0.0}
 _METHODS: dict[Method, dict[str, Any]] = {
@@ -100,7 +114,7 @@ _METHODS: dict[Method, dict[str, Any]] = {
 # Found by measuring on a topic set and on the demo set (benchmarks/README.md). At alpha = 50 the classifier alone fits
 # the labels and the encoder hardly moves; 10 leaves it work to do.
 _TUNED: dict[str, dict[str, Any]] = {
-    "use": {"alpha": 10.0, "learning_rate": 3e-4, "epochs": 5},
+    "use": {"alpha": 10.0, "learning_rate": 3e-4, "epochs": 5, "critic_steps": 1},
 }
 
 

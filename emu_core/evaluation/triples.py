@@ -59,10 +59,10 @@ def suggest_triples(
 ) -> NDArray[np.int64]:
     """Pick triples that show the textual similarity bias of an encoder.
 
-    S1 and S3 share an intent, S2 has another, and yet S2 is closer to S1 than S3 is. S2 is the nearest such
-    sentence in S1's language; S3 is drawn from all that fit, in S1's language or, across languages, in the
-    others. No two sentences of a triple are translations of each other or the same text. Triples are drawn at
-    random, those of intents that have none yet first. In a large set, S1 is drawn from part of it.
+    S3 is the nearest sentence of S1's intent, in S1's language or, across languages, in the others. S2 is the
+    nearest sentence of another intent in S1's language, and it is nearer to S1 than S3 is. No two of the three
+    are translations of each other or the same text. S1 is drawn at random, from part of the data where it is
+    large; intents that have no triple yet come first.
 
     Args:
         vectors: (N, d), by the base encoder.
@@ -75,7 +75,7 @@ def suggest_triples(
         across_languages: S3 in another language than S1 and S2.
 
     Returns:
-        Row numbers of S1, S2 and S3, (up to k, 3); fewer where the encoder shows less bias, none included.
+        Row numbers of S1, S2 and S3, (up to k, 3); fewer where the encoder is less biased.
 
     Raises:
         DataError: a vector is zero or not finite, k is below 1, or the lengths differ.
@@ -86,21 +86,21 @@ def suggest_triples(
     n = len(units)
     labels, wordings = codes(intents, n, "intents"), codes(texts, n, "texts")
     tongues, keys = codes(languages, n, "languages"), id_keys(ids, n)
-    s1 = rng.permutation(n)[: max(k, BLOCK // (4 * n))]  # so many that all (S1, N) arrays stay small
+    s1 = rng.permutation(n)[: max(1, BLOCK // n)]  # so many that the (S1, N) arrays stay small
     cosines = units[s1] @ units.T
 
     def same(values: NDArray[np.int64]) -> NDArray[np.bool_]:
         return values[s1, None] == values  # (S1, N)
 
-    apart = ~same(keys) & ~same(wordings)
-    same_intent, same_language = same(labels), same(tongues)
-    lookalike = np.where(apart & ~same_intent & same_language, cosines, -np.inf)
-    s2 = lookalike.argmax(axis=1)
-    limit = lookalike[np.arange(len(s1)), s2, None] - TIE
+    each = np.arange(len(s1))
+    apart, same_intent, same_language = ~same(keys) & ~same(wordings), same(labels), same(tongues)
+    lookalikes = np.where(apart & ~same_intent & same_language, cosines, -np.inf)
+    s2 = lookalikes.argmax(axis=1)
+    apart &= (keys != keys[s2, None]) & (wordings != wordings[s2, None])
     in_language = ~same_language if across_languages else same_language
-    fits = apart & same_intent & in_language & (cosines < limit)
-    fits &= (keys != keys[s2, None]) & (wordings != wordings[s2, None])
-    s3 = np.where(fits, rng.random(fits.shape, dtype=np.float32), -1).argmax(axis=1)
-    some = fits.any(axis=1)
-    found = np.stack([s1, s2, s3], axis=1)[some]
+    kindred = np.where(apart & same_intent & in_language, cosines, -np.inf)
+    s3 = kindred.argmax(axis=1)
+    s12, s13 = lookalikes[each, s2], kindred[each, s3]
+    biased = np.isfinite(s13) & (s13 < s12 - TIE)
+    found = np.stack([s1, s2, s3], axis=1)[biased]
     return found[np.argsort(turns(labels[found[:, 0]]), kind="stable")[:k]]

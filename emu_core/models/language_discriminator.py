@@ -1,7 +1,7 @@
 """Emu's language discriminator D_t: does a sentence vector come from language t?"""
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 
 class LanguageDiscriminator(nn.Sequential):
@@ -28,8 +28,3 @@ class LanguageDiscriminator(nn.Sequential):
         """Clip every parameter to [-limit, limit] (Emu, algorithm 1, line 8)."""
         for parameter in self.parameters():
             parameter.clamp_(-limit, limit)
-
-    def score(self, vectors: Tensor) -> Tensor:
-        """(B, dim) -> (B,)."""
-        scores: Tensor = self(vectors)
-        return scores

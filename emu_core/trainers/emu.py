@@ -15,7 +15,7 @@ from emu_core.losses.language import language_cross_entropy, language_wasserstei
 from emu_core.losses.n_pair import n_pair_loss
 from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere, softmax_loss
 from emu_core.models.language_discriminator import LanguageDiscriminator
-from emu_core.trainers.sampling import Batch, Labelled, draw, n_pairs, partners
+from emu_core.trainers.sampling import Batch, Labelled, draw_rows, n_pairs, partners
 
 Parts = dict[str, Tensor]
 
@@ -83,19 +83,21 @@ class EmuTrainer:
         if critic is not None:
             values["critic"] = self._train_critic(critic, batch.language)
             critic.requires_grad_(False)  # fixed parameters; the gradient still passes through to u and v
-        parts = self._loss_parts(batch, critic)
-        loss = torch.stack(list(parts.values())).sum()
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-        if critic is not None:
-            critic.requires_grad_(True)
+        try:
+            parts = self._loss_parts(batch, critic)
+            loss = torch.stack(list(parts.values())).sum()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+        finally:
+            if critic is not None:
+                critic.requires_grad_(True)
         return values | {name: part.item() for name, part in parts.items()} | {"loss": loss.item()}
 
     def _loss_parts(self, batch: Batch, critic: LanguageDiscriminator | None) -> Parts:
         """L_C - gamma L_D (eq. 4) in named parts, from one forward pass over everything the step needs."""
         config = self.config
-        own, labels = batch.ids, torch.tensor(batch.labels, device=self.encoder.device)
+        own = batch.ids
         second: list[TokenIds] = []
         if config.objective is Objective.CONTRASTIVE:
             partner = partners(batch, self.labelled[batch.language], self.rng)
@@ -109,6 +111,7 @@ class EmuTrainer:
         u, w, v = vectors.split([len(own), len(second), len(other)])  # (B, dim), (B or 0, dim), (B or 0, dim)
 
         parts: Parts = {}
+        labels = torch.tensor(batch.labels, device=u.device)
         if config.objective is Objective.L2_SOFTMAX:
             parts["softmax"] = l2_constrained_softmax_loss(u, labels, *self._head(), config.alpha)
         elif config.objective is Objective.SOFTMAX:
@@ -134,9 +137,7 @@ class EmuTrainer:
         size, k = self.config.batch_size, self.config.critic_steps
         ids: list[TokenIds] = []
         for _ in range(k):
-            rows = self.rng.choice(
-                len(self.labelled[language].ids), size, replace=self._is_small(language)
-            ).tolist()
+            rows = draw_rows(len(self.labelled[language].ids), size, self.rng)
             ids += [self.labelled[language].ids[r] for r in rows]
             ids += self._other_language(language, rows)
         with reduced_precision(self.encoder.device):
@@ -151,7 +152,7 @@ class EmuTrainer:
         return loss.item()
 
     def _language_loss(self, critic: LanguageDiscriminator, own: Tensor, other: Tensor) -> Tensor:
-        scores = critic.score(torch.cat([own, other]))
+        scores = critic(torch.cat([own, other]))
         loss = (
             language_wasserstein if self.config.adversary is Adversary.WASSERSTEIN else language_cross_entropy
         )
@@ -164,10 +165,8 @@ class EmuTrainer:
             translated = self.translations[options[int(self.rng.integers(len(options)))]]
             return [translated[self.labelled[language].keys[r]] for r in rows]
         options = [other for other in self.unlabelled if other != language]
-        return draw(self.unlabelled[options[int(self.rng.integers(len(options)))]], len(rows), self.rng)
-
-    def _is_small(self, language: str) -> bool:
-        return len(self.labelled[language].ids) < self.config.batch_size
+        sentences = self.unlabelled[options[int(self.rng.integers(len(options)))]]
+        return [sentences[r] for r in draw_rows(len(sentences), len(rows), self.rng)]
 
     def _head(self) -> tuple[Tensor, Tensor]:
         return self.classifier.weight, self.classifier.bias

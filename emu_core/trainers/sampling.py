@@ -51,10 +51,9 @@ def epoch_batches(
         yield labelled[language].batch(language, rows)
 
 
-def draw(pool: Sequence[TokenIds], count: int, rng: np.random.Generator) -> list[TokenIds]:
-    """`count` sentences drawn afresh; with replacement only where the pool is smaller than `count`."""
-    rows = rng.choice(len(pool), size=count, replace=len(pool) < count)
-    return [pool[r] for r in rows.tolist()]
+def draw_rows(pool: int, count: int, rng: np.random.Generator) -> list[int]:
+    """`count` row numbers below `pool`, drawn afresh; with replacement only where the pool is smaller."""
+    return rng.choice(pool, size=count, replace=pool < count).tolist()
 
 
 def partners(batch: Batch, labelled: Labelled, rng: np.random.Generator) -> Batch:

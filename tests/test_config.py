@@ -1,0 +1,117 @@
+"""Defaults are the paper's, a method is what Table 2 says it is, and nonsense raises."""
+
+from contextlib import suppress
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from emu_core.config import Adversary, EmuConfig, Method, Objective, configure
+from emu_core.errors import TrainingError
+
+PAPER = {
+    "objective": Objective.L2_SOFTMAX,
+    "alpha": 50.0,
+    "center_weight": 1e-4,
+    "adversary": Adversary.WASSERSTEIN,
+    "adversary_weight": 1e-4,
+    "parallel": False,
+    "critic_steps": 5,
+    "critic_clip": 0.01,
+    "critic_learning_rate": 5e-4,
+    "critic_hidden": 900,
+    "critic_dropout": 0.2,
+    "learning_rate": 1e-3,
+    "classifier_learning_rate": 1e-3,
+    "batch_size": 16,
+    "epochs": 3,
+    "contrastive_margin": 2.0,
+}
+METHODS: dict[Method, dict[str, Any]] = {
+    Method.EMU: {"objective": Objective.L2_SOFTMAX, "parallel": False},
+    Method.WITHOUT_LD: {"objective": Objective.L2_SOFTMAX, "adversary": Adversary.NONE},
+    Method.WITHOUT_LD_CL: {
+        "objective": Objective.L2_SOFTMAX,
+        "adversary": Adversary.NONE,
+        "center_weight": 0.0,
+    },
+    Method.PARALLEL: {"objective": Objective.L2_SOFTMAX, "parallel": True},
+    Method.SOFTMAX: {"objective": Objective.SOFTMAX, "adversary": Adversary.NONE, "center_weight": 0.0},
+    Method.CONTRASTIVE: {
+        "objective": Objective.CONTRASTIVE,
+        "adversary": Adversary.NONE,
+        "center_weight": 0.0,
+    },
+    Method.N_PAIR: {"objective": Objective.N_PAIR, "adversary": Adversary.NONE, "center_weight": 0.0},
+}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_defaults_are_the_papers(name: str) -> None:
+    assert getattr(EmuConfig(), name) == PAPER[name]
+    assert getattr(configure(Method.EMU), name) == PAPER[name]
+
+
+def test_every_method_is_described() -> None:
+    assert set(METHODS) == set(Method)
+
+
+@pytest.mark.parametrize("encoder", [None, "use"])
+@pytest.mark.parametrize("method", list(Method))
+def test_a_method_switches_its_parts_whatever_was_tuned(method: Method, encoder: str | None) -> None:
+    config = configure(method, encoder)
+    assert {name: getattr(config, name) for name in METHODS[method]} == METHODS[method]
+    has_critic = method in (Method.EMU, Method.PARALLEL)
+    assert (config.adversary is not Adversary.NONE) == has_critic
+    if has_critic:
+        assert config.adversary_weight > 0
+        assert config.center_weight > 0
+
+
+def test_changes_win_over_the_method() -> None:
+    config = configure(Method.EMU, "use", epochs=7, adversary=Adversary.CROSS_ENTROPY)
+    assert (config.epochs, config.adversary) == (7, Adversary.CROSS_ENTROPY)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("alpha", [0, -1.0]),
+        ("learning_rate", [0, -1e-3]),
+        ("classifier_learning_rate", [0]),
+        ("critic_learning_rate", [0]),
+        ("critic_clip", [0, -0.01]),
+        ("critic_steps", [0, -5]),
+        ("critic_hidden", [0]),
+        ("batch_size", [-16, 0, 1]),
+        ("epochs", [0]),
+        ("n_pair_scale", [0]),
+        ("center_weight", [-1e-4]),
+        ("adversary_weight", [-1e-4]),
+        ("center_rate", [-0.5]),
+        ("contrastive_margin", [-2.0]),
+        ("critic_dropout", [-0.1, 1.0]),
+    ],
+)
+def test_a_value_outside_its_range_raises_and_names_itself(name: str, values: list[Any]) -> None:
+    for value in [*values, float("nan")]:
+        change: dict[str, Any] = {name: value}
+        with pytest.raises(TrainingError, match=rf"^{name} must be"):
+            EmuConfig(**change)
+        with pytest.raises(TrainingError, match=rf"^{name} must be"):
+            configure(Method.EMU, None, **change)
+
+
+@pytest.mark.parametrize(
+    ("name", "member"), [("objective", Objective.SOFTMAX), ("adversary", Adversary.NONE)]
+)
+def test_a_name_read_from_json_is_its_member_or_an_error(name: str, member: Objective | Adversary) -> None:
+    """A step compares members by identity: a bare string would silently train something else."""
+    change: dict[str, Any] = {name: member.value}
+    with suppress(TrainingError):
+        assert getattr(EmuConfig(**change), name) is member
+
+
+def test_a_config_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        EmuConfig().alpha = 1.0  # type: ignore[misc]
