@@ -99,7 +99,7 @@ def test_embed_writes_a_row_for_each_row(
 
 def test_embed_takes_plain_text_and_leaves_nothing_half(tmp_path: Path) -> None:
     lines = tmp_path / "lines.de.gz"
-    lines.write_bytes(gzip.compress("Guten Tag\nGuten Tag\n".encode()))
+    lines.write_bytes(gzip.compress(b"Guten Tag\nGuten Tag\n"))
     assert embed(lines, out=tmp_path / "v.parquet", device="cpu") == 2
     table = pq.read_table(tmp_path / "v.parquet")
     assert table.column("language").to_pylist() == ["de", "de"]

@@ -55,7 +55,7 @@ def test_parts() -> None:
 
 
 def test_counts_equal_a_plain_loop() -> None:
-    rng = random.Random(0)  # noqa: S311 - test data
+    rng = random.Random(0)
     big = labelled(*(f"{i} t{i} i{rng.randint(0, 4)} {rng.choice(['en', 'de', 'ja'])} -" for i in range(60)))
     counts = big.counts()
     assert list(counts.columns) == ["en", "de", "ja"]

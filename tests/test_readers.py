@@ -45,7 +45,7 @@ def test_values_are_strings_and_never_nan() -> None:
 
 
 def test_random_tables_round_trip() -> None:
-    rng = random.Random(0)  # noqa: S311 - test data
+    rng = random.Random(0)
     for _ in range(150):
         delimiter = rng.choice(",;\t|")
         names = ["text", "intent", "language", "note"][: rng.randint(2, 4)]
