@@ -29,12 +29,12 @@ def directions(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if not np.isfinite(largest).all():
         raise DataError(
-            f"the vector of row {_first(~np.isfinite(largest))} has a number that is not finite; "
+            f"the vector of row {_first(~np.isfinite(largest))} (from 0) has a number that is not finite; "
             "leave the sentence out, or train again with a lower learning rate"
         )
     if not largest.all():
         raise DataError(
-            f"the vector of row {_first(largest == 0)} is zero and so has no cosine; leave the sentence out"
+            f"the vector of row {_first(largest == 0)} (from 0) is zero and so has no cosine; leave the sentence out"
         )
     units = vectors / largest
     units /= np.linalg.norm(units, axis=1, keepdims=True)

@@ -75,7 +75,7 @@ def met_rows(found: NDArray[np.int64], queries: NDArray[np.int64], pool: str) ->
     """
     if len(alone := queries[found < 0]):
         raise DataError(
-            f"the sentence of row {alone[0]} has no sentence of another id in {pool} to be compared with; add some, or "
-            "leave that language out"
+            f"the sentence of row {alone[0]} (from 0) has no sentence of another id in {pool} to be compared with; "
+            "add some, or leave that language out"
         )
     return found

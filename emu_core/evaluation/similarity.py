@@ -23,9 +23,6 @@ def cosine_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
         raise DataError(f"{len(vectors):,} sentences are too many to compare; choose up to {MAX_SENTENCES:,}")
     units = directions(vectors)
     cosines = np.clip(units @ units.T, -1, 1)
-    # A matrix product may sum the two halves in different orders.
-    lower = np.tril_indices(len(cosines), -1)
-    cosines[lower] = cosines.T[lower]
     np.fill_diagonal(cosines, 1)
     return cosines
 
