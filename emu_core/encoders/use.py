@@ -190,9 +190,9 @@ class UseEncoder(Encoder):
         pieces, piece_of = ids.unique(return_inverse=True)
         vectors = self._embed(pieces)  # (pieces, 512)
         embedded = vectors[piece_of]  # (rows, 512)
-        projected = self.projection_norm(self.projection(vectors))[piece_of].index_fill_(
-            0, gaps, 0
-        )  # (rows, 768)
+        # F.embedding and not an index: an index's gradient adds up in the order its threads happen to finish.
+        projected = F.embedding(piece_of, self.projection_norm(self.projection(vectors)))  # (rows, 768)
+        projected = projected.index_fill_(0, gaps, 0)
         grams = [
             block(part.contiguous(), gaps)
             for block, part in zip(self.ngrams, projected.split(CHANNELS, dim=-1), strict=True)
