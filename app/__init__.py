@@ -1,0 +1,1 @@
+"""The Streamlit app: it draws what emu_core computes."""

@@ -1,0 +1,87 @@
+"""What the pages share and never compute twice: the background worker, the job manager, sentence vectors."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from app.background import Background, Failed, Pending
+from app.jobs import JobManager
+from app.state import runs_root
+from app.tasks import encode_to_file, warm_up
+from app.vectors import vectors_path, weights_of
+from emu_core.encoders.base import FloatArray
+from emu_core.errors import EncoderError
+
+POLL_S = 0.5
+
+
+@st.cache_resource(show_spinner=False)
+def background() -> Background:
+    """Return the one background worker of this server."""
+    return Background(warm_up=warm_up)
+
+
+def job_manager() -> JobManager:
+    """Return the one job manager of this server."""
+    return _job_manager(runs_root())
+
+
+def start_helpers() -> None:
+    """Start what works beside the pages: the worker, so that it is warm in time, and the queue an older server left."""
+    background().start()
+    job_manager()
+
+
+def embeddings(encoder_spec: str, data_sha: str, texts: Sequence[str]) -> Pending | FloatArray:
+    """Return the vectors (N, dim) of texts, float32 and read-only, or Pending while they are being encoded.
+
+    They are kept on disk by encoder, weights and texts, so that nothing is encoded twice, not even after a
+    restart.
+
+    Args:
+        encoder_spec: what `load_encoder` takes: "use", or "run:DIR" with a finished run's folder.
+        data_sha: `state.current_sha()`, or "" for texts that were typed in.
+        texts: N sentences.
+
+    Raises:
+        EncoderError: the encoder can't be loaded, or the worker failed.
+    """
+    weights = weights_of(encoder_spec)
+    path = vectors_path(runs_root(), weights, data_sha, texts)
+    key = str(path)
+    if not path.is_file():
+        outcome = background().run(key, encode_to_file, encoder_spec, weights, list(texts), path)
+        if isinstance(outcome, Pending):
+            return outcome
+        background().forget(key)
+        if isinstance(outcome, Failed):
+            raise EncoderError(outcome.message)
+        if not path.is_file():  # done long ago and cleared away since
+            return embeddings(encoder_spec, data_sha, texts)
+    os.utime(path)  # the files used longest ago are the first to go
+    vectors: FloatArray = np.load(path, mmap_mode="r")
+    return vectors
+
+
+def show_pending(pending: Pending, label: str) -> None:
+    """Draw how far a task is, and run the page again when it is over; a page calls it and then stops."""
+
+    @st.fragment(run_every=POLL_S)
+    def poll() -> None:
+        try:
+            outcome = background().result(pending.key)
+        except KeyError:  # another session has taken the result
+            st.rerun()
+        if not isinstance(outcome, Pending):
+            st.rerun()
+        st.progress(outcome.progress, text=label)
+
+    poll()
+
+
+@st.cache_resource(show_spinner=False)
+def _job_manager(root: Path) -> JobManager:
+    return JobManager(root)

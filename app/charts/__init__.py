@@ -1,0 +1,18 @@
+"""Pictures: data in, a plotly figure out; nothing here knows Streamlit, an encoder or a file."""
+
+from app.charts.accuracy import accuracy_difference, accuracy_matrix
+from app.charts.balance import class_balance
+from app.charts.curves import loss_curves
+from app.charts.scatter import sentence_maps
+from app.charts.similarity import similarity_matrix
+from app.charts.triangle import triple_picture
+
+__all__ = [
+    "accuracy_difference",
+    "accuracy_matrix",
+    "class_balance",
+    "loss_curves",
+    "sentence_maps",
+    "similarity_matrix",
+    "triple_picture",
+]

@@ -1,0 +1,155 @@
+"""Accuracy before and after, and where it fell."""
+
+import pandas as pd
+import streamlit as st
+
+from app import charts
+from app.compare.measure import SIGNIFICANT, Comparison, matrix
+from app.encoders import BASE, NEW
+from app.wording import literal
+from emu_core.data.export_csv import safe_csv
+from emu_core.data.languages import language_name
+from emu_core.data.wording import counted
+
+MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
+MOST_NAMED = 6  # directions named in a sentence
+_POINTS = 0.05  # differences below it are nothing to the first decimal
+
+
+def draw_accuracy(comparison: Comparison) -> None:
+    """Draw the means, what got worse, the three matrices, and a table of every direction."""
+    _draw_means(comparison)
+    _draw_verdict(comparison)
+    _draw_matrices(comparison)
+    _draw_table(comparison.directions)
+
+
+def _draw_means(comparison: Comparison) -> None:
+    base, new, directions = comparison.base, comparison.new, comparison.directions
+    means = {f"Mean of {counted(len(directions), 'direction')}": (base.mean, new.mean)}
+    if "en" in base.languages and len(base.languages) > 1:
+        name = f"Mean of the {2 * len(base.languages) - 1} with English"
+        means[name] = (base.mean_with("en"), new.mean_with("en"))
+    cells = st.columns(len(means) + 2, border=True)
+    for cell, (name, (before, after)) in zip(cells, means.items(), strict=False):
+        cell.metric(
+            name,
+            f"{after:.1f} %",
+            f"{after - before:+.1f} points from {before:.1f}",
+            help="Leave-one-out accuracy of the nearest neighbour (Acc@1), each direction counting once.",
+        )
+    better, worse = directions["difference"] > _POINTS, directions["difference"] < -_POINTS
+    sure = directions["p_value"] < SIGNIFICANT
+    cells[-2].metric(
+        "Directions that got better", int(better.sum()), f"{int((better & sure).sum())} significantly"
+    )
+    cells[-1].metric(
+        "Directions that got worse",
+        int(worse.sum()),
+        f"{int((worse & sure).sum())} significantly",
+        delta_color="off",
+        delta_arrow="off",
+    )
+
+
+def _draw_verdict(comparison: Comparison) -> None:
+    """Say in words which languages and which directions got worse."""
+    base, new = comparison.base, comparison.new
+    falls = {code: new.mean_with(code) - base.mean_with(code) for code in base.languages}
+    worse = {code: fall for code, fall in falls.items() if fall < -_POINTS}
+    fallen = comparison.directions[comparison.directions["difference"] < -_POINTS].sort_values("difference")
+    if worse:
+        named = ", ".join(f"{_named(code)} ({fall:+.1f} points)" for code, fall in worse.items())
+        st.error(
+            f"**Got worse:** {named}, as the mean of the directions with that language on one side.",
+            icon=":material/trending_down:",
+        )
+    if fallen.empty:
+        st.success("No direction got worse.", icon=":material/trending_up:")
+        return
+    named = "; ".join(_fall(row) for _, row in fallen.head(MOST_NAMED).iterrows())
+    more = f"; and {len(fallen) - MOST_NAMED} more in the table below" if len(fallen) > MOST_NAMED else ""
+    st.warning(
+        f"**{counted(len(fallen), 'direction')} of {len(comparison.directions)} got worse:** {named}{more}.",
+        icon=":material/trending_down:",
+    )
+
+
+def _fall(row: "pd.Series[float]") -> str:
+    direction = f"{_named(row['queries'])} queries in a pool of {_named(row['pool'])}"
+    return f"{direction} {row['base']:.1f} → {row['new']:.1f} (p = {row['p_value']:.2f})"
+
+
+def _named(code: object) -> str:
+    return literal(language_name(str(code)), 40)
+
+
+def _draw_matrices(comparison: Comparison) -> None:
+    directions = comparison.directions
+    base, new, difference = (matrix(directions, column) for column in ("base", "new", "difference"))
+    significant = matrix(directions, "p_value") < SIGNIFICANT
+    lowest, highest = (getattr(pd.concat([base, new]).stack(), extreme)() for extreme in ("min", "max"))
+    span = (float(lowest), max(float(highest), float(lowest) + 1.0))
+    figures = {
+        BASE: charts.accuracy_matrix(base, f"{BASE}: Acc@1, %", span),
+        NEW: charts.accuracy_matrix(new, f"{NEW}: Acc@1, %", span),
+        "Difference": charts.accuracy_difference(difference, significant, "Difference, points"),
+    }
+    side_by_side = len(base) <= MOST_SIDE_BY_SIDE
+    places = st.columns(len(figures)) if side_by_side else st.tabs(list(figures))
+    for place, (name, figure) in zip(places, figures.items(), strict=True):
+        place.plotly_chart(
+            figure,
+            key=f"matrix-{name}",
+            config={"displayModeBar": False},
+            alt=f"Heat map of Acc@1 by language of queries and pool: {name}. The table below has the numbers.",
+        )
+    by_chance = SIGNIFICANT * len(directions)
+    st.caption(
+        "Each sentence's nearest neighbour in the pool's language decides; the sentence itself and its translations "
+        f"are left out (leave-one-out, Acc@1). A star: p < {SIGNIFICANT} in an exact McNemar test of this direction "
+        f"alone; with {counted(len(directions), 'direction')}, chance gives about {by_chance:.1f} stars. "
+        f"All directions together: p = {comparison.wilcoxon_p:.2g} (Wilcoxon signed-rank test)."
+    )
+
+
+def _draw_table(directions: pd.DataFrame) -> None:
+    with st.expander("Every direction, with 95 % intervals and the paired test", icon=":material/table:"):
+        table = pd.DataFrame(
+            {
+                "Queries": directions["queries"].map(language_name),
+                "Pool": directions["pool"].map(language_name),
+                "Sentences": directions["n"],
+                "Base %": directions["base"],
+                "Base, 95 %": _range(directions, "base"),
+                "Specialised %": directions["new"],
+                "Specialised, 95 %": _range(directions, "new"),
+                "Difference": directions["difference"],
+                "Difference, 95 %": _range(directions, "difference"),
+                "Mended": directions["mended"],
+                "Broken": directions["broken"],
+                "p (McNemar)": directions["p_value"],
+            }
+        )
+        one, three = (
+            st.column_config.NumberColumn(format="%.1f"),
+            st.column_config.NumberColumn(format="%.3f"),
+        )
+        st.dataframe(
+            table,
+            hide_index=True,
+            column_config={"Base %": one, "Specialised %": one, "Difference": one, "p (McNemar)": three},
+        )
+        st.download_button(
+            "Download as CSV",
+            safe_csv(directions),
+            file_name="emu-accuracy.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _range(directions: pd.DataFrame, column: str) -> "pd.Series[str]":
+    low, high = directions[f"{column}_low"], directions[f"{column}_high"]
+    return low.map("{:.1f}".format) + " to " + high.map("{:.1f}".format)

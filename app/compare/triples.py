@@ -1,0 +1,116 @@
+"""Three sentences: which two are closest, by the base and by the specialised encoder."""
+
+import pandas as pd
+import streamlit as st
+
+from app import charts
+from app.charts.style import short
+from app.compare.subject import Subject
+from app.encoders import BASE, NEW
+from emu_core.evaluation.triples import Triple, triple
+
+KEYS = ("triple-1", "triple-2", "triple-3")
+EXAMPLE = ("When does the pool open?", "When does the shop open?", "From what time can I go swimming?")
+ROLES = ("S1", "S2: looks like S1", "S3: means what S1 means")
+OWN = "Type three sentences"
+_PICK = "triple-pick"
+
+
+def draw_triples(subject: Subject) -> None:
+    """Let a person type or pick three sentences and draw both encoders' cosines."""
+    st.markdown(
+        "An encoder that goes by the words puts *S1* next to *S2*, which looks like it; one that goes by the intent "
+        "puts it next to *S3*, which means the same."
+    )
+    words, picture = st.columns([2, 3], gap="medium")
+    with words:
+        _draw_suggestions(subject)
+        for key, role, text in zip(KEYS, ROLES, EXAMPLE, strict=True):
+            st.session_state.setdefault(key, text)
+            st.text_area(role, key=key, max_chars=1000, height="content", persist_state="session")
+    texts = tuple(" ".join(str(st.session_state[key]).split()) for key in KEYS)
+    with picture:
+        if not all(texts):
+            st.info("Type all three sentences.", icon=":material/edit:")
+            return
+        vectors = subject.of_texts(texts)
+        if vectors is not None:
+            _draw_cosines(texts, {name: triple(three) for name, three in vectors.items()})
+
+
+def _draw_suggestions(subject: Subject) -> None:
+    """Offer triples of the data on which the base encoder goes by the words."""
+    if subject.comparison is None:
+        return
+    frame = subject.part.frame
+    across = st.toggle(
+        "S3 in another language",
+        key="triple-across",
+        persist_state="session",
+        disabled=len(subject.part.languages) < 2,
+    )
+    triples = subject.comparison.triples_across if across else subject.comparison.triples
+    rows = {str(place): three for place, three in enumerate(triples.tolist())}
+
+    def name(option: str) -> str:
+        if option == OWN:
+            return OWN
+        first, second, _ = rows[option]
+        intents = frame["intent"].iloc[[first, second]].tolist()
+        return (
+            f"{short(frame['text'].iloc[first], 60)} ({short(intents[0], 30)}, not {short(intents[1], 30)})"
+        )
+
+    def fill_in() -> None:
+        option = st.session_state[_PICK]
+        if option in rows:
+            for key, row in zip(KEYS, rows[option], strict=True):
+                st.session_state[key] = frame["text"].iloc[row]
+
+    st.selectbox(
+        "From the data: sentences that the base encoder takes for each other",
+        [OWN, *rows],
+        format_func=name,
+        key=_PICK,
+        on_change=fill_in,
+        help="S2 has another intent than S1 and S3, and yet the base encoder puts it nearer to S1.",
+    )
+    if not rows:
+        st.caption("The base encoder takes no two intents for each other here: there is nothing to suggest.")
+
+
+def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
+    base, new = triples[BASE], triples[NEW]
+    if base.closest == new.closest:
+        verdict = f"Both encoders put **{_pair(base)}** closest."
+    else:
+        verdict = f"The base encoder puts **{_pair(base)}** closest, the specialised one **{_pair(new)}**."
+    st.markdown(verdict)
+    figure = charts.triple_picture(
+        {name: (three.s12, three.s13, three.s23) for name, three in triples.items()},
+        (texts[0], texts[1], texts[2]),
+    )
+    st.plotly_chart(
+        figure,
+        key="triple-picture",
+        config={"displayModeBar": False},
+        alt=f"Triangles of the three sentences by both encoders. {verdict} The table below has the cosines.",
+    )
+    table = pd.DataFrame(
+        {
+            "Sentences": ["S1 and S2", "S1 and S3", "S2 and S3"],
+            BASE: [base.s12, base.s13, base.s23],
+            NEW: [new.s12, new.s13, new.s23],
+        }
+    )
+    table["Change"] = table[NEW] - table[BASE]
+    three = st.column_config.NumberColumn(format="%.3f")
+    change = st.column_config.NumberColumn(format="%+.3f")
+    st.dataframe(table, hide_index=True, column_config={BASE: three, NEW: three, "Change": change})
+    st.caption(
+        "Cosines, 1 for the same direction. A side of a triangle is as long as its two sentences are apart."
+    )
+
+
+def _pair(three: Triple) -> str:
+    return f"S{three.closest[0]} and S{three.closest[1]}"

@@ -1,0 +1,37 @@
+"""A labelled set written where a training process finds it."""
+
+import re
+import unicodedata
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from emu_core.data.labelled import LabelledSet
+
+FOLDER = ".data"  # under the folder of runs; the dot keeps it apart from them
+
+
+def save_data(root: Path, labelled: LabelledSet, sha256: str) -> Path:
+    """Write a set to a file of its own under `root`, once, and return the file.
+
+    JSON Lines and not CSV: it gives every character back as it was, and no spreadsheet runs it.
+
+    Args:
+        root: the folder of runs.
+        labelled: the set; of its name only harmless letters go into the file's.
+        sha256: `labelled.sha256()`.
+    """
+    folder = root / FOLDER / sha256[:16]
+    path = folder / f"{_slug(labelled.name)}.jsonl"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", dir=folder, encoding="ascii", newline="\n", delete=False) as file:
+            labelled.frame.to_json(file, orient="records", lines=True, force_ascii=True)
+        Path(file.name).replace(path)
+    return path
+
+
+def _slug(name: str) -> str:
+    plain = (
+        unicodedata.normalize("NFKD", Path(name.replace("\\", "/")).stem).encode("ascii", "ignore").decode()
+    )
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:40].strip("-") or "data"

@@ -1,0 +1,70 @@
+"""The encoders that Compare and Explore set side by side, and their vectors of the same sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from app.background import Done, Failed, Pending
+from app.cache import background, embeddings, show_pending
+from app.wording import literal, sentence
+from emu_core.data.wording import counted
+from emu_core.encoders.base import FloatArray
+from emu_core.errors import EncoderError
+from emu_core.runs import Run
+
+BASE, NEW = "Base", "Specialised"
+
+
+def encoder_specs(run: Run) -> dict[str, str]:
+    """Return what `load_encoder` takes for a run's base encoder and for the specialised one, under their names."""
+    return {BASE: str(run.config().get("encoder", "use")), NEW: f"run:{run.folder}"}
+
+
+def encoded(specs: Mapping[str, str], data_sha: str, texts: Sequence[str]) -> dict[str, FloatArray] | None:
+    """Return each encoder's vectors (N, dim) of the texts, or None, and draw why, while they are not there yet."""
+    try:
+        found = {name: embeddings(spec, data_sha, texts) for name, spec in specs.items()}
+    except EncoderError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return None
+    ready: dict[str, FloatArray] = {}
+    for name, vectors in found.items():
+        if isinstance(vectors, Pending):
+            show_pending(vectors, f"{name} encoder: encoding {counted(len(texts), 'sentence')}")
+            return None
+        ready[name] = np.asarray(vectors)
+    return ready
+
+
+def computed(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:
+    """Return what became of `function(*args)` in the background, or None, and draw how far it is, until it is over.
+
+    A failure is drawn, too.
+
+    Args:
+        key: stands for the function and all it is given.
+        label: what the person waits for, as markdown.
+        function: importable, as `Background.submit` wants it.
+        args: its arguments.
+    """
+    outcome = background().run(key, function, *args)
+    if isinstance(outcome, Pending):
+        show_pending(outcome, label)
+        return None
+    if isinstance(outcome, Failed):
+        st.error(sentence(outcome.message), icon=":material/error:")
+        if st.button("Try again", key=f"again-{key}"):
+            background().forget(key)
+            st.rerun()
+    return outcome
+
+
+def run_facts(run: Run) -> str:
+    """Return in a line of markdown how a run was trained."""
+    config = run.config()
+    labels = ", ".join(map(str, config.get("train_languages", [])))
+    unlabelled = ", ".join(map(str, config.get("unlabelled_languages", []))) or "none"
+    facts = f"{config.get('method')} over {config.get('encoder')}; labels: {labels}; unlabelled: {unlabelled}"
+    return literal(f"{facts}; seed {config.get('seed')}", 300)

@@ -1,0 +1,118 @@
+"""The picked sentences as a table, and the nearest neighbours of one of them."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app.explore.selection import pick
+from app.wording import literal
+from emu_core.data.export_csv import safe_csv
+from emu_core.data.languages import language_name
+from emu_core.data.wording import counted
+from emu_core.encoders.base import FloatArray
+from emu_core.evaluation.neighbours import nearest
+
+MOST_ROWS = 1_000  # shown; the download has them all
+NEIGHBOURS = 10
+_COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
+
+
+def draw_picked(points: pd.DataFrame, rows: Sequence[int], data_sha: str) -> int | None:
+    """Draw the picked sentences.
+
+    Args:
+        points: the sentences drawn, with their column `row`.
+        rows: the picked ones.
+        data_sha: of the set they are of.
+
+    Returns:
+        The place in `points` of the sentence whose neighbours are wanted, if any.
+    """
+    title, clear = st.columns([5, 1], vertical_alignment="bottom")
+    title.subheader(f"Picked: {counted(len(rows), 'sentence')}" if rows else "Picked sentences")
+    if not rows:
+        st.caption(
+            "Click a point for its nearest neighbours. To fill a table, choose *Lasso* or *Box* above and draw "
+            "around some points."
+        )
+        return None
+    if clear.button("Clear", icon=":material/close:", width="stretch"):
+        pick(data_sha, ())
+        st.rerun()
+    table = points[points["row"].isin(rows)]
+    with_split = [
+        column for column in _COLUMNS if column not in ("split", "id") or (table[column] != "").any()
+    ]
+    state = st.dataframe(
+        table[with_split].rename(columns=_COLUMNS).head(MOST_ROWS),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"explore-table-{hash(tuple(rows))}",  # another table has no row selected yet
+        height="auto" if len(table) <= 10 else 320,
+    )
+    left, right = st.columns([4, 1], vertical_alignment="center")
+    if len(table) > MOST_ROWS:
+        left.caption(f"The first {MOST_ROWS:,} are shown, the download has all {len(table):,}.")
+    right.download_button(
+        "Download as CSV",
+        lambda: safe_csv(table.drop(columns="row")),
+        file_name="emu-selection.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        width="stretch",
+    )
+    if len(table) == 1:
+        return int(table.index[0])
+    if selected := state["selection"]["rows"]:
+        return int(table.index[selected[0]])
+    left.caption("Select a row for its nearest neighbours.")
+    return None
+
+
+def draw_neighbours(points: pd.DataFrame, place: int, vectors: Mapping[str, FloatArray]) -> None:
+    """Draw a sentence's nearest neighbours by each encoder.
+
+    Args:
+        points: N sentences.
+        place: whose neighbours, 0 to N - 1.
+        vectors: (N, dim) by the encoder's name.
+    """
+    sentence = points.iloc[place]
+    st.subheader("Nearest neighbours")
+    st.markdown(
+        f"of **{literal(sentence['text'], 300)}** ({literal(sentence['intent'], 60)}, "
+        f"{literal(language_name(sentence['language']))}), by cosine"
+    )
+    without = st.toggle(
+        "Leave out its translations", value=True, key="explore-no-translations", persist_state="session"
+    )
+    ids = points["id"].tolist() if without else None
+    for column, (name, of_encoder) in zip(st.columns(len(vectors)), vectors.items(), strict=True):
+        found = nearest(of_encoder, [place], NEIGHBOURS, ids)
+        there = found.rows[0] >= 0
+        rows = found.rows[0][there]
+        near = points.iloc[rows]
+        same = near["intent"].to_numpy() == sentence["intent"]
+        column.markdown(f"**{name}**: {int(same.sum())} of {len(rows)} have its intent")
+        table = pd.DataFrame(
+            {
+                "Cosine": found.cosines[0][there],
+                "Same intent": np.where(same, "✓", ""),
+                "Sentence": near["text"].to_numpy(),
+                "Intent": near["intent"].to_numpy(),
+                "Language": near["language"].to_numpy(),
+            }
+        )
+        column.dataframe(
+            table,
+            hide_index=True,
+            column_config={
+                "Cosine": st.column_config.NumberColumn(format="%.3f", width=65),
+                "Same intent": st.column_config.TextColumn(width=90),
+                "Sentence": st.column_config.TextColumn(width=300),
+            },
+        )

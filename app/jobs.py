@@ -1,0 +1,221 @@
+"""Training runs, one after another on a device, each in a process that outlives page and server."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+
+import emu_core
+from app.request import TrainRequest
+from emu_core.errors import RunError
+from emu_core.runs import NAME, Run, RunState, Status, create_run, list_runs
+
+COMMAND = (sys.executable, "-m", "emu_core", "train")
+LOG = "process.log"
+POLL_S = 0.5
+GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and measuring have no steps
+
+
+class JobManager:
+    """Queues runs and starts them, first come first served, one at a time on a device.
+
+    All that matters stands in the run folders: a manager made anew finds running runs there, waits for their
+    device, and takes up what an older one left in its queue. Methods may be called from any thread.
+    """
+
+    def __init__(self, root: Path, command: Sequence[str] = COMMAND) -> None:
+        """Take up the queue.
+
+        Args:
+            root: the folder of runs.
+            command: starts a training process, which gets a request's arguments and writes its run folder.
+        """
+        self._root, self._command = root, tuple(command)
+        self._changed = threading.Condition()
+        self._queues: dict[str, deque[Run]] = {}  # by device
+        self._current: dict[str, Run] = {}  # by device
+        for run in reversed(list_runs(root)):
+            self._take_up(run)
+
+    def submit(self, request: TrainRequest) -> Run:
+        """Make the run's folder and queue the run.
+
+        Raises:
+            RunError: the name is taken, or can't name a run.
+            TrainingError: a setting is out of range.
+        """
+        config = request.config()
+        if not NAME.fullmatch(request.name):
+            raise RunError(
+                f"{request.name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'"
+            )
+        folder = self._root / request.name
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            raise RunError(f"there is a run '{request.name}' already; choose another name") from None
+        run = create_run(folder, config)
+        request.save(run)
+        self._enqueue(run, request.device)
+        return run
+
+    def ahead_of(self, run: Run) -> int:
+        """Return how many runs must end before this one, which waits, begins."""
+        with self._changed:
+            for device, queue in self._queues.items():
+                names = [other.name for other in queue]
+                if run.name in names:
+                    return names.index(run.name) + (device in self._current)
+        return 0
+
+    def cancel(self, run: Run) -> None:
+        """Stop a run: at its next step, or before it begins."""
+        run.cancel()
+        with self._changed:
+            known = [*self._current.values(), *chain.from_iterable(self._queues.values())]
+            if _state(run) is RunState.QUEUED and run.name not in {other.name for other in known}:
+                _never_begin(run)  # nobody else will: the process that queued it is gone
+            self._changed.notify_all()
+
+    def wait(self, run: Run, timeout_s: float) -> Status:
+        """Wait until a run is over, at most `timeout_s`; for tests, not for pages."""
+        with self._changed:
+            self._changed.wait_for(lambda: run.status().state.is_over and not self._holds(run), timeout_s)
+        return run.status()
+
+    def _holds(self, run: Run) -> bool:
+        return any(run.name == current.name for current in self._current.values())
+
+    def _take_up(self, run: Run) -> None:
+        if _state(run) is RunState.QUEUED:
+            with suppress(RunError):  # not queued by an app
+                self._enqueue(run, TrainRequest.load(run).device)
+
+    def _enqueue(self, run: Run, device: str) -> None:
+        with self._changed:
+            if device not in self._queues:
+                self._queues[device] = deque()
+                threading.Thread(
+                    target=self._work, args=(device,), name=f"jobs {device}", daemon=True
+                ).start()
+            self._queues[device].append(run)
+            self._changed.notify_all()
+
+    def _work(self, device: str) -> None:
+        queue = self._queues[device]
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(queue))
+                run = queue[0]
+                if not run.cancel_asked and self._is_taken(device):
+                    self._changed.wait(POLL_S)
+                    continue
+                self._current[device] = queue.popleft()
+            with suppress(OSError, RunError):  # somebody has deleted the run's folder
+                self._run(run)
+            with self._changed:
+                del self._current[device]
+                self._changed.notify_all()
+
+    def _is_taken(self, device: str) -> bool:
+        """Whether a run that somebody else has started, such as an older server, is on the device."""
+        return any(
+            _state(run) is RunState.RUNNING and _device(run) == device for run in list_runs(self._root)
+        )
+
+    def _run(self, run: Run) -> None:
+        if run.cancel_asked:
+            _never_begin(run)
+            return
+        try:
+            arguments = TrainRequest.load(run).arguments(run.folder)
+            with (run.folder / LOG).open("ab") as log:
+                process = subprocess.Popen(
+                    [*self._command, *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=_environment(),
+                    start_new_session=True,  # Ctrl+C at the server is not meant for the run
+                )
+        except (OSError, ValueError, RunError) as error:
+            run.write_status(Status(state=RunState.FAILED, message=f"it could not be started: {error}"))
+            return
+        code = _wait(process, run)
+        _conclude(run, process.pid, code)
+
+
+def _never_begin(run: Run) -> None:
+    run.write_status(Status(state=RunState.CANCELLED, message="cancelled before it began"))
+
+
+def _state(run: Run) -> RunState | None:
+    """The run's state; None where it can't be read."""
+    try:
+        return run.status().state
+    except RunError:
+        return None
+
+
+def _device(run: Run) -> str:
+    """The run's device; nothing where it can't be read."""
+    try:
+        return str(run.config().get("device", ""))
+    except RunError:
+        return ""
+
+
+def _wait(process: subprocess.Popen[bytes], run: Run) -> int:
+    """Wait for the process; end it when the run was cancelled and the process takes no notice."""
+    patience_ends: float | None = None
+    while True:
+        try:
+            return process.wait(POLL_S)
+        except subprocess.TimeoutExpired:
+            if not run.cancel_asked:
+                continue
+        if patience_ends is None:
+            patience_ends = time.monotonic() + GRACE_S
+        elif time.monotonic() > patience_ends:
+            process.kill()
+
+
+def _conclude(run: Run, pid: int, code: int) -> None:
+    """Write the last status of a run whose process ended without doing so."""
+    status = run.status()
+    # A run that another process took over is that one's to conclude.
+    if status.state.is_over and status.state is not RunState.INTERRUPTED:
+        return
+    if status.state is RunState.RUNNING and status.pid != pid:
+        return
+    if run.cancel_asked:
+        run.write_status(Status(state=RunState.CANCELLED, message="cancelled before the end"))
+        return
+    said = last_line(run.folder / LOG)
+    if code < 0:
+        said = f"its process was stopped by signal {-code}, perhaps for lack of memory"
+    run.write_status(Status(state=RunState.FAILED, message=said or f"its process ended with code {code}"))
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a process's log that says something, without the command's name before it."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 4096))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "").removeprefix("emu: ")[:500]
+
+
+def _environment() -> dict[str, str]:
+    """The server's environment, with the way to this very emu_core from any folder."""
+    package = str(Path(emu_core.__file__).parent.parent)
+    known = os.environ.get("PYTHONPATH")
+    return os.environ | {"PYTHONPATH": os.pathsep.join([package, known] if known else [package])}

@@ -1,0 +1,23 @@
+"""The app's pages."""
+
+from pathlib import Path
+
+import streamlit as st
+
+ICON = Path(__file__).parent / "icon.svg"  # a file: icons by name are fetched from elsewhere
+
+
+def main() -> None:
+    """Show the page that the address names."""
+    st.set_page_config(page_title="Emu", page_icon=ICON, layout="wide")
+    pages = [
+        st.Page("views/data.py", title="Data", icon=":material/table:", default=True),
+        st.Page("views/train.py", title="Train", icon=":material/model_training:"),
+        st.Page("views/compare.py", title="Compare", icon=":material/compare_arrows:"),
+        st.Page("views/explore.py", title="Explore", icon=":material/scatter_plot:"),
+    ]
+    st.navigation(pages, position="top").run()
+
+
+if __name__ == "__main__":  # not in the background worker, which imports this file as well
+    main()

@@ -1,0 +1,133 @@
+"""The runs on the Train page: the one that is watched, live, and the list of all."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app import charts
+from app.cache import job_manager
+from app.run_table import progress_line, runs_frame, status_of
+from app.state import runs_root
+from app.wording import literal, sentence
+from emu_core.errors import RunError
+from emu_core.runs import Run, RunState, Status, list_runs
+
+WATCHED = "watched"
+POLL_S = 1.0
+STEPS_A_SECOND = 2_000  # a log of so many steps is read and drawn again each second, a longer one less often
+SLOWEST_S = 20.0
+
+
+def draw_runs() -> None:
+    """Draw the run that is watched, and the list of runs; both follow what happens."""
+    runs = list_runs(runs_root())
+    if not runs:
+        st.info("Runs appear here. Start the first one on the left.", icon=":material/arrow_back:")
+        return
+    name = st.selectbox("Run", [run.name for run in runs], key=WATCHED, persist_state="session")
+    run = next((run for run in runs if run.name == name), runs[0])
+    status, seen = status_of(run), _moving(runs)
+    st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
+    running = status.state is RunState.RUNNING
+    slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
+    st.fragment(lambda: draw_curves(run), run_every=slower_s if running else None)()
+    st.subheader("All runs")
+    draw_list(runs)
+
+
+def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
+    """Draw a run's status; draw the whole page again when any run has come to another state or phase."""
+    if _moving(list_runs(runs_root())) != seen:
+        st.rerun()
+    status = status_of(run)
+    if status.state is RunState.RUNNING:
+        st.progress(status.progress, text=progress_line(status))
+    elif status.state is RunState.QUEUED:
+        ahead = job_manager().ahead_of(run)
+        st.info(
+            f"Waiting for {ahead} other run{'s' * (ahead != 1)} on its device."
+            if ahead
+            else "About to start."
+        )
+    else:
+        draw_end(run, status)
+    if not status.state.is_over:
+        draw_cancel(run)
+
+
+def draw_cancel(run: Run) -> None:
+    """Offer to stop a run."""
+    if st.button(
+        "Stopping ..." if run.cancel_asked else "Cancel",
+        icon=":material/stop_circle:",
+        disabled=run.cancel_asked,
+        key=f"cancel-{run.name}",
+    ):
+        job_manager().cancel(run)
+        st.rerun(scope="fragment")
+
+
+def draw_end(run: Run, status: Status) -> None:
+    """Draw what came of a run."""
+    if status.state is RunState.FAILED:
+        st.error(sentence(status.message), icon=":material/error:")
+    elif status.state is not RunState.FINISHED:
+        st.warning(sentence(f"{status.state.value}: {status.message}"), icon=":material/block:")
+    else:
+        draw_gain(run)
+
+
+def draw_gain(run: Run) -> None:
+    """Draw a finished run's mean accuracy before and after."""
+    try:
+        metrics = run.metrics()
+    except RunError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return
+    if "mean_base" not in metrics:
+        st.info(sentence(metrics.get("note", "nothing was measured")), icon=":material/info:")
+    else:
+        base, specialised = metrics["mean_base"], metrics["mean_specialised"]
+        before, after = st.columns(2)
+        before.metric("Base encoder, mean Acc@1", f"{base:.1f} %", border=True, height="stretch")
+        after.metric(
+            "Specialised, mean Acc@1",
+            f"{specialised:.1f} %",
+            delta=f"{specialised - base:+.1f} points",
+            border=True,
+            height="stretch",
+            help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
+            f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
+        )
+        st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
+    for warning in metrics.get("warnings", []):
+        st.warning(sentence(warning), icon=":material/info:")
+
+
+def draw_curves(run: Run) -> None:
+    """Draw a run's losses so far."""
+    history = run.history()
+    if history:
+        st.plotly_chart(charts.loss_curves(history), key="losses")
+
+
+def draw_list(runs: Sequence[Run]) -> None:
+    """Draw all runs, the newest first."""
+    accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
+    st.dataframe(
+        runs_frame(runs),
+        hide_index=True,
+        column_config={
+            "Before": accuracy,
+            "After": accuracy,
+            "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
+            "Started": st.column_config.DatetimeColumn(format="calendar"),
+        },
+        key="runs",
+    )
+
+
+def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
+    """Return name, state and phase of each run that isn't over."""
+    statuses = {run.name: status_of(run) for run in runs}
+    return {(name, s.state.value, s.phase) for name, s in statuses.items() if not s.state.is_over}

@@ -1,0 +1,69 @@
+"""The list of runs as a table, and a run's state in words."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pandas as pd
+
+from app.methods import METHODS
+from app.wording import time_span
+from emu_core.config import Method
+from emu_core.errors import RunError
+from emu_core.runs import Run, RunState, Status
+
+PHASES = {
+    "loading": "Loading the encoder and measuring it as it is",
+    "training": "Training",
+    "evaluating": "Measuring the specialised encoder",
+    "saving": "Saving",
+}
+
+
+def status_of(run: Run) -> Status:
+    """Return a run's status; a failure that says so where the folder is damaged."""
+    try:
+        return run.status()
+    except RunError as error:
+        return Status(state=RunState.FAILED, message=str(error))
+
+
+def progress_line(status: Status) -> str:
+    """Return where a running run is, in words."""
+    line = PHASES.get(status.phase, "Starting")
+    if status.phase != "training":
+        return f"{line} ..."
+    line += f": step {status.step:,} of {status.steps:,}, epoch {max(1, status.epoch)} of {status.epochs}"
+    left = status.seconds_left
+    return line if left is None else f"{line}, about {time_span(left)} left"
+
+
+def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return a row for each run: its name, state, method, labels, mean Acc@1 before, after and gained, start, time."""
+    return pd.DataFrame(
+        [_row(run) for run in runs],
+        columns=["Run", "State", "Method", "Labels", "Before", "After", "Gain", "Started", "Took"],
+    )
+
+
+def _row(run: Run) -> tuple[object, ...]:
+    status = status_of(run)
+    try:
+        config, metrics = run.config(), run.metrics()
+    except RunError:
+        config, metrics = {}, {}
+    before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
+    gain = after - before if before is not None and after is not None else None
+    began = datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None
+    took = status.updated_at - status.started_at if status.started_at and status.state.is_over else None
+    method = config.get("method", "")
+    return (
+        run.name,
+        status.state.value,
+        METHODS[Method(method)][0] if method in list(Method) else method,
+        ", ".join(config.get("train_languages", [])),
+        before,
+        after,
+        gain,
+        began,
+        "" if took is None else time_span(took),
+    )

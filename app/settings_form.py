@@ -1,0 +1,205 @@
+"""A run's settings on the Train page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.fit import problem
+from app.methods import FIRST, METHODS, MORE, Setting
+from app.request import TrainRequest, preset_settings
+from app.state import ChosenData, runs_root
+from app.wording import literal
+from emu_core.config import EmuConfig, Method
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.languages import language_name
+from emu_core.data.wording import listed
+from emu_core.devices import available_devices
+from emu_core.encoders.registry import EncoderInfo, available_encoders
+from emu_core.errors import DataError, TrainingError
+from emu_core.runs import NAME, new_run_name
+
+PRESETS = {"tuned": "Measured for this encoder", "paper": "The paper's"}
+KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
+
+
+def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
+    """Draw the form.
+
+    Args:
+        chosen: the data.
+        started: how many runs this session has started; each begins with a fresh name.
+
+    Returns:
+        The request, its data still unnamed, and why it can't be started ("" when it can).
+    """
+    method = draw_method()
+    encoder = draw_encoder()
+    train, unlabelled = draw_languages(chosen)
+    if strangers := [code for code in (*train, *unlabelled) if code not in encoder.languages]:
+        st.info(
+            f"The encoder was not trained on {literal(listed(map(language_name, dict.fromkeys(strangers))))}: it may "
+            "know little of it.",
+            icon=":material/info:",
+        )
+    devices = {device.name: device.label for device in available_devices()}
+    device = st.selectbox(
+        "Device",
+        list(devices),
+        format_func=devices.__getitem__,
+        key="device",
+        **KEPT,
+    )
+    free = new_run_name(runs_root(), method, encoder.spec)
+    name_place, seed_place = st.columns([3, 1])
+    name = name_place.text_input("Name of the run", free, max_chars=80, key=f"name-{started}-{free}", **KEPT)
+    seed = seed_place.number_input(
+        "Seed", 0, 2**31 - 1, 0, help="The same seed on the same CPU gives the same run.", key="seed", **KEPT
+    )
+    preset, changes = draw_settings(method, encoder.spec)
+    request = TrainRequest(
+        name=name.strip(),
+        data="",
+        method=method.value,
+        encoder=encoder.spec,
+        train_languages=tuple(train),
+        unlabelled_languages=tuple(unlabelled),
+        seed=int(seed),
+        device=device,
+        preset=preset,
+        changes=changes,
+    )
+    return request, why_not(chosen, request, encoder)
+
+
+def why_not(chosen: ChosenData, request: TrainRequest, encoder: EncoderInfo) -> str:
+    """Return why a run can't be started, in a sentence; "" when it can."""
+    if not encoder.available:
+        return f"{encoder.name} is not installed here; {encoder.reason}"
+    if not NAME.fullmatch(request.name):
+        return "the run's name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
+    if (runs_root() / request.name).exists():
+        return f"there is a run '{request.name}' already; choose another name"
+    try:
+        config = request.settings()
+    except TrainingError as error:
+        return str(error)
+    return _problem(
+        chosen.sha256, chosen.labelled, request.train_languages, request.unlabelled_languages, config
+    )
+
+
+def draw_method() -> Method:
+    """Ask for the method."""
+    method = st.selectbox(
+        "Method", list(METHODS), format_func=lambda method: METHODS[method][0], key="method", **KEPT
+    )
+    st.caption(METHODS[method][1])
+    return method
+
+
+def draw_encoder() -> EncoderInfo:
+    """Ask for the encoder to start from."""
+    encoders = {encoder.spec: encoder for encoder in available_encoders()}
+    spec = st.selectbox(
+        "Encoder",
+        list(encoders),
+        format_func=lambda spec: (
+            encoders[spec].name + ("" if encoders[spec].available else " (not installed)")
+        ),
+        key="encoder",
+        **KEPT,
+    )
+    encoder = encoders[spec]
+    st.caption(
+        f"{encoder.dim} numbers a sentence, {len(encoder.languages)} languages, {encoder.size_mb} MB, {encoder.licence}"
+    )
+    return encoder
+
+
+def draw_languages(chosen: ChosenData) -> tuple[list[str], list[str]]:
+    """Ask which languages' labels are used, and which languages are used without labels."""
+    languages = _training_languages(chosen.sha256, chosen.labelled)
+    train = st.multiselect(
+        "Labels in",
+        languages,
+        default=["en"] if "en" in languages else languages[:1],
+        format_func=language_name,
+        key=f"train-{chosen.sha256}",
+        help="Of these languages sentences and intents are used.",
+        **KEPT,
+    )
+    # With labels in several languages each of them is another language to the rest.
+    others = [code for code in languages if len(train) > 1 or code not in train]
+    unlabelled = st.multiselect(
+        "Sentences without labels in",
+        others,
+        default=others,
+        format_func=language_name,
+        key=f"unlabelled-{chosen.sha256}-{'-'.join(train)}",
+        help="Of these languages only the sentences are read. They keep the languages alike.",
+        **KEPT,
+    )
+    return train, unlabelled
+
+
+def draw_settings(method: Method, encoder: str) -> tuple[str, dict[str, float]]:
+    """Ask for the numbers; return where they start from, and those that were changed."""
+    first = st.container()
+    with st.expander("More settings", icon=":material/tune:"):
+        preset = st.segmented_control(
+            "Start from",
+            list(PRESETS),
+            format_func=PRESETS.__getitem__,
+            default="tuned",
+            required=True,
+            key="preset",
+            help="The paper's values were found for another encoder, LASER.",
+            **KEPT,
+        )
+        start = preset_settings(method.value, encoder, preset)
+        more = [setting for setting in MORE if setting.matters(start)]
+        where = f"{method.value}-{encoder}-{preset}"
+        values = _numbers(more, start, where)
+    with first:
+        values |= _numbers(FIRST, start, where)
+    return preset, {name: value for name, value in values.items() if value != getattr(start, name)}
+
+
+def _numbers(settings: Sequence[Setting], start: EmuConfig, where: str) -> dict[str, float]:
+    """Draw an input for each setting, two in a row; their values."""
+    values: dict[str, float] = {}
+    places = st.columns(2)
+    for number, setting in enumerate(settings):
+        default = getattr(start, setting.name)
+        kind = type(default)
+        values[setting.name] = places[number % 2].number_input(
+            setting.label,
+            min_value=kind(setting.least),
+            value=default,
+            step=1 if kind is int else default / 10,
+            format="%d" if kind is int else "%g",
+            help=setting.meaning,
+            key=f"{setting.name}-{where}",
+            **KEPT,
+        )
+    return values
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _training_languages(sha256: str, _labelled: LabelledSet) -> list[str]:
+    try:
+        return list(_labelled.train_part().languages)
+    except DataError:  # there are splits, and none is train: `problem` says so
+        return []
+
+
+@st.cache_data(max_entries=64, show_spinner="Looking whether data and settings fit ...")
+def _problem(
+    sha256: str,
+    _labelled: LabelledSet,
+    train_languages: tuple[str, ...],
+    unlabelled_languages: tuple[str, ...],
+    config: EmuConfig,
+) -> str:
+    return problem(_labelled, train_languages, unlabelled_languages, config)

@@ -1,0 +1,86 @@
+"""What outlives a page switch: the data set, the folder of runs, the chosen run."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import streamlit as st
+
+from emu_core.data.audit import Audit
+from emu_core.data.demo import DEMO
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.load import read_labelled
+from emu_core.runs import Run, RunState, list_runs
+
+_DATA = "data"
+_RUN = "run"
+
+
+@dataclass(frozen=True)
+class ChosenData:
+    """A labelled set with its audit."""
+
+    labelled: LabelledSet
+    audit: Audit
+    is_demo: bool
+
+    @cached_property
+    def sha256(self) -> str:
+        """`labelled.sha256()`, computed once."""
+        return self.labelled.sha256()
+
+    @property
+    def title(self) -> str:
+        """What a person calls the set."""
+        return "Demo set" if self.is_demo else self.labelled.name
+
+
+def chosen_data() -> ChosenData:
+    """Return the set that every page works on, with its audit: the demo set until another is chosen."""
+    chosen = st.session_state.get(_DATA)
+    return chosen if isinstance(chosen, ChosenData) else _demo()
+
+
+def current_data() -> LabelledSet:
+    """Return the labelled set that every page works on: the demo set until another is chosen."""
+    return chosen_data().labelled
+
+
+def current_sha() -> str:
+    """Return `current_data().sha256()`, computed once for a set."""
+    return chosen_data().sha256
+
+
+def set_data(labelled: LabelledSet, audit: Audit) -> None:
+    """Make a set the one that every page of this session works on."""
+    st.session_state[_DATA] = ChosenData(labelled, audit, is_demo=False)
+
+
+def set_demo() -> None:
+    """Make the demo set the one that every page of this session works on."""
+    st.session_state.pop(_DATA, None)
+
+
+def runs_root() -> Path:
+    """Return the folder of runs: $EMU_RUNS, or ./runs."""
+    return Path(os.environ.get("EMU_RUNS") or "runs").absolute()
+
+
+def run_picker(label: str) -> Run | None:
+    """Draw a choice among the finished runs, the newest first; None, and where to train one, without any.
+
+    The choice holds on every page and stands in the address, so that a link or a reload brings it back.
+    """
+    finished = {run.name: run for run in list_runs(runs_root()) if run.status().state is RunState.FINISHED}
+    if not finished:
+        st.info("There is no finished run yet.")
+        st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
+        return None
+    name = st.selectbox(label, list(finished), key=_RUN, bind="query-params")
+    return finished[name]
+
+
+@st.cache_resource(show_spinner="Reading the demo set ...")
+def _demo() -> ChosenData:
+    return ChosenData(*read_labelled([DEMO]), is_demo=True)

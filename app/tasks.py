@@ -1,0 +1,46 @@
+"""What the background worker is asked to do; each function is run in its process."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import numpy as np
+
+from app.vectors import prune
+from app.worker import report
+from emu_core.devices import pick_device
+from emu_core.encoders.base import Encoder
+from emu_core.encoders.registry import load_encoder
+from emu_core.evaluation.projection import Projection, project
+
+
+def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
+    """Encode texts and leave the vectors (N, dim), float32, in a .npy file, whole or not at all.
+
+    Args:
+        spec: what `load_encoder` takes.
+        weights: which weights of that encoder; another value has it loaded again.
+        texts: N sentences.
+        path: the file; its folder is made.
+
+    Raises:
+        EncoderError: the encoder can't be loaded.
+    """
+    vectors = _encoder(spec, weights).encode(texts, on_progress=report)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        np.save(file, vectors)
+    Path(file.name).replace(path)
+    prune(path.parent)
+
+
+def warm_up() -> None:
+    """Import UMAP and have it compiled: seconds that nobody should wait through."""
+    project(np.random.default_rng(0).random((64, 8), dtype=np.float32), Projection.UMAP)
+
+
+# A base and a specialised encoder stay loaded, so that a typed sentence is answered at once.
+@lru_cache(maxsize=3)
+def _encoder(spec: str, weights: str) -> Encoder:
+    return load_encoder(spec, device=pick_device("auto"))

@@ -1,0 +1,77 @@
+"""Train: choose a method, start a run, watch it."""
+
+import streamlit as st
+
+from app.cache import job_manager, start_helpers
+from app.datafile import save_data
+from app.monitor import WATCHED, draw_runs
+from app.request import TrainRequest
+from app.settings_form import draw_form
+from app.state import ChosenData, chosen_data, runs_root
+from app.wording import literal, sentence
+from emu_core.data.demo import DEMO
+from emu_core.errors import EmuError
+
+STARTED = "runs_started"
+
+
+def page() -> None:
+    """Draw the page."""
+    start_helpers()
+    st.title("Train")
+    st.caption(
+        "Specialise an encoder: with labels in one language, and sentences without labels in the others. A run goes "
+        "on when you leave this page or close the tab."
+    )
+    settings, runs = st.columns([5, 7], gap="large")
+    with settings:
+        draw_start(chosen_data())
+    with runs:
+        draw_runs()
+
+
+def draw_start(chosen: ChosenData) -> None:
+    """Ask for a run's settings and start it."""
+    labelled = chosen.labelled
+    st.markdown(
+        f"On **{literal(chosen.title, 60)}**: {len(labelled):,} sentences, {len(labelled.intents):,} intents, "
+        f"{literal(', '.join(labelled.languages), 80)}"
+    )
+    if not {"test", "dev"} & set(labelled.splits):
+        st.info(
+            "No row is of split test, so a run will be trained but not measured. A column named split, with train and "
+            "test in it, changes that.",
+            icon=":material/info:",
+        )
+    request, problem = draw_form(chosen, st.session_state.setdefault(STARTED, 0))
+    if problem:
+        st.warning(sentence(problem), icon=":material/block:")
+    if st.button(
+        "Start training",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=bool(problem),
+        width="stretch",
+    ):
+        start(chosen, request)
+
+
+def start(chosen: ChosenData, request: TrainRequest) -> None:
+    """Queue a run on the chosen data and watch it."""
+    root = runs_root()
+    try:
+        with st.spinner("Starting ..."):
+            data = DEMO if chosen.is_demo else str(save_data(root, chosen.labelled, chosen.sha256))
+            run = job_manager().submit(request.on(data))
+    except EmuError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return
+    except OSError as error:
+        st.error(sentence(f"the folder of runs {root} can't be written: {error}"), icon=":material/error:")
+        return
+    st.session_state[WATCHED] = run.name
+    st.session_state[STARTED] += 1
+    st.rerun()
+
+
+page()

@@ -1,0 +1,31 @@
+"""Words on the page: text of unknown origin made literal, spans of time in words."""
+
+import re
+
+from emu_core.data.wording import shown
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&\"'/@^=])")
+
+
+def literal(text: object, limit: int = 2_000) -> str:
+    """Return text so that markdown shows it as it is: no link, no picture, no colour, on one line.
+
+    File names, column names, intents and the messages that quote them are other people's; Streamlit reads most of
+    what it is given to show as markdown.
+    """
+    return _MARKDOWN.sub(r"\\\1", shown(text, limit))
+
+
+def time_span(seconds: float) -> str:
+    """Return "12 s", "3 min", "1 h 20 min"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def sentence(text: object) -> str:
+    """Return an error's message as a sentence of its own: literal, a capital first, a full stop last."""
+    plain = shown(text, 2_000)
+    whole = plain[:1].upper() + plain[1:]
+    return literal(whole if whole.endswith((".", "!", "?")) else whole + ".")

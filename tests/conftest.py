@@ -1,0 +1,96 @@
+"""A real browser on the real app, for the tests that are marked `browser`."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from emu_core.runs import list_runs
+
+ROOT = Path(__file__).parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE_MS = 60_000  # how long a condition may take to come true on a busy machine
+
+
+@pytest.fixture(scope="session")
+def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of runs of `app_url`."""
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="session")
+def app_url(runs_folder: Path) -> Iterator[str]:
+    """The address of an app that is served for this session."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app/main.py"]
+    options = ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
+    environment = os.environ | {"EMU_RUNS": str(runs_folder), "PYTHONUNBUFFERED": "1"}
+    server = subprocess.Popen(
+        [*command, *options],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        said = []
+        for line in server.stdout:  # ends when the server does
+            said.append(line)
+            if "URL:" in line:
+                break
+        else:
+            pytest.fail(f"the app does not start: {''.join(said)}")
+        threading.Thread(target=server.stdout.read, daemon=True).start()  # a full pipe would stop the server
+        yield f"http://localhost:{port}"
+    finally:
+        for run in list_runs(runs_folder):
+            run.cancel()  # runs outlive the server, and a test that failed may have left one
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, or what else of its kind is on the PATH."""
+    executable = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if executable is None:
+        pytest.skip("no Chromium on the PATH: apt-get install chromium")
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, app_url: str) -> Iterator[Page]:
+    """A fresh tab; an error in the page's own scripts fails the test, and so does a request to any other address."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    errors: list[str] = []
+    own = (app_url, app_url.replace("http", "ws", 1), "data:", "blob:", "about:")
+    strangers: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(own) else strangers.append(request.url))
+    yield page
+    context.close()
+    assert errors == []
+    assert strangers == []
+
+
+def settle(page: Page) -> None:
+    """Wait until the app has drawn the page and runs no script."""
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    page.locator('[data-testid="stMain"] h1').wait_for()

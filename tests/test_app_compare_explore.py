@@ -1,0 +1,461 @@
+"""The Compare and the Explore page without a browser, on a run that was really trained."""
+
+import base64
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from small_run import small_run
+from streamlit.testing.v1 import AppTest
+
+from app import cache, encoders
+from app.background import Done, Failed, Outcome, Pending
+from app.compare import choice
+from app.compare.changes import changes
+from app.compare.measure import compare_encoders, matrix
+from app.explore import points
+from app.explore.points import Filters
+from emu_core.data.labelled import LabelledSet
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import EmuError
+from emu_core.runs import Run
+
+MAIN = Path(__file__).parent.parent / "app" / "main.py"
+PATIENCE_S = 60.0
+Trained = tuple[Run, LabelledSet, Path]
+TRIPLE = ("When does the pool open?", "When does the gym open?", "From when on can we swim?")
+
+
+class AtOnce:
+    """Stands for the background worker: a task is done when it is asked for, or never."""
+
+    def __init__(self) -> None:
+        self.never = False
+        self.outcomes: dict[str, Outcome] = {}
+
+    def run(self, key: str, function: Callable[..., Any], *args: Any) -> Outcome:
+        if self.never:
+            return Pending(key, 0.25)
+        if key not in self.outcomes:
+            try:
+                self.outcomes[key] = Done(function(*args))
+            except EmuError as error:
+                self.outcomes[key] = Failed(str(error))
+        return self.outcomes[key]
+
+    def result(self, key: str) -> Pending:
+        return Pending(key, 0.25)
+
+    def forget(self, key: str) -> None:
+        self.outcomes.pop(key, None)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return small_run(tmp_path_factory.mktemp("app") / "runs")
+
+
+@pytest.fixture(autouse=True)
+def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
+    worker = AtOnce()
+    monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(encoders, "background", lambda: worker)
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
+    return worker
+
+
+@pytest.fixture
+def app(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The app with the trained run and its own data."""
+    run, _, file = trained
+    monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
+    return with_data(file.read_bytes())
+
+
+def with_data(content: bytes) -> AppTest:
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app.file_uploader[0].set_value([("small.csv", content, "")])
+    app.run()
+    assert not app.error
+    return app
+
+
+def with_frame(frame: pd.DataFrame) -> AppTest:
+    return with_data(frame.to_csv(index=False).encode())
+
+
+def compare(app: AppTest, tab: str = "Accuracy") -> AppTest:
+    app.switch_page("views/compare.py")
+    app.session_state["compare-tab"] = tab
+    app.run()
+    assert not app.exception
+    return app
+
+
+def explore(app: AppTest, **state: Any) -> AppTest:
+    app.switch_page("views/explore.py")
+    app.session_state["explore-method"] = "pca"  # no test waits for t-SNE
+    for key, value in state.items():
+        app.session_state[key] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def figure(app: AppTest) -> dict[str, Any]:
+    spec: dict[str, Any] = json.loads(app.get("plotly_chart")[0].proto.spec)
+    return spec
+
+
+def numbers(array: Any) -> list[float]:
+    if isinstance(array, dict):
+        return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).tolist()
+    return list(array)
+
+
+def drawn_rows(app: AppTest, axis: str) -> list[int]:
+    """The rows whose points are in a panel."""
+    traces = [trace for trace in figure(app)["data"] if trace.get("xaxis") == axis and "customdata" in trace]
+    return sorted(int(row) for trace in traces for row in numbers(trace["customdata"]))
+
+
+def spoilt_run(trained: Run, root: Path) -> Run:
+    """A run whose encoder is the base encoder with noise in its last layer."""
+    shutil.copytree(trained.folder, root / "spoilt")
+    encoder = load_encoder("use")
+    torch.manual_seed(0)
+    with torch.no_grad():
+        encoder.get_parameter("dense3.weight").add_(0.4 * torch.randn(512, 512))
+    shutil.rmtree(root / "spoilt" / "encoder")
+    encoder.save(root / "spoilt" / "encoder")
+    return Run(root / "spoilt")
+
+
+def vectors(labelled: LabelledSet, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    texts = labelled.frame["text"].tolist()
+    return load_encoder("use").encode(texts), load_encoder(f"run:{run.folder}").encode(texts)
+
+
+def cosine(first: np.ndarray, second: np.ndarray) -> float:
+    return float(first @ second / np.linalg.norm(first) / np.linalg.norm(second))
+
+
+# ------------------------------------------------------------------------------------------------ Compare
+
+
+def test_without_a_run_compare_says_where_to_train_one() -> None:
+    app = compare(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
+    assert app.info[0].value == "There is no finished run yet."
+    assert app.get("page_link")[0].proto.page == "train"
+    assert not app.get("plotly_chart")
+
+
+def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained) -> None:
+    run = trained[0]
+    measured = run.metrics()
+    compare(app)
+    mean = next(metric for metric in app.metric if metric.label == "Mean of the 5 with English")
+    assert mean.value == f"{measured['mean_specialised']:.1f} %"
+    assert mean.delta.endswith(f"points from {measured['mean_base']:.1f}")
+    table = app.dataframe[0].value
+    assert len(table) == 9
+    assert table["Base %"].tolist() == pytest.approx(list(measured["base"].values()))
+    assert table["Specialised %"].tolist() == pytest.approx(list(measured["specialised"].values()))
+    assert not app.info  # nothing to warn of: the run's own data, its test rows
+    base, new, difference = (json.loads(chart.proto.spec)["data"][0] for chart in app.get("plotly_chart"))
+    assert numbers(base["z"]) == pytest.approx(list(measured["base"].values()))
+    gains = np.array(list(measured["specialised"].values())) - list(measured["base"].values())
+    assert numbers(difference["z"]) == pytest.approx(gains)
+    assert (base["zmin"], base["zmax"]) == (new["zmin"], new["zmax"])  # one scale, or the eye is misled
+
+
+def test_a_language_that_got_worse_is_said_plainly(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoilt_run(trained[0], tmp_path)
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path))
+    app = compare(with_data(trained[2].read_bytes()))
+    table = app.dataframe[0].value
+    fallen = table[table["Difference"] < 0]
+    assert len(fallen) > 0
+    said = " ".join(app.error[0].value.split())
+    assert said.startswith("**Got worse:** ")
+    worst = fallen.sort_values("Difference").iloc[0]
+    assert f"**{len(fallen)} directions of 9 got worse:**" in app.warning[0].value
+    assert f"{worst['Queries']} queries in a pool of {worst['Pool']}" in app.warning[0].value
+    assert not app.success
+    worse = next(metric for metric in app.metric if metric.label == "Directions that got worse")
+    assert int(worse.value) == len(fallen)
+
+
+def test_data_that_the_run_has_not_seen_are_named_as_such(
+    app: AppTest, trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare(app)
+    next(box for box in app.selectbox if box.label == "Rows").set_value("all rows").run()
+    assert "learnt from these sentences" in app.info[0].value
+    other = compare(with_frame(trained[1].frame.iloc[:-3]))
+    assert r"trained on small\.csv" in other.info[0].value
+
+
+def test_a_large_set_is_measured_on_a_sample_and_says_so(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "MOST_MEASURED", 60)
+    compare(app)
+    assert "Measured on 60 of 108 sentences" in app.info[0].value
+    assert app.dataframe[0].value["Sentences"].sum() == 3 * 60
+
+
+def test_compare_shows_progress_and_computes_nothing_itself(
+    app: AppTest, worker: AtOnce, tmp_path: Path
+) -> None:
+    worker.never = True
+    shutil.rmtree(cache.runs_root() / ".vectors", ignore_errors=True)
+    compare(app)
+    progress = app.get("progress")[0].proto
+    assert (progress.value, progress.text) == (25, "Base encoder: encoding 108 sentences")
+    assert not app.tabs
+
+
+def test_too_few_sentences_are_an_error_and_triples_still_work(trained: Trained, app: AppTest) -> None:
+    frame = trained[1].frame
+    german = frame[frame["language"] == "de"].iloc[[0]].assign(split="test")
+    thin = compare(with_frame(pd.concat([frame[frame["language"] == "en"], german])))
+    assert "Language 'de' has one sentence" in thin.error[0].value.replace("\\", "")
+    compare(thin, "Sentence triples")
+    assert len(thin.get("plotly_chart")) == 1
+
+
+def test_a_damaged_run_is_an_error_and_not_a_crash(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(trained[0].folder, tmp_path / "bad")
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path))
+    (tmp_path / "bad" / "encoder" / "model.safetensors").write_bytes(b"no")
+    app = compare(with_data(trained[2].read_bytes()))
+    assert app.error
+    (tmp_path / "bad" / "config.json").write_text("{")
+    assert compare(app).error
+    assert explore(app).error
+
+
+def test_a_typed_triple_has_the_cosines_of_both_encoders(app: AppTest, trained: Trained) -> None:
+    compare(app, "Sentence triples")
+    for place, text in enumerate(TRIPLE):
+        app.text_area[place].set_value(text)
+    app.run()
+    table = app.dataframe[0].value
+    for name, spec in (("Base", "use"), ("Specialised", f"run:{trained[0].folder}")):
+        a, b, c = load_encoder(spec).encode(list(TRIPLE))
+        cosines = [cosine(a, b), cosine(a, c), cosine(b, c)]
+        assert table[name].tolist() == pytest.approx(cosines, abs=1e-5)
+    assert table["Change"].tolist() == pytest.approx((table["Specialised"] - table["Base"]).tolist())
+    app.text_area[1].set_value("  ").run()
+    assert app.info[0].value == "Type all three sentences."
+
+
+def test_a_suggested_triple_is_one_that_the_base_encoder_gets_wrong(app: AppTest, trained: Trained) -> None:
+    compare(app, "Sentence triples")
+    pick = next(box for box in app.selectbox if box.key == "triple-pick")
+    pick.set_value("0").run()
+    texts = [area.value for area in app.text_area]
+    frame = trained[1].frame.drop_duplicates("text").set_index("text")
+    first, second, third = (frame.loc[text, "intent"] for text in texts)
+    assert first == third != second
+    table = app.dataframe[0].value
+    assert table["Base"].iloc[0] > table["Base"].iloc[1]
+    closest = {name: table["Sentences"].iloc[int(table[name].argmax())] for name in ("Base", "Specialised")}
+    said = app.markdown[-1].value
+    assert re.findall(r"\*\*(.+?)\*\*", said) == list(dict.fromkeys(closest.values()))
+
+
+def test_similarity_takes_sentences_of_the_data_and_typed_ones(app: AppTest) -> None:
+    compare(app, "Similarity")
+    box = next(box for box in app.multiselect if box.label.startswith("Sentences: "))
+    assert 3 <= len(box.value) <= 9
+    box.set_value([box.options[0], box.options[5], "Is there a sauna?"]).run()
+    assert not app.exception
+    assert set(app.dataframe[0].value["Text"]) >= {"Is there a sauna?"}
+    cells = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]["z"]
+    assert np.diag(np.reshape(numbers(cells), (3, 3))).tolist() == pytest.approx([1, 1, 1])
+    box = next(box for box in app.multiselect if box.label.startswith("Sentences: "))
+    box.set_value(box.value[:1]).run()
+    assert app.info[0].value == "Choose two sentences or more."
+
+
+@pytest.mark.parametrize("pool", [None, "de"])
+def test_changes_are_those_of_a_plain_loop(trained: Trained, pool: str | None) -> None:
+    run, labelled, _ = trained
+    part = labelled.select(splits=["test"])
+    base, new = vectors(part, run)
+    table = changes(compare_encoders(base, new, part), part, base, new, pool)
+    rows = part.frame.to_dict("records")
+    for i, row in enumerate(rows):
+        found = []
+        for name, space in (("base", base), ("specialised", new)):
+            allowed = [
+                j
+                for j, other in enumerate(rows)
+                if other["id"] != row["id"] and pool in (None, other["language"])
+            ]
+            cosines = [cosine(space[i], space[j]) for j in allowed]
+            best = allowed[int(np.argmax(cosines))]
+            found.append(best)
+            assert table[f"{name} neighbour"].iloc[i] == rows[best]["text"]
+            assert table[f"{name} cosine"].iloc[i] == pytest.approx(max(cosines), abs=1e-5)
+        was, now = (rows[j]["intent"] == row["intent"] for j in found)
+        kind = {(False, True): "mended", (True, False): "broken"}.get(
+            (was, now), "moved" if found[0] != found[1] else "same"
+        )
+        assert table["change"].iloc[i] == kind
+
+
+def test_changed_neighbours_are_filtered_and_counted(app: AppTest, trained: Trained) -> None:
+    compare(app, "Changed neighbours")
+    shown = app.dataframe[0].value
+    assert set(shown["change"]) <= {"mended", "broken"}
+    for kinds in (["same", "moved", "mended", "broken"], ["same"]):
+        app.session_state["changed-kinds"] = kinds
+        app.run()
+        assert set(app.dataframe[0].value["change"]) <= set(kinds)
+    app.session_state["changed-kinds"] = ["same", "moved", "mended", "broken"]
+    app.run()
+    assert len(app.dataframe[0].value) == 108
+    languages = next(box for box in app.multiselect if box.label == "Of the sentences in")
+    languages.set_value(["ja"]).run()
+    assert set(app.dataframe[0].value["language"]) == {"ja"}
+
+
+def test_a_column_of_the_directions_becomes_a_matrix() -> None:
+    rows = [("en", "en", 1.0), ("en", "de", 2.0), ("de", "en", 3.0), ("de", "de", 4.0)]
+    table = matrix(pd.DataFrame(rows, columns=["queries", "pool", "base"]), "base")
+    assert table.to_numpy().tolist() == [[1, 2], [3, 4]]
+    assert list(table.index) == list(table.columns) == ["en", "de"]  # English first, not by the alphabet
+
+
+# ------------------------------------------------------------------------------------------------ Explore
+
+
+def test_without_a_run_explore_shows_the_base_alone(trained: Trained) -> None:
+    app = explore(with_data(trained[2].read_bytes()))
+    assert app.info[0].value == "There is no finished run yet."
+    assert drawn_rows(app, "x") == list(range(len(trained[1])))
+    assert drawn_rows(app, "x2") == []
+
+
+def test_both_maps_show_every_sentence_and_share_their_colours(app: AppTest, trained: Trained) -> None:
+    explore(app)
+    everyone = list(range(len(trained[1])))
+    assert drawn_rows(app, "x") == drawn_rows(app, "x2") == everyone
+    spec = figure(app)
+    colour = {
+        axis: {t["legendgroup"]: t["marker"]["color"] for t in spec["data"] if t.get("xaxis") == axis}
+        for axis in ("x", "x2")
+    }
+    assert colour["x"] == colour["x2"]
+    titles = [note["text"] for note in spec["layout"]["annotations"]]
+    assert titles == ["Base: PCA", "Specialised: PCA"]
+    assert {t["legendgroup"] for t in spec["data"] if t.get("xaxis") == "x"} == set(trained[1].intents)
+    explore(app, **{"explore-colour": "language"})
+    assert {t["legendgroup"] for t in figure(app)["data"] if t.get("xaxis") == "x"} == {"en", "de", "ja"}
+
+
+def test_filters_leave_both_maps_the_same_sentences(app: AppTest, trained: Trained) -> None:
+    explore(app)
+    for label, value in (("Languages", ["ja"]), ("Intents", ["pool", "taxi"]), ("Splits", ["test"])):
+        next(box for box in app.multiselect if box.label == label).set_value(value)
+    app.run()
+    frame = trained[1].frame
+    wanted = frame[
+        (frame["language"] == "ja") & frame["intent"].isin(["pool", "taxi"]) & (frame["split"] == "test")
+    ]
+    assert drawn_rows(app, "x") == drawn_rows(app, "x2") == sorted(wanted.index)
+    assert (
+        f"The filters leave {len(wanted)} of 324 sentences" in [caption.value for caption in app.caption][-2]
+    )
+
+
+def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> None:
+    frame = trained[1].frame
+    explore_app = explore(with_frame(frame[~((frame["language"] == "ja") & (frame["intent"] == "pool"))]))
+    for label, value in (("Languages", ["ja"]), ("Intents", ["pool"])):
+        next(box for box in explore_app.multiselect if box.label == label).set_value(value)
+    explore_app.run()
+    assert "leave no sentence" in explore_app.info[0].value
+    assert not explore_app.get("plotly_chart")
+
+
+def test_a_large_set_is_drawn_in_part_and_says_so(
+    app: AppTest, trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(points, "MOST_POINTS", 90)
+    explore(app)
+    assert app.info[0].value.startswith("The maps show 90 of 324 sentences")
+    rows = drawn_rows(app, "x")
+    assert len(rows) == 90
+    drawn = trained[1].frame.iloc[rows]
+    assert (drawn.groupby(["intent", "language"]).size() == 5).all()  # 18 groups, all of one size: 5 of each
+
+
+def test_picked_sentences_fill_the_table_until_they_are_cleared(app: AppTest, trained: Trained) -> None:
+    sha = trained[1].sha256()
+    explore(app, **{"explore-picked": (sha, (3, 50, 200))})
+    assert app.dataframe[0].value["Sentence"].tolist() == trained[1].frame["text"].iloc[[3, 50, 200]].tolist()
+    next(button for button in app.button if button.label == "Clear").click().run()
+    assert not app.dataframe
+    explore(app, **{"explore-picked": ("another set", (3, 50, 200))})
+    assert not app.dataframe
+
+
+def test_one_picked_sentence_has_its_neighbours_by_both_encoders(app: AppTest, trained: Trained) -> None:
+    run, labelled, _ = trained
+    row = 7
+    explore(app, **{"explore-picked": (labelled.sha256(), (row,))})
+    frame = labelled.frame
+    for table, space in zip(app.dataframe[1:], vectors(labelled, run), strict=True):
+        units = space / np.linalg.norm(space, axis=1, keepdims=True)
+        cosines = units @ units[row]
+        order = [j for j in np.argsort(-cosines) if frame["id"].iloc[j] != frame["id"].iloc[row]][:10]
+        assert table.value["Cosine"].tolist() == pytest.approx(cosines[order].tolist(), abs=1e-5)
+        assert table.value["Sentence"].iloc[0] == frame["text"].iloc[order[0]]
+        same = ["✓" if frame["intent"].iloc[j] == frame["intent"].iloc[row] else "" for j in order]
+        assert table.value["Same intent"].tolist() == same
+
+
+def test_explore_shows_progress_and_computes_nothing_itself(app: AppTest, worker: AtOnce) -> None:
+    explore(app)  # leaves the vectors on disk
+    worker.never = True
+    explore(app, **{"explore-method": "umap"})
+    progress = app.get("progress")[0].proto
+    assert progress.value == 25
+    assert progress.text.startswith("Base encoder: UMAP of 324 sentences")
+    assert not app.get("plotly_chart")
+
+
+def test_what_people_wrote_is_never_markup(trained: Trained, app: AppTest) -> None:
+    evil = "![x](http://evil/x.png) <b>$a$ :red[y]"
+    frame = trained[1].frame.copy()
+    frame.loc[frame.index[:2], "text"] = [evil, evil + "!"]
+    frame["intent"] = frame["intent"].replace({"pool": evil})
+    labelled = with_frame(frame)
+    explore(labelled)
+    explore(labelled, **{"explore-picked": (labelled.session_state["data"].sha256, (0,))})
+    said = [element.value for element in (*labelled.markdown, *labelled.caption, *labelled.info)]
+    assert any("evil" in text for text in said)
+    assert not any("![x](" in text or "$a$" in text or ":red[" in text for text in said)
+    assert "<b>" not in json.dumps([t.get("name") for t in figure(labelled)["data"]])
+
+
+def test_filters_alone() -> None:
+    frame = pd.DataFrame({"language": ["en", "de"], "intent": ["a", "b"], "split": ["train", "test"]})
+    assert Filters().keep(frame).tolist() == [True, True]
+    assert Filters(languages=("de",)).keep(frame).tolist() == [False, True]
+    assert Filters(languages=("de",), intents=("a",)).keep(frame).tolist() == [False, False]

@@ -1,0 +1,175 @@
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app import worker
+from app.background import STOPPED, Background, Done, Failed, Pending
+from emu_core.errors import EncoderError
+
+PATIENCE_S = 60.0
+
+
+def double(value: int) -> int:
+    return 2 * value
+
+
+def zeros(count: int) -> np.ndarray:
+    return np.zeros(count, dtype=np.uint8)
+
+
+def process_id() -> int:
+    return os.getpid()
+
+
+def die() -> None:
+    os._exit(1)
+
+
+def fail(message: str) -> None:
+    raise EncoderError(message)
+
+
+def divide() -> float:
+    return 1 / 0
+
+
+def not_sendable() -> object:
+    return threading.Lock()
+
+
+def report_and_wait_for(path: Path) -> str:
+    worker.report(1, 4)
+    wait_for(path)
+    return "seen"
+
+
+def wait_for(path: Path) -> None:
+    until(path.exists)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end
+        threading.Event().wait(0.01)
+
+
+def warm_until_told() -> None:
+    folder = Path(os.environ["EMU_TEST_FOLDER"])
+    (folder / "begun").touch()
+    wait_for(folder / "told")
+    (folder / "warm").touch()
+
+
+@pytest.fixture(scope="module")
+def background() -> Iterator[Background]:
+    yield Background()
+
+
+def test_a_task_is_pending_then_done_in_another_process(background: Background) -> None:
+    background.submit("pid", process_id)
+    outcome = background.wait("pid", PATIENCE_S)
+    assert isinstance(outcome, Done)
+    assert outcome.value != os.getpid()
+    assert background.result("pid") == outcome
+
+
+def test_one_warm_process_takes_all_tasks(background: Background) -> None:
+    for key in ("first", "second"):
+        background.submit(key, process_id)
+    assert background.wait("first", PATIENCE_S) == background.wait("second", PATIENCE_S)
+
+
+def test_a_key_is_computed_once(background: Background) -> None:
+    background.submit("once", double, 4)
+    background.submit("once", double, 5)
+    assert background.wait("once", PATIENCE_S) == Done(8)
+    assert background.run("once", double, 6) == Done(8)
+
+
+def test_a_forgotten_key_is_computed_anew(background: Background) -> None:
+    background.submit("again", double, 1)
+    background.wait("again", PATIENCE_S)
+    background.forget("again")
+    with pytest.raises(KeyError):
+        background.result("again")
+    background.submit("again", double, 2)
+    assert background.wait("again", PATIENCE_S) == Done(4)
+
+
+def test_progress_arrives_while_the_task_runs(background: Background, tmp_path: Path) -> None:
+    flag = tmp_path / "go"
+    background.submit("slow", report_and_wait_for, flag)
+    background.submit("after it", double, 1)
+    until(lambda: background.result("slow") == Pending("slow", 0.25))
+    assert background.result("after it") == Pending("after it")
+    background.forget("slow")  # a running task can't be forgotten
+    flag.touch()
+    assert background.wait("slow", PATIENCE_S) == Done("seen")
+    assert background.wait("after it", PATIENCE_S) == Done(2)
+
+
+def test_errors_are_sentences_and_leave_the_worker_alive(background: Background) -> None:
+    background.submit("pid before", process_id)
+    background.submit("ours", fail, "no encoder 'x'; there is: use")
+    background.submit("bug", divide)
+    background.submit("lock", not_sendable)
+    background.submit("unsendable task", lambda: 1)
+    background.submit("pid after", process_id)
+    assert background.wait("ours", PATIENCE_S) == Failed("no encoder 'x'; there is: use")
+    assert background.wait("bug", PATIENCE_S) == Failed(
+        "this failed with ZeroDivisionError: division by zero"
+    )
+    for key in ("lock", "unsendable task"):
+        outcome = background.wait(key, PATIENCE_S)
+        assert isinstance(outcome, Failed)
+        assert "pickle" in outcome.message
+    assert background.wait("pid after", PATIENCE_S) == background.wait("pid before", PATIENCE_S)
+
+
+def test_a_crash_fails_its_task_alone_and_a_new_worker_takes_over(background: Background) -> None:
+    background.submit("old pid", process_id)
+    background.submit("crash", die)
+    background.submit("new pid", process_id)
+    assert background.wait("crash", PATIENCE_S) == Failed(STOPPED)
+    assert background.wait("new pid", PATIENCE_S) != background.wait("old pid", PATIENCE_S)
+
+
+def test_results_used_longest_ago_make_room() -> None:
+    background = Background(max_bytes=2_500)
+    for key in ("a", "b"):
+        background.submit(key, zeros, 1_000)
+        background.wait(key, PATIENCE_S)
+    background.result("a")  # so that b is the older one
+    background.submit("c", zeros, 1_000)
+    background.wait("c", PATIENCE_S)
+    with pytest.raises(KeyError):
+        background.result("b")
+    assert isinstance(background.result("a"), Done)
+    background.submit("huge", zeros, 9_000)
+    assert isinstance(background.wait("huge", PATIENCE_S), Done)  # the newest stays, whatever its size
+    for key in ("a", "c"):
+        with pytest.raises(KeyError):
+            background.result(key)
+
+
+def test_the_warm_up_runs_when_a_worker_is_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMU_TEST_FOLDER", str(tmp_path))
+    monkeypatch.setattr("app.background.QUIET_S", 0.0)
+    background = Background(warm_up=warm_until_told)
+    background.start()
+    wait_for(tmp_path / "begun")
+    background.submit("beside it", double, 1)
+    assert background.wait("beside it", PATIENCE_S) == Done(2)
+    assert not (tmp_path / "warm").exists()
+    (tmp_path / "told").touch()
+    wait_for(tmp_path / "warm")
+
+
+def test_report_outside_a_worker_is_heard_by_nobody() -> None:
+    worker.report(1, 2)

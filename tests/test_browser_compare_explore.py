@@ -1,0 +1,184 @@
+"""Triples compared and points picked with the mouse: in a real browser, on the real app."""
+
+import csv
+import io
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import settle
+from playwright.sync_api import Download, Page, expect
+from small_run import small_run
+
+from emu_core.data.labelled import LabelledSet
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+RUN = "compared"
+# Where the first trace's points of a panel stand on the screen, and which rows they are.
+POINTS = """axis => {
+    const graph = document.querySelector('.js-plotly-plot'), layout = graph._fullLayout
+    const x = layout[axis.replace('x', 'xaxis')], y = layout[axis.replace('x', 'yaxis')]
+    const box = graph.getBoundingClientRect()
+    const traces = graph._fullData.filter(trace => trace.xaxis === axis && trace.customdata)
+    return traces.flatMap(t => Array.from(t.customdata, (row, i) => ({
+        row: Number(row), x: box.left + x._offset + x.l2p(t.x[i]), y: box.top + y._offset + y.l2p(t.y[i]),
+        opacity: t.marker.opacity[i],
+    })))
+}"""
+
+
+@pytest.fixture(scope="module")
+def trained(runs_folder: Path) -> tuple[LabelledSet, Path]:
+    """A finished run among the app's runs; its data and their file."""
+    _, labelled, file = small_run(runs_folder, RUN)
+    return labelled, file
+
+
+@pytest.fixture
+def opened(page: Page, app_url: str, trained: tuple[LabelledSet, Path]) -> Page:
+    """The app with the run's own data."""
+    page.goto(app_url)
+    settle(page)
+    page.locator('input[type="file"]').set_input_files(trained[1])
+    page.get_by_role("heading", name="small.csv", level=2).wait_for()
+    return page
+
+
+def go_to(page: Page, name: str) -> None:
+    page.get_by_role("link", name=name, exact=True).click()
+    page.get_by_role("heading", name=name, level=1).wait_for()
+    settle(page)
+    choose(page, "Run", RUN)
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    page.get_by_role("combobox", name=re.compile(label)).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settle(page)
+
+
+def press(page: Page, option: str) -> None:
+    page.get_by_role("radio", name=option, exact=True).click()
+    settle(page)
+
+
+def points(page: Page, axis: str) -> list[dict[str, Any]]:
+    page.locator(".js-plotly-plot .nsewdrag").first.wait_for()
+    found: list[dict[str, Any]] = page.evaluate(POINTS, axis)
+    return found
+
+
+def download(page: Page, button: str) -> Download:
+    with page.expect_download() as started:
+        page.get_by_test_id("stDownloadButton").get_by_role("button", name=button).click()
+    return started.value
+
+
+def content(download: Download) -> bytes:
+    return Path(download.path()).read_bytes()
+
+
+def test_a_triple_is_typed_and_compared(opened: Page) -> None:
+    go_to(opened, "Compare")
+    expect(opened.get_by_text("Mean of 9 directions")).to_be_visible()
+    expect(opened.locator(".js-plotly-plot")).to_have_count(3)
+    opened.get_by_role("tab", name="Sentence triples").click()
+    picture = opened.locator(".js-plotly-plot")
+    expect(picture.get_by_text("closest")).to_have_count(2)
+    before = picture.inner_text()
+    field = opened.get_by_label("S2: looks like S1")
+    field.fill("When does the pool open?")  # the same as S1
+    field.press("ControlOrMeta+Enter")
+    expect(opened.get_by_text("Both encoders put S1 and S2 closest.")).to_be_visible()
+    expect(picture.get_by_text("1.00 closest")).to_have_count(2)
+    assert picture.inner_text() != before
+
+    go_to(opened, "Explore")
+    go_to(opened, "Compare")
+    opened.get_by_role("tab", name="Sentence triples").click()
+    expect(opened.get_by_label("S2: looks like S1")).to_have_value("When does the pool open?")  # kept
+
+
+def test_tables_go_out_as_csv(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
+    go_to(opened, "Compare")
+    opened.get_by_role("tab", name="Changed neighbours").click()
+    opened.get_by_role("button", name=re.compile("^moved")).click()
+    opened.get_by_role("button", name=re.compile("^same")).click()
+    settle(opened)
+    rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
+    test = trained[0].select(splits=["test"]).frame
+    assert sorted(row["sentence"] for row in rows) == sorted(test["text"])
+    assert {row["change"] for row in rows} <= {"mended", "broken", "moved", "same"}
+
+
+def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
+    go_to(opened, "Explore")
+    press(opened, "Lasso")
+    before = points(opened, "x")
+    assert len(before) == len(trained[0])
+    across = sorted(point["x"] for point in before)
+    left, some = across[0], across[len(across) // 4 : -len(across) // 4]
+    # The line goes through the widest gap around the middle, so that nobody stands on it.
+    middle = max((after - now, (now + after) / 2) for now, after in pairwise(some))[1]
+    high, low = min(point["y"] for point in before) - 8, max(point["y"] for point in before) + 8
+    inside = {point["row"] for point in before if point["x"] < middle}
+    opened.mouse.move(left - 8, high)
+    opened.mouse.down()
+    for x, y in ((middle, high), (middle, low), (left - 8, low), (left - 8, high)):
+        opened.mouse.move(x, y, steps=12)
+    opened.mouse.up()
+    expect(opened.get_by_role("heading", name=f"Picked: {len(inside)} sentences")).to_be_visible()
+    settle(opened)
+    for axis in ("x", "x2"):  # they stand out on both maps
+        assert {point["row"] for point in points(opened, axis) if point["opacity"] == 1} == inside
+    rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
+    assert sorted(row["text"] for row in rows) == sorted(trained[0].frame["text"].iloc[list(inside)])
+
+    opened.get_by_role("button", name="Clear").click()
+    expect(opened.get_by_role("heading", name="Picked sentences")).to_be_visible()
+    settle(opened)
+    assert all(point["opacity"] < 1 for point in points(opened, "x"))
+
+
+def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
+    go_to(opened, "Explore")
+    press(opened, "PCA")
+    everyone = points(opened, "x2")
+
+    def alone(point: dict[str, Any]) -> float:
+        return min(
+            abs(point["x"] - other["x"]) + abs(point["y"] - other["y"])
+            for other in everyone
+            if other is not point
+        )
+
+    target = max(everyone, key=alone)
+    text = trained[0].frame["text"].iloc[target["row"]]
+    opened.mouse.move(target["x"], target["y"])
+    expect(opened.locator(".hoverlayer")).to_contain_text(text[:40])
+    opened.mouse.click(target["x"], target["y"])
+    expect(opened.get_by_role("heading", name="Nearest neighbours")).to_be_visible()
+    expect(opened.get_by_text(re.compile(f"^of {re.escape(text)}"))).to_be_visible()
+    expect(opened.get_by_text(re.compile(r"^Base: \d+ of 10 have its intent"))).to_be_visible()
+    expect(opened.get_by_text(re.compile(r"^Specialised: \d+ of 10 have its intent"))).to_be_visible()
+
+
+def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: Path) -> None:
+    go_to(opened, "Explore")
+    press(opened, "PCA")
+    assert content(download(opened, "PNG")).startswith(b"\x89PNG\r\n\x1a\n")
+    svg = download(opened, "SVG")
+    assert svg.suggested_filename == "emu-pca.svg"
+    assert ET.fromstring(content(svg)).tag.endswith("svg")  # noqa: S314 - our own file
+    page_file = tmp_path / "map.html"
+    page_file.write_bytes(content(download(opened, "HTML")))
+    alone = opened.context.new_page()
+    alone.route(re.compile("^https?://"), lambda route: route.abort())  # it needs no network
+    alone.goto(page_file.as_uri())
+    expect(alone.locator(".js-plotly-plot .xtitle, .js-plotly-plot .annotation-text")).to_have_text(
+        ["Base: PCA", "Specialised: PCA"]
+    )

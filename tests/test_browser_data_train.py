@@ -1,0 +1,145 @@
+"""A file goes in, a run is trained, left, found again and stopped: in a real browser, on the real app."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from conftest import settle
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+SENTENCES = {
+    "en": {
+        "pool": "when does the pool open",
+        "shop": "when does the shop open",
+        "taxi": "please call me a taxi",
+    },
+    "de": {
+        "pool": "wann öffnet das Schwimmbad",
+        "shop": "wann öffnet der Laden",
+        "taxi": "bitte ein Taxi rufen",
+    },
+}
+RUNNING = re.compile(r"Training: step [\d,]+ of [\d,]+, epoch")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """72 sentences, 3 intents, 2 languages, a third of them for testing."""
+    path = tmp_path / "guests.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["utterance", "label", "lang", "id", "split"])
+        for language, intents in SENTENCES.items():
+            for intent, text in intents.items():
+                for i in range(12):
+                    split = "test" if i % 3 == 0 else "train"
+                    writer.writerow([f"{text}, {i}", intent, language, f"{intent}{i}", split])
+    return path
+
+
+def open_app(page: Page, url: str) -> None:
+    page.goto(url)
+    settle(page)
+
+
+def go_to(page: Page, name: str) -> None:
+    page.get_by_role("link", name=name, exact=True).click()
+    page.get_by_role("heading", name=name, level=1).wait_for()
+    settle(page)
+
+
+def upload(page: Page, file: Path) -> None:
+    settle(page)
+    box = page.locator('input[type="file"]')
+    expect(box).to_have_count(1)  # the one of the upload before has gone
+    box.set_input_files(file)
+
+
+def start_training(page: Page, name: str, epochs: int) -> None:
+    page.get_by_label("Epochs", exact=True).fill(str(epochs))
+    page.get_by_label("Epochs", exact=True).press("Enter")
+    settle(page)
+    page.get_by_label("Name of the run").fill(name)
+    page.get_by_label("Name of the run").press("Enter")
+    settle(page)
+    page.get_by_role("button", name="Start training").click()
+
+
+def test_a_csv_goes_in_and_a_trained_run_comes_out(
+    page: Page, app_url: str, runs_folder: Path, table: Path
+) -> None:
+    open_app(page, app_url)
+    expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()
+    upload(page, table)
+    expect(page.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
+    sizes = page.get_by_test_id("stMetricValue")
+    expect(sizes).to_have_text(["72", "3", "2", "24"])
+    expect(page.get_by_text("The audit found nothing to mend.")).to_be_visible()
+    balance = page.get_by_test_id("stPlotlyChart")
+    expect(balance.get_by_text("taxi")).to_be_visible()
+
+    go_to(page, "Train")
+    expect(page.get_by_text("guests.csv: 72 sentences, 3 intents, en, de")).to_be_visible()
+    start_training(page, "short", epochs=1)
+    expect(
+        page.get_by_text("Specialised, mean Acc@1")
+    ).to_be_visible()  # it ended, and nobody reloaded the page
+    expect(page.get_by_test_id("stPlotlyChart").get_by_text("Loss: all parts")).to_be_visible()
+    assert (runs_folder / "short" / "encoder" / "model.safetensors").is_file()
+
+
+def test_a_run_goes_on_without_its_page_and_is_cancelled(page: Page, app_url: str, table: Path) -> None:
+    open_app(page, app_url)
+    upload(page, table)
+    page.get_by_role("heading", name="guests.csv", level=2).wait_for()
+    go_to(page, "Train")
+    start_training(page, "endless", epochs=100_000)
+    progress = page.get_by_test_id("stProgress")
+    expect(progress).to_contain_text(RUNNING)
+
+    go_to(page, "Data")
+    expect(page.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
+    go_to(page, "Train")
+    expect(progress).to_contain_text(RUNNING)
+    first = progress.inner_text()
+    expect(progress).not_to_have_text(first)  # it moves by itself
+
+    page.goto("about:blank")  # the tab is closed, and another person's session opened
+    open_app(page, f"{app_url}/train")
+    expect(progress).to_contain_text(RUNNING)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text(re.compile(r"Cancelled: cancelled after [\d,]+ steps"))).to_be_visible()
+    expect(progress).to_have_count(0)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+
+def test_a_hostile_name_draws_nothing_and_calls_nobody(
+    page: Page, app_url: str, table: Path, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_app(page, app_url)
+    for content in (table.read_bytes(), b""):
+        file = tmp_path / "![x](evil.png) <img src=evil.png> [y](evil.html) $x$.csv"
+        file.write_bytes(content)
+        upload(page, file)
+        expect(page.get_by_role("heading", name="![x](evil.png) <img src=evil.png>", level=2)).to_be_visible()
+    expect(page.get_by_text("is empty; it needs a line of column names")).to_be_visible()
+    main = page.get_by_test_id("stMain")
+    expect(main.locator("img[src*=evil], a[href*='evil.html'], .katex")).to_have_count(0)
+    assert not [url for url in asked if "evil" in url]
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_sent(
+    page: Page, app_url: str, tmp_path: Path
+) -> None:
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(300 * 2**20)
+    open_app(page, app_url)
+    upload(page, large)
+    expect(page.get_by_text(re.compile("File must be 200.*MB or smaller"))).to_be_visible()
+    expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()

@@ -1,0 +1,282 @@
+"""Pictures hold the numbers they were given, whatever the names, the sizes and the gaps."""
+
+import base64
+import math
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from app import charts
+from app.charts.curves import MOST_POINTS
+from app.charts.page_file import html_file
+from app.charts.stills import maps_file
+from emu_core.data.languages import language_name
+
+HOSTILE = "<script>alert(1)</script> $x_1$"
+
+
+def step(number: int, epoch: int = 1, **parts: float) -> dict[str, Any]:
+    return {
+        "kind": "step", "step": number, "epoch": epoch, "seconds": 0.1, "learning_rate": 1e-3, **parts,
+    }  # fmt: skip
+
+
+def curve(figure: go.Figure, title: str) -> go.Scatter:
+    return next(trace for trace in figure.data if trace.name == title)
+
+
+def heat(figure: go.Figure) -> go.Heatmap:
+    return next(trace for trace in figure.data if trace.type == "heatmap")
+
+
+def printed(figure: go.Figure) -> list[str]:
+    return [text for trace in figure.data if trace.type == "scatter" for text in trace.text]
+
+
+def points(n: int, intents: int = 3) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "row": np.arange(100, 100 + n),
+            "text": [f"sentence {i}" for i in range(n)],
+            "intent": [f"intent {i % intents:03}" for i in range(n)],
+            "language": [("en", "de", "ja")[i % 3] for i in range(n)],
+        }
+    )
+
+
+def places(n: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {name: rng.random((n, 2), dtype=np.float32) for name in ("Base", "Specialised")}
+
+
+def test_class_balance_prints_every_count() -> None:
+    counts = pd.DataFrame({"en": [3, 0], "de": [1, 7]}, index=["pool", HOSTILE])
+    figure = charts.class_balance(counts)
+    assert heat(figure).z.tolist() == [[3, 1], [0, 7]]
+    assert printed(figure) == ["3", "1", "0", "7"]
+    assert (heat(figure).zmin, heat(figure).zmax) == (0, 7)
+    assert "<script" not in figure.to_json()
+    assert "German: 7" in heat(figure).text[1][1]
+
+
+def test_names_that_are_alike_when_cut_keep_rows_of_their_own() -> None:
+    stem = "a" * 60
+    figure = charts.class_balance(pd.DataFrame({"en": [1, 2]}, index=[stem + "1", stem + "2"]))
+    assert len(set(heat(figure).y)) == 2
+
+
+def test_loss_curves_have_a_panel_for_each_part() -> None:
+    history = [step(n, loss=3.0 / n, softmax=2.0 / n, adversarial=-0.1) for n in range(1, 41)]
+    figure = charts.loss_curves(history)
+    assert [trace.name for trace in figure.data] == [
+        "Loss: all parts",
+        "Softmax loss",
+        "Adversarial loss, weighted",
+    ]
+    assert curve(figure, "Loss: all parts").y.tolist() == [3.0 / n for n in range(1, 41)]
+    axes = [figure.layout.yaxis.type, figure.layout.yaxis2.type, figure.layout.yaxis3.type]
+    assert axes == ["log", "log", "linear"]  # 40 to 1 and all above zero; below zero there is no logarithm
+
+
+def test_only_epochs_that_are_over_are_marked() -> None:
+    steps = [step(n, epoch=1 + (n > 5), loss=1.0) for n in range(1, 9)]
+    ends = [{"kind": "epoch", "epoch": 1, "seconds": 1.0, "dev_accuracy": 61.5}]
+    figure = charts.loss_curves([*steps[:5], *ends, *steps[5:]])
+    assert [note.text for note in figure.layout.annotations if "epoch" in note.text] == ["epoch 1"]
+    accuracy = curve(figure, "Accuracy on dev")
+    assert (list(accuracy.x), list(accuracy.y)) == ([5.0], [61.5])
+
+
+def test_a_long_run_is_thinned_to_its_means() -> None:
+    values = np.random.default_rng(0).random(5_000)
+    figure = charts.loss_curves([step(n + 1, loss=float(v)) for n, v in enumerate(values)])
+    drawn = curve(figure, "Loss: all parts")
+    width = math.ceil(5_000 / MOST_POINTS)
+    assert len(drawn.y) == math.ceil(5_000 / width) <= MOST_POINTS
+    assert drawn.y[0] == pytest.approx(sum(values[:width]) / width)
+    assert drawn.x[0] == width
+    last = values[(len(drawn.y) - 1) * width :]
+    assert drawn.y[-1] == pytest.approx(sum(last) / len(last))
+
+
+def test_loss_curves_bear_gaps_and_nothing() -> None:
+    figure = charts.loss_curves(
+        [step(1, loss=1.0), step(2, loss=math.nan), step(3, loss=2.0, critic=math.inf)]
+    )
+    assert math.isnan(curve(figure, "Loss: all parts").y[1])
+    assert len(figure.data) == 1  # a part that was never finite has no panel
+    assert charts.loss_curves([]).layout.annotations[0].text == "No step is done yet."
+
+
+def test_accuracy_matrix_prints_percentages_and_holes() -> None:
+    accuracy = pd.DataFrame([[50.0, math.nan], [66.67, 100.0]], index=["en", "de"], columns=["en", "de"])
+    figure = charts.accuracy_matrix(accuracy, "Base", (40, 100))
+    assert printed(figure) == ["50.0", "–", "66.7", "100.0"]
+    assert heat(figure).text[1][0] == "queries: German<br>labelled pool: English<br>Acc@1: 66.7"
+    assert figure.layout.yaxis.autorange == "reversed"  # first row on top, as in a table
+
+
+def test_accuracy_difference_is_centred_on_zero() -> None:
+    difference = pd.DataFrame([[12.0, -3.0]], index=["en"], columns=["en", "de"])
+    figure = charts.accuracy_difference(difference, difference.abs() > 5, "Difference")
+    assert printed(figure) == ["+12.0*", "-3.0"]
+    assert (heat(figure).zmin, heat(figure).zmax) == (-12, 12)
+    nothing = charts.accuracy_difference(difference * math.nan, difference > 99, "Difference")
+    assert printed(nothing) == ["–", "–"]
+
+
+def test_cell_text_contrasts_with_its_cell() -> None:
+    """WCAG contrast of at least 4.5 to 1, or the better of black and white."""
+    figure = charts.accuracy_matrix(pd.DataFrame([np.linspace(0, 100, 12)]), "Base")
+    inks = figure.data[1].textfont.color
+    scale = [(stop, _rgb(colour)) for stop, colour in heat(figure).colorscale]
+    for share, ink in zip(np.linspace(0, 1, 12), inks, strict=True):
+        ground = [np.interp(share, [s for s, _ in scale], [c[k] for _, c in scale]) for k in range(3)]
+        chosen, rest = (
+            _contrast(_rgb(ink), ground),
+            _contrast(_rgb("#FFFFFF" if ink == "#111111" else "#111111"), ground),
+        )
+        assert chosen >= min(4.2, rest)
+
+
+def test_triangles_have_the_sides_that_the_cosines_say() -> None:
+    cosines = {"Base": (0.6, 0.8, 0.5), "Specialised": (0.95, 0.1, 0.2)}
+    figure = charts.triple_picture(cosines, ("a", "b", HOSTILE))
+    sides = [trace for trace in figure.data if trace.mode == "lines"]
+    wanted = [c for three in cosines.values() for c in three]
+    for side, cosine in zip(sides, wanted, strict=True):
+        length = math.dist((side.x[0], side.y[0]), (side.x[1], side.y[1]))
+        assert length == pytest.approx(math.sqrt(2 - 2 * cosine))
+    thick = [place for place, side in enumerate(sides) if side.line.width > 2]
+    assert thick == [1, 3]  # S1-S3 under the base encoder, S1-S2 under the specialised one
+    assert "<script" not in figure.to_json()
+
+
+def test_triangle_bears_sentences_on_one_spot_and_ties() -> None:
+    figure = charts.triple_picture({"Base": (1.0, 1.0, 1.0)}, ("a", "a", "a"))
+    assert sum("closest" in note.text for note in figure.layout.annotations) == 3
+    flat = charts.triple_picture({"Base": (1.0, 0.3, 0.3)}, ("a", "a", "b"))
+    assert all(np.isfinite(trace.y).all() for trace in flat.data)
+
+
+def test_similarity_matrix_prints_cosines_until_they_no_longer_fit() -> None:
+    small = charts.similarity_matrix(np.array([[1.0, 0.25], [0.25, 1.0]]), ["a", HOSTILE], "Base", (0, 1))
+    assert printed(small) == ["1.00", "0.25", "0.25", "1.00"]
+    assert "<script" not in small.to_json()
+    large = charts.similarity_matrix(np.eye(40), ["a"] * 40, "Base", (0, 1))
+    assert printed(large) == []
+    assert heat(large).showscale
+
+
+@pytest.mark.parametrize("colour_by", ["intent", "language"])
+def test_maps_draw_every_point_once_a_panel(colour_by: Any) -> None:
+    frame, panels = points(60, intents=20), places(60)
+    figure = charts.sentence_maps(panels, frame, colour_by)
+    for axis, name in (("x", "Base"), ("x2", "Specialised")):
+        traces = [trace for trace in figure.data if trace.xaxis == axis and trace.customdata is not None]
+        drawn = {
+            int(row): (x, y)
+            for trace in traces
+            for row, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)
+        }
+        assert drawn == {100 + i: tuple(place) for i, place in enumerate(panels[name].tolist())}
+        assert all(trace.x.dtype == np.float32 for trace in traces)
+
+
+@pytest.mark.parametrize("colour_by", ["intent", "language"])
+def test_groups_are_told_apart_by_colour_shape_or_fill(colour_by: Any) -> None:
+    figure = charts.sentence_maps(places(84), points(84, intents=28), colour_by)
+    keys = {
+        legend: [(trace.marker.color, trace.marker.symbol) for trace in figure.data if trace.legend == legend]
+        for legend in ("legend", "legend2")
+    }
+    for marks in keys.values():
+        assert len(set(marks)) == len(marks) in (3, 28)
+
+
+def test_points_look_as_the_legends_say() -> None:
+    frame = points(60, intents=20)
+    figure = charts.sentence_maps(places(60), frame, "intent")
+    colours = {t.name: (t.marker.color, t.marker.symbol) for t in figure.data if t.legend == "legend"}
+    shapes = {t.name: t.marker.symbol for t in figure.data if t.legend == "legend2"}
+    language_of = dict(zip(frame["row"], frame["language"].map(language_name), strict=True))
+    drawn = [trace for trace in figure.data if trace.customdata is not None]
+    for trace in drawn:
+        colour, symbol = colours[trace.name]
+        assert trace.marker.color == colour
+        codes = np.frombuffer(base64.b64decode(trace.marker.symbol["bdata"]), trace.marker.symbol["dtype"])
+        # The intent's mark is a circle in the intent's fill: its hundreds.
+        assert codes.tolist() == [symbol + shapes[language_of[row]] for row in trace.customdata]
+    assert len(drawn) == 2 * 20
+
+
+def test_chosen_points_stand_out_in_every_panel() -> None:
+    frame = points(30)
+    figure = charts.sentence_maps(places(30), frame, "language", {103, 107})
+    bright = [
+        int(row)
+        for trace in figure.data
+        if trace.customdata is not None
+        for row, opacity in zip(trace.customdata, trace.marker.opacity, strict=True)
+        if opacity == 1.0
+    ]
+    assert sorted(bright) == [103, 103, 107, 107]
+
+
+def test_maps_show_text_and_never_read_it() -> None:
+    frame = points(3).assign(text=HOSTILE, intent=HOSTILE, language=HOSTILE)
+    figure = charts.sentence_maps(places(3), frame, "intent")
+    assert "<script" not in figure.to_json()
+    svg = maps_file(places(3), frame, "intent", frozenset(), file_format="svg")
+    assert b"<script" not in svg
+    ET.fromstring(svg)  # noqa: S314 - our own file
+    page = html_file(places(3), frame, "intent", frozenset())
+    assert b"<script>alert" not in page
+    assert b"cdn.plot" not in page[:2000]  # plotly's own script is inside: no network is needed
+
+
+def test_picture_files_hold_every_point_and_repeat_exactly() -> None:
+    frame, panels = points(40, intents=2), places(40)
+    svg = maps_file(panels, frame, "intent", {101, 107}, file_format="svg")
+    assert svg == maps_file(panels, frame, "intent", {101, 107}, file_format="svg")
+    root = ET.fromstring(svg)  # noqa: S314 - our own file
+    space = "{http://www.w3.org/2000/svg}"
+    collections = [g for g in root.iter(f"{space}g") if g.get("id", "").startswith("PathCollection")]
+    assert sum(1 for g in collections for _ in g.iter(f"{space}use")) == 2 * 40
+    texts = {"".join(text.itertext()) for text in root.iter(f"{space}text")}
+    assert {"Base", "Specialised", "intent 000", "German"} <= texts
+    png = maps_file(panels, frame, "language", frozenset(), file_format="png")
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_no_figure_paints_its_ground_or_its_text() -> None:
+    """Streamlit's theme gives both their colours, light or dark."""
+    frame = pd.DataFrame([[1.0]], index=["en"], columns=["en"])
+    for figure in (
+        charts.class_balance(frame.astype(int)),
+        charts.loss_curves([step(1, loss=1.0)]),
+        charts.accuracy_matrix(frame, "t"),
+        charts.triple_picture({"Base": (0.1, 0.2, 0.3)}, ("a", "b", "c")),
+        charts.sentence_maps(places(3), points(3), "intent"),
+    ):
+        assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+        assert figure.layout.font.color is None
+
+
+def _rgb(colour: str) -> list[float]:
+    if colour.startswith("#"):
+        return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return [float(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+
+
+def _contrast(first: list[float], second: list[float]) -> float:
+    def luminance(rgb: list[float]) -> float:
+        linear = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)

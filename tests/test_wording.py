@@ -1,0 +1,27 @@
+import pytest
+
+from app.wording import literal, sentence, time_span
+
+
+def test_every_mark_of_markdown_is_escaped() -> None:
+    marks = "\\`*_{}[]()#+-.!|<>~$:&\"'/@^="
+    assert literal(marks) == "".join(f"\\{mark}" for mark in marks)
+    assert literal("Öl, 水 x1") == "Öl, 水 x1"
+
+
+def test_literal_text_is_one_line_of_bounded_length() -> None:
+    assert literal("a\n# b\x00\u202ec") == r"a \# b  c"
+    assert len(literal("x" * 99, 20)) <= 25
+
+
+def test_a_message_becomes_a_sentence() -> None:
+    assert sentence("no text") == r"No text\."
+    assert sentence("Done!") == r"Done\!"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.4, "0 s"), (89.4, "89 s"), (90, "2 min"), (5_369, "89 min"), (5_400, "1 h 30 min")],
+)
+def test_time_spans(seconds: float, said: str) -> None:
+    assert time_span(seconds) == said
