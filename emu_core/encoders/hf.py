@@ -2,10 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from emu_core.encoders.transformer import TransformerEncoder, open_model
 from emu_core.errors import EncoderError
+
+if TYPE_CHECKING:  # seconds to import
+    from sentence_transformers import SentenceTransformer
 
 
 class HfEncoder(TransformerEncoder):
@@ -31,36 +34,53 @@ class HfEncoder(TransformerEncoder):
         if not name.strip():
             raise EncoderError("name a model after hf: such as hf:intfloat/multilingual-e5-small, or a folder")
         folder = Path(name).expanduser()
+        if not folder.is_dir():
+            return cls(from_hub(name))
         try:
-            if folder.is_dir():
-                return cls(open_model(folder))
-            try:
-                return cls(open_model(name, local_only=in_cache(name)))
-            except OSError:
-                if not in_cache(name):
-                    raise
-                return cls(open_model(name, local_only=False))  # a download that was cut short is finished
+            return cls(open_model(folder))
         except OSError as error:
-            where = "holds no whole model" if folder.is_dir() else "is no folder here and can't be fetched"
-            raise EncoderError(
-                f"the model '{name}' {where}; check the name, go online once so that it is cached, "
-                "or name a sentence-transformers folder"
-            ) from error
+            raise EncoderError(f"the folder {name} holds no whole model; name one that does") from error
+
+
+def from_hub(name: str) -> "SentenceTransformer":
+    """Open a model from the cache, or fetch it. Raises EncoderError when neither can be done."""
+    from huggingface_hub import model_info
+    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+    from sentence_transformers.util import ORIGINAL_TRANSFORMER_MODELS
+
+    short = "/" not in name and name.lower() not in ORIGINAL_TRANSFORMER_MODELS
+    full = f"sentence-transformers/{name}" if short else name  # as sentence-transformers reads it
+    try:
+        if in_cache(full):
+            try:
+                return open_model(full)
+            except (OSError, EncoderError):
+                pass  # a download that was cut short is finished below
+        model_info(full, timeout=10)  # a missing model or network shows here at once, and below in minutes
+        model = open_model(full, local_only=False)
+        if not in_cache(full):
+            raise OSError("only a part of the model is cached")
+        return model
+    except EncoderError:
+        raise
+    except (HFValidationError, RepositoryNotFoundError):
+        raise EncoderError(
+            f"'{name}' is neither a folder here nor a public model of the hub; see https://huggingface.co/models"
+        ) from None
+    except Exception as error:  # whatever the network's libraries raise
+        raise EncoderError(
+            f"the model '{name}' is not in the cache and can't be fetched from the hub; go online once, or name a "
+            "model's local folder"
+        ) from error
 
 
 def in_cache(name: str) -> bool:
-    """Whether the hub's cache knows how this model pools.
+    """Whether the cache knows which modules a hub's model has, if it has any beside the transformer.
 
-    A model that only transformers has cached has no word on its pooling there, and would get the wrong one offline.
+    Where it doesn't, as when only transformers used the model, sentence-transformers would guess the pooling.
     """
     from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
 
-    names = [name] if "/" in name else [name, f"sentence-transformers/{name}"]  # as sentence-transformers does
+    # A path, or a mark that the hub has no such file; None when nothing is known.
     folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
-    try:
-        return any(
-            try_to_load_from_cache(full, "modules.json", cache_dir=folder) is not None for full in names
-        )
-    except HFValidationError:
-        return False
+    return try_to_load_from_cache(name, "modules.json", cache_dir=folder) is not None

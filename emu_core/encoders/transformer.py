@@ -78,7 +78,8 @@ class TransformerEncoder(Encoder):
     def save(self, folder: Path) -> None:
         """Write config.json and `model/`, a sentence-transformers folder that opens with no emu_core installed."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.model.save_pretrained(str(folder / "model"), create_model_card=False)
+        with quietly():
+            self.model.save_pretrained(str(folder / "model"), create_model_card=False)
         config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE])[0].tolist()}
         (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
 
