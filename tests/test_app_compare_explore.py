@@ -40,6 +40,9 @@ class AtOnce:
         self.never = False
         self.outcomes: dict[str, Outcome] = {}
 
+    def start(self) -> None:
+        """There is no process to start."""
+
     def run(self, key: str, function: Callable[..., Any], *args: Any) -> Outcome:
         if self.never:
             return Pending(key, 0.25)

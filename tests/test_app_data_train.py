@@ -203,6 +203,7 @@ def test_a_large_file_is_read_and_audited_beside_the_page(
     upload(app, ("a.csv", csv(table())))
     assert title(app) == "Demo set"
     assert app.get("progress")[0].proto.text == "Reading ..."
+    go.touch()
     until(lambda: title(app.run()) == r"a\.csv")
     assert size(app) == ("16", "2", "2")
     upload(app, ("b.csv", csv(table(intents="pool"))))

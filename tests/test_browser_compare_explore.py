@@ -63,7 +63,20 @@ def choose(page: Page, label: str, option: str) -> None:
 
 def press(page: Page, option: str) -> None:
     page.get_by_role("radio", name=option, exact=True).click()
-    settle(page)
+
+
+def until_drawn(page: Page, condition: str, argument: object = None) -> None:
+    """Wait until a condition on the map's figure holds: a new figure comes some time after the page's text."""
+    graph = "document.querySelector('.js-plotly-plot')"
+    page.wait_for_function(
+        f"argument => {{ const g = {graph}; return g?._fullLayout && ({condition}) }}", arg=argument
+    )
+
+
+def until_standing_out(page: Page, count: int) -> None:
+    """Wait until so many points stand out, over both maps."""
+    opacities = "g._fullData.filter(t => t.customdata).flatMap(t => Array.from(t.marker.opacity))"
+    until_drawn(page, f"{opacities}.filter(opacity => opacity === 1).length === argument", count)
 
 
 def points(page: Page, axis: str) -> list[dict[str, Any]]:
@@ -108,7 +121,7 @@ def test_tables_go_out_as_csv(opened: Page, trained: tuple[LabelledSet, Path]) -
     opened.get_by_role("tab", name="Changed neighbours").click()
     opened.get_by_role("button", name=re.compile("^moved")).click()
     opened.get_by_role("button", name=re.compile("^same")).click()
-    settle(opened)
+    expect(opened.get_by_text("108 sentences; a sentence never meets")).to_be_visible()
     rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
     test = trained[0].select(splits=["test"]).frame
     assert sorted(row["sentence"] for row in rows) == sorted(test["text"])
@@ -118,6 +131,7 @@ def test_tables_go_out_as_csv(opened: Page, trained: tuple[LabelledSet, Path]) -
 def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
     go_to(opened, "Explore")
     press(opened, "Lasso")
+    until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
     before = points(opened, "x")
     assert len(before) == len(trained[0])
     across = sorted(point["x"] for point in before)
@@ -132,7 +146,7 @@ def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]
         opened.mouse.move(x, y, steps=12)
     opened.mouse.up()
     expect(opened.get_by_role("heading", name=f"Picked: {len(inside)} sentences")).to_be_visible()
-    settle(opened)
+    until_standing_out(opened, 2 * len(inside))
     for axis in ("x", "x2"):  # they stand out on both maps
         assert {point["row"] for point in points(opened, axis) if point["opacity"] == 1} == inside
     rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
@@ -140,13 +154,13 @@ def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]
 
     opened.get_by_role("button", name="Clear").click()
     expect(opened.get_by_role("heading", name="Picked sentences")).to_be_visible()
-    settle(opened)
-    assert all(point["opacity"] < 1 for point in points(opened, "x"))
+    until_standing_out(opened, 0)
 
 
 def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
     go_to(opened, "Explore")
     press(opened, "PCA")
+    until_drawn(opened, "g._fullLayout.annotations.every(note => note.text.endsWith('PCA'))")
     everyone = points(opened, "x2")
 
     def alone(point: dict[str, Any]) -> float:
@@ -170,6 +184,7 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple
 def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: Path) -> None:
     go_to(opened, "Explore")
     press(opened, "PCA")
+    until_drawn(opened, "g._fullLayout.annotations.every(note => note.text.endsWith('PCA'))")
     assert content(download(opened, "PNG")).startswith(b"\x89PNG\r\n\x1a\n")
     svg = download(opened, "SVG")
     assert svg.suggested_filename == "emu-pca.svg"
