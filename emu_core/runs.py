@@ -216,9 +216,13 @@ def list_runs(root: Path) -> list[Run]:
         return []
     found = []
     for folder in root.iterdir():
-        status = folder / "status.json"
-        if NAME.fullmatch(folder.name) and status.is_file():
-            found.append(((folder / "config.json").stat().st_mtime, folder.name, Run(folder)))
+        if not NAME.fullmatch(folder.name) or not (folder / "status.json").is_file():
+            continue
+        try:
+            created = (folder / "config.json").stat().st_mtime
+        except FileNotFoundError:  # being deleted right now
+            continue
+        found.append((created, folder.name, Run(folder)))
     return [run for _, _, run in sorted(found, key=lambda item: item[:2], reverse=True)]
 
 

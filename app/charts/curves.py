@@ -78,6 +78,8 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
         figure.update_yaxes(
             type="log" if logarithmic else "linear", tickformat="~g", nticks=6, row=row, col=column
         )
+        if logarithmic:  # left to itself it prints every digit of a decade, one over the other
+            figure.update_yaxes(dtick="D2", row=row, col=column)
         figure.update_xaxes(rangemode="tozero", row=row, col=column)
     if len(ends) <= MOST_MARKS:
         for epoch, step in ends.items():

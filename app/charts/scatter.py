@@ -1,5 +1,6 @@
 """Maps of sentences: every point a sentence, one panel an encoder."""
 
+import math
 from base64 import b64encode
 from collections.abc import Mapping, Set
 from typing import Literal
@@ -84,7 +85,7 @@ def sentence_maps(
 
 def _emphasis(rows: NDArray[np.int32], chosen: Set[int]) -> dict[str, NDArray[np.float32]]:
     """Size and opacity of each point."""
-    size = 8.0 if len(rows) <= 2000 else 6.0
+    size = next(size for size, most in ((8.0, 2_000), (6.0, 10_000), (4.0, math.inf)) if len(rows) <= most)
     stands_out = np.isin(rows, np.fromiter(chosen, dtype=np.int32, count=len(chosen)))
     sizes, opacities = (size + 4.0, size), ((1.0, 0.12) if chosen else (0.85, 0.85))
     return {

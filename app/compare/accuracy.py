@@ -40,16 +40,14 @@ def _draw_means(comparison: Comparison) -> None:
         )
     better, worse = directions["difference"] > _POINTS, directions["difference"] < -_POINTS
     sure = directions["p_value"] < SIGNIFICANT
-    cells[-2].metric(
-        "Directions that got better", int(better.sum()), f"{int((better & sure).sum())} significantly"
-    )
-    cells[-1].metric(
-        "Directions that got worse",
-        int(worse.sum()),
-        f"{int((worse & sure).sum())} significantly",
-        delta_color="off",
-        delta_arrow="off",
-    )
+    for cell, name, which in ((cells[-2], "better", better), (cells[-1], "worse", worse)):
+        cell.metric(
+            f"Directions that got {name}",
+            int(which.sum()),
+            f"{int((which & sure).sum())} significantly",
+            delta_color="off",
+            delta_arrow="off",
+        )
 
 
 def _draw_verdict(comparison: Comparison) -> None:
@@ -77,7 +75,11 @@ def _draw_verdict(comparison: Comparison) -> None:
 
 def _fall(row: "pd.Series[float]") -> str:
     direction = f"{_named(row['queries'])} queries in a pool of {_named(row['pool'])}"
-    return f"{direction} {row['base']:.1f} → {row['new']:.1f} (p = {row['p_value']:.2f})"
+    return f"{direction} {row['base']:.1f} → {row['new']:.1f} ({_p(row['p_value'])})"
+
+
+def _p(value: float) -> str:
+    return f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
 
 
 def _named(code: object) -> str:
@@ -109,7 +111,7 @@ def _draw_matrices(comparison: Comparison) -> None:
         "Each sentence's nearest neighbour in the pool's language decides; the sentence itself and its translations "
         f"are left out (leave-one-out, Acc@1). A star: p < {SIGNIFICANT} in an exact McNemar test of this direction "
         f"alone; with {counted(len(directions), 'direction')}, chance gives about {by_chance:.1f} stars. "
-        f"All directions together: p = {comparison.wilcoxon_p:.2g} (Wilcoxon signed-rank test)."
+        f"All directions together: {_p(comparison.wilcoxon_p)} (Wilcoxon signed-rank test)."
     )
 
 
