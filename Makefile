@@ -19,7 +19,8 @@ setup: .venv/installed
 setup-dev: .venv/installed-dev
 
 test: setup-dev chromium lint types
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 -m "not browser"
+	$(BIN)/python -m pytest -m browser  # by themselves: a browser, a server and a worker fill two cores
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -15,7 +15,7 @@ from small_run import small_run
 
 from emu_core.data.labelled import LabelledSet
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 RUN = "compared"
 # Where the first trace's points of a panel stand on the screen, and which rows they are.

@@ -8,7 +8,7 @@ import pytest
 from conftest import settle
 from playwright.sync_api import Page, expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 SENTENCES = {
     "en": {
