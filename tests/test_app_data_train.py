@@ -14,7 +14,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from tables import parquet, workbook
-from test_background import report_and_wait_for
 
 from app import cache
 from app.jobs import JobManager
@@ -198,15 +197,10 @@ def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
 
 
 def test_a_large_file_is_read_and_audited_beside_the_page(
-    app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.aside.QUICK_BYTES", 0)
-    go = tmp_path / "go"
-    cache.background().submit(str(go), report_and_wait_for, go)  # keeps the worker busy, and the file waiting
     upload(app, ("a.csv", csv(table())))
-    assert title(app) == "Demo set"
-    assert app.get("progress")[0].proto.text == "Reading ..."
-    go.touch()
     until(lambda: title(app.run()) == r"a\.csv")
     assert size(app) == ("16", "2", "2")
     upload(app, ("b.csv", csv(table(intents="pool"))))
