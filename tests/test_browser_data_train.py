@@ -2,11 +2,14 @@
 
 import csv
 import re
+import time
 from pathlib import Path
 
 import pytest
-from conftest import settle
+from conftest import PATIENCE_MS, settle
 from playwright.sync_api import Page, expect
+
+from emu_core.runs import Run
 
 pytestmark = pytest.mark.browser
 
@@ -84,11 +87,16 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
     go_to(page, "Train")
     expect(page.get_by_text("guests.csv: 72 sentences, 3 intents, en, de")).to_be_visible()
     start_training(page, "short", epochs=1)
+    run = Run(runs_folder / "short")
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while not run.encoder_folder.is_dir():  # another test's finished run may be on the page until this one is
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(100)
     expect(
         page.get_by_text("Specialised, mean Acc@1")
     ).to_be_visible()  # it ended, and nobody reloaded the page
     expect(page.get_by_test_id("stPlotlyChart").get_by_text("Loss: all parts")).to_be_visible()
-    assert (runs_folder / "short" / "encoder" / "model.safetensors").is_file()
+    assert (run.encoder_folder / "model.safetensors").is_file()
 
 
 def test_a_run_goes_on_without_its_page_and_is_cancelled(page: Page, app_url: str, table: Path) -> None:
