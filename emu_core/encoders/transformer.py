@@ -1,0 +1,179 @@
+"""What every transformer shares: a model of sentence-transformers as a trainable encoder."""
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from emu_core.encoders.base import Encoder, Features, TokenIds, pad
+from emu_core.errors import EncoderError
+
+if TYPE_CHECKING:  # seconds to import
+    from sentence_transformers import SentenceTransformer
+
+TEXTS = 1024  # tokenised at a time: the tokenizer keeps much more of a text than its ids
+LONGEST = 512  # tokens, for a model that names no limit
+PROBE = "Where is the pool?"
+READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "prompt_length"}
+
+
+class TransformerEncoder(Encoder):
+    """A transformer with the pooling, prompt and normalisation that its sentence-transformers folder asks for.
+
+    The vectors are those of `SentenceTransformer.encode`. The word embeddings are frozen: moving only the rows that
+    one language's training text touches pulls the languages apart. So is a head of the transformer that the pooling
+    doesn't read. Set `requires_grad` on parameters of `model` for another choice.
+
+    Attributes:
+        model: the model, as sentence-transformers has it; `model.save_pretrained` writes a folder for it.
+    """
+
+    model_kwargs: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, model: "SentenceTransformer") -> None:
+        """Wrap a model. Raises EncoderError when it can't be fed with token ids alone."""
+        super().__init__()
+        self.model = model.eval()
+        if model.max_seq_length is None or model.max_seq_length > 1_000_000:
+            model.max_seq_length = LONGEST
+        self.max_tokens = model.max_seq_length
+        name = model.default_prompt_name
+        self._prompt = model.prompts[name] if name else None
+        probe: dict[str, Any] = model.preprocess([PROBE], prompt=self._prompt)
+        with torch.no_grad():
+            vector = self.model(dict(probe)).get("sentence_embedding")
+        if vector is None or "input_ids" not in probe or not READ_FEATURES.issuperset(probe):
+            raise EncoderError(
+                "this model is not a transformer over the tokens of a text; choose one that is, such as "
+                "hf:intfloat/multilingual-e5-small"
+            )
+        # A pooling that leaves the prompt out must know how many tokens it has.
+        self._prompt_length: int | None = probe.get("prompt_length")
+        tokenizer = model.tokenizer
+        self._pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+        self.dim = model.truncate_dim or int(vector.shape[-1])
+        freeze(model)
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Open what `save` wrote, without network. Raises EncoderError when it is not whole."""
+        try:
+            config = json.loads((folder / "config.json").read_text("utf-8"))
+            expected = np.asarray(config["probe"], dtype=np.float32)
+            with quietly():
+                encoder = cls(open_model(folder / "model", **cls.model_kwargs))
+            (vector,) = encoder.encode([PROBE])
+            # transformers fills weights that it does not find with random ones.
+            same = float(vector @ expected) >= 0.999 * float(
+                np.linalg.norm(vector) * np.linalg.norm(expected)
+            )
+        except (KeyError, TypeError, ValueError, OSError, EncoderError):
+            same = False
+        if not same:
+            raise EncoderError(f"{folder} does not hold a whole encoder '{cls.spec}'; train the run again")
+        return encoder
+
+    def save(self, folder: Path) -> None:
+        """Write config.json and `model/`, a sentence-transformers folder that opens with no emu_core installed."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with quietly():
+            self.model.save_pretrained(str(folder / "model"), create_model_card=False)
+        config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE])[0].tolist()}
+        (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
+
+    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
+        """Token ids with the prompt and the special tokens, cut to `max_tokens`."""
+        ids: list[TokenIds] = []
+        as_lists = {"text": {"padding": False}, "common": {"return_tensors": None}}
+        for start in range(0, len(texts), TEXTS):
+            part = list(texts[start : start + TEXTS])
+            ids += self.model.preprocess(part, prompt=self._prompt, processing_kwargs=as_lists)["input_ids"]
+        return ids
+
+    def collate(self, ids: Sequence[TokenIds]) -> Features:
+        """`input_ids` and `attention_mask`, both (B, T)."""
+        tokens, mask = pad(ids, pad_id=self._pad_id)
+        return {"input_ids": tokens.to(self.device), "attention_mask": mask.long().to(self.device)}
+
+    def forward(self, features: Features) -> Tensor:
+        """(B, T) token ids -> (B, dim), of length 1 where the model normalises."""
+        read: dict[str, Any] = dict(features)  # the model writes into what it is given
+        if self._prompt_length is not None:
+            read["prompt_length"] = self._prompt_length
+        out: Tensor = self.model(read)["sentence_embedding"]
+        return out[:, : self.dim].float()
+
+
+def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any) -> "SentenceTransformer":
+    """Open a sentence-transformers or transformers model, in float32 on the CPU, running no code of its own.
+
+    Args:
+        name: a folder, or a name on the Hugging Face hub.
+        local_only: read the cache only, for a hub name.
+        model_kwargs: what the transformer's class takes.
+
+    Raises:
+        EncoderError: what is there needs code of its own, is damaged, or is not a model.
+        OSError: it is not there.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    # A folder's own configuration may set these too, and ours wins: no pickled objects, no kernels from the hub.
+    safe = {"dtype": torch.float32, "weights_only": True, "use_kernels": False, "allow_all_kernels": False}
+    try:
+        return SentenceTransformer(
+            str(name),
+            device="cpu",
+            trust_remote_code=False,
+            local_files_only=local_only,
+            model_kwargs=safe | model_kwargs,
+        )
+    except OSError:
+        raise
+    except Exception as error:  # a stranger's files go through three libraries, which raise what they like
+        if "trust_remote_code" in str(error):
+            raise EncoderError(
+                f"the model {name} needs Python code of its own, which is never run here; choose another model"
+            ) from None
+        first_line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise EncoderError(
+            f"{name} is not a model that can be opened ({first_line}); choose another"
+        ) from error
+
+
+def freeze(model: "SentenceTransformer") -> None:
+    """Stop the training of the word embeddings, and of a head whose output the pooling doesn't read."""
+    backbone = model.transformers_model
+    if backbone is None:
+        return
+    backbone.get_input_embeddings().requires_grad_(False)
+    first: Any = model[0]
+    read = first.modality_config["text"]["method_output_name"]
+    pooler = getattr(backbone, "pooler", None)
+    if pooler is not None and read == "last_hidden_state":
+        pooler.requires_grad_(False)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep the libraries' progress bars and warnings off the screen while a model that is known to be right opens."""
+    from transformers.utils import logging as bars
+
+    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
+    levels, had_bars = [logger.level for logger in loggers], bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if had_bars:
+            bars.enable_progress_bar()
