@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
-from emu_core.config import EmuConfig, Method, configure
+from emu_core.config import EmuConfig, Method, Trained, configure
 from emu_core.data.columns import ColumnMapping
 from emu_core.errors import CancelledError, EmuError, RunError
+from emu_core.processes import is_main
 from emu_core.runs import NAME, Run, Status, new_run_name
 
 USER_ERROR, CANCELLED = 2, 130
@@ -31,9 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"emu: stopped: {stop}" if str(stop) else "emu: stopped", file=sys.stderr)
         return CANCELLED
     except EmuError as error:
-        print(f"emu: {error}", file=sys.stderr)
+        if is_main():  # of several processes one speaks
+            print(f"emu: {error}", file=sys.stderr)
         return USER_ERROR
-    if options.json:
+    if options.json and is_main():
         print(json.dumps(result, ensure_ascii=False))
     return 0
 
@@ -72,13 +74,24 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         unlabelled=options.unlabelled,
         seed=options.seed,
         device=options.device,
+        precision=options.precision,
         config=config,
         mapping=_mapping(options),
         language=options.language,
         on_progress=_training_line(),
     )
+    return _trained(run, options)
+
+
+def _resume(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.verbs.train import resume
+
+    return _trained(resume(options.run, on_progress=_training_line()), options)
+
+
+def _trained(run: Run, options: argparse.Namespace) -> dict[str, Any]:
     metrics = run.metrics()
-    if not options.json:
+    if not options.json and is_main():
         _print_training(run, metrics)
     return {"run": str(run.folder), **metrics}
 
@@ -125,7 +138,7 @@ def _embed(options: argparse.Namespace) -> dict[str, Any]:
         language=options.language,
         on_progress=_counter("sentences"),
     )
-    if not options.json:
+    if not options.json and is_main():
         print(f"{count:,} vectors in {options.out}")
     return {"sentences": count, "file": str(options.out)}
 
@@ -142,6 +155,41 @@ def _export(options: argparse.Namespace) -> dict[str, Any]:
     return {"folder": str(folder)}
 
 
+def _encoders(options: argparse.Namespace) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from emu_core.encoders.registry import available_encoders
+
+    found = available_encoders()
+    if not options.json:
+        rows = [
+            (
+                info.spec,
+                info.name,
+                str(len(info.languages) or ""),
+                str(info.dim or ""),
+                f"{info.size_mb} MB" if info.size_mb else "",
+                info.licence,
+                "yes" if info.available else "no",
+            )
+            for info in found
+        ]
+        _print_table(("encoder", "name", "languages", "numbers", "size", "licence", "ready"), rows)
+        for info in found:
+            if not info.available:
+                print(f"\n{info.spec}: {info.reason}")
+    return {"encoders": [asdict(info) for info in found]}
+
+
+def _download(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.encoders.laser_download import download
+
+    folder = download()
+    if not options.json:
+        print(f"the files of {options.encoder} are in {folder}")
+    return {"encoder": options.encoder, "folder": str(folder)}
+
+
 def _app(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.verbs.serve import serve
 
@@ -156,7 +204,12 @@ def _parser() -> argparse.ArgumentParser:
     train = _verb(verbs, "train", _train, "specialise an encoder on a labelled set")
     _data(train)
     train.add_argument("--method", default="emu", choices=[method.value for method in Method])
-    train.add_argument("--encoder", default="use", metavar="SPEC", help="use, or run:DIR (default: use)")
+    train.add_argument(
+        "--encoder",
+        default="use",
+        metavar="SPEC",
+        help="use, e5-small, laser, hf:NAME_OR_PATH or run:DIR (default: use)",
+    )
     train.add_argument(
         "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
     )
@@ -178,11 +231,22 @@ def _parser() -> argparse.ArgumentParser:
         choices=["tuned", "paper"],
         help="defaults for the encoder, or the paper's own",
     )
+    train.add_argument(
+        "--precision", choices=["fp32", "bf16"], help="of the encoder's forward pass (default: fp32)"
+    )
+    train.add_argument(
+        "--trained", choices=[trained.value for trained in Trained],
+        help="which of the encoder's weights (default: all but the embedding table)",
+    )  # fmt: skip
     for name, kind in (
+        ("last_layers", int), ("lora_rank", int), ("lora_alpha", int),
         ("epochs", int), ("batch_size", int), ("learning_rate", float), ("alpha", float), ("center_weight", float),
         ("adversary_weight", float), ("critic_steps", int),
     ):  # fmt: skip
         train.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+
+    resume = _verb(verbs, "resume", _resume, "go on with a run that was stopped")
+    resume.add_argument("run", metavar="RUN", help="the run's folder")
 
     evaluate = _verb(verbs, "evaluate", _evaluate, "leave-one-out Acc@1, or queries against a pool")
     _data(evaluate)
@@ -199,6 +263,11 @@ def _parser() -> argparse.ArgumentParser:
     export = _verb(verbs, "export", _export, "write a folder that sentence-transformers opens")
     export.add_argument("run", metavar="RUN", help="a finished run's folder")
     export.add_argument("--out", required=True, metavar="DIR")
+
+    encoders = _verb(verbs, "encoders", _encoders, "list the encoders, or fetch one's files")
+    actions = encoders.add_subparsers(metavar="ACTION")
+    download = _verb(actions, "download", _download, "fetch the files of an encoder that is not in a package")
+    download.add_argument("encoder", choices=["laser"])
 
     app = _verb(verbs, "app", _app, "serve the app on this machine")
     app.add_argument("--port", type=int, default=8501)
@@ -229,7 +298,12 @@ def _data(parser: argparse.ArgumentParser) -> None:
 
 def _encoder(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--encoder", default="use", metavar="SPEC", help="use, or run:DIR (default: use)")
+    which.add_argument(
+        "--encoder",
+        default="use",
+        metavar="SPEC",
+        help="use, e5-small, laser, hf:NAME_OR_PATH or run:DIR (default: use)",
+    )
     which.add_argument("--run", metavar="DIR", help="a finished run's specialised encoder")
 
 

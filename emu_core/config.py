@@ -25,6 +25,15 @@ class Adversary(StrEnum):
     WASSERSTEIN = "wasserstein"
 
 
+class Trained(StrEnum):
+    """Which of the encoder's weights are trained."""
+
+    ALL = "all"
+    ALL_BUT_EMBEDDINGS = "all-but-embeddings"
+    LAST_LAYERS = "last-layers"
+    LORA = "lora"
+
+
 class Method(StrEnum):
     """The systems of Emu's Table 2."""
 
@@ -61,6 +70,10 @@ class EmuConfig:
     classifier_learning_rate: float = 1e-3
     batch_size: int = 16
     epochs: int = 3
+    trained: Trained = Trained.ALL_BUT_EMBEDDINGS  # the paper does not say; a table's rows move for seen pieces only
+    last_layers: int = 2  # read by Trained.LAST_LAYERS
+    lora_rank: int = 16  # r of Hu et al. 2022, section 4.1; read by Trained.LORA
+    lora_alpha: int = 32  # the same section's alpha; the update is scaled by alpha / r
     contrastive_margin: float = 2.0  # m, "Baselines"
     n_pair_scale: float = 20.0  # not in the paper: a bare cosine hardly moves a softmax over 16
 
@@ -69,8 +82,9 @@ class EmuConfig:
         try:
             object.__setattr__(self, "objective", Objective(self.objective))
             object.__setattr__(self, "adversary", Adversary(self.adversary))
+            object.__setattr__(self, "trained", Trained(self.trained))
         except ValueError as error:
-            raise TrainingError(f"{error}; there are: {', '.join([*Objective, *Adversary])}") from None
+            raise TrainingError(f"{error}; there are: {', '.join([*Objective, *Adversary, *Trained])}") from None
         for field in fields(self):
             value = getattr(self, field.name)
             if field.type in (int, "int") and not (isinstance(value, int) and value > 0):

@@ -1,13 +1,23 @@
 """Which devices this machine can train on."""
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from emu_core.errors import TrainingError
+from emu_core.processes import launched, own_device
 
 if TYPE_CHECKING:
     import torch
+
+
+class Precision(StrEnum):
+    """What the encoder's forward pass computes in while it trains."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,13 @@ def available_devices() -> tuple[Device, ...]:
 
 
 def pick_device(name: str = "auto") -> str:
-    """The device's name; "auto" takes the fastest. Raises TrainingError for one that is not here."""
+    """The device's name; "auto" takes the fastest, or under a launcher the one this process was given.
+
+    Raises:
+        TrainingError: there is no such device here.
+    """
+    if launched() and name == "auto":
+        return own_device()
     devices = [device.name for device in available_devices()]
     if name == "auto":
         return devices[0]
@@ -42,6 +58,31 @@ def pick_device(name: str = "auto") -> str:
     return wanted
 
 
+def pick_precision(name: str | None, device: str) -> Precision:
+    """The precision named, or else what `accelerate launch --mixed_precision` asked for, or else float32.
+
+    Raises:
+        TrainingError: an unknown name, or bf16 where the device has none.
+    """
+    asked = name or os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
+    try:
+        precision = Precision.FP32 if asked == "no" else Precision(asked)
+    except ValueError:
+        raise TrainingError(f"no precision '{asked}'; there are: {', '.join(Precision)}") from None
+    if precision is Precision.BF16 and not has_bf16(device):
+        raise TrainingError(f"the device '{device}' computes nothing in bf16; use --precision fp32")
+    return precision
+
+
+def has_bf16(device: str) -> bool:
+    """Whether the device multiplies matrices in bfloat16 faster than in float32."""
+    import torch
+
+    if device.startswith("cuda"):
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
 def reduced_precision(device: "torch.device") -> AbstractContextManager[object]:
     """Matrix products in bfloat16 where the hardware has it (about 1e-2 relative), float32 elsewhere.
 
@@ -49,10 +90,5 @@ def reduced_precision(device: "torch.device") -> AbstractContextManager[object]:
     """
     import torch
 
-    if device.type == "cuda":
-        fast = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        fast = device.type == "cpu" and (
-            torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-        )
+    fast = has_bf16(device.type)
     return torch.autocast(device.type, torch.bfloat16) if fast else nullcontext()

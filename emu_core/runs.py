@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -10,9 +11,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from emu_core.errors import RunError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
+LABELLED, UNLABELLED = "labelled.parquet", "unlabelled.parquet"
+CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
 
 class RunState(StrEnum):
@@ -101,6 +106,28 @@ class Run:
         """Where the specialised encoder is, once the run is finished."""
         return self.folder / "encoder"
 
+    @property
+    def training_folder(self) -> Path:
+        """What an unfinished run goes on from: its sentences and its checkpoint; gone once it is finished."""
+        return self.folder / "training"
+
+    @property
+    def checkpoint(self) -> Path:
+        """The state of the training as it was last written; absent before the first time."""
+        return self.training_folder / "checkpoint.safetensors"
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the run stopped before its end and holds what it needs to go on."""
+        state = self.status().state
+        return (
+            state.is_over and state is not RunState.FINISHED and (self.training_folder / LABELLED).is_file()
+        )
+
+    def forget_training(self) -> None:
+        """Delete the training folder."""
+        shutil.rmtree(self.training_folder, ignore_errors=True)
+
     def status(self) -> Status:
         """Read status.json; a running run whose process is gone comes back as interrupted.
 
@@ -112,7 +139,7 @@ class Run:
             status = Status(**values | {"state": RunState(values["state"])})
         except (TypeError, KeyError, ValueError):
             raise RunError(f"{self.folder / 'status.json'} is damaged; delete the run's folder") from None
-        if status.state is RunState.RUNNING and not _is_alive(status.pid):
+        if status.state is RunState.RUNNING and not _is_alive(status.pid, status.updated_at):
             return replace(status, state=RunState.INTERRUPTED, message="its process ended before the run did")
         return status
 
@@ -141,6 +168,10 @@ class Run:
             except ValueError:  # the line that is being written right now, or was when the process died
                 continue
         return records
+
+    def uncancel(self) -> None:
+        """Take `cancel` back, before the run is started again."""
+        (self.folder / "cancel").unlink(missing_ok=True)
 
     def cancel(self) -> None:
         """Ask the run to stop at its next step; one that is queued never starts."""
@@ -235,13 +266,13 @@ def new_run_name(root: Path, method: str, encoder: str) -> str:
     return f"{stem}-{number}"
 
 
-def _is_alive(pid: int) -> bool:
+def _is_alive(pid: int, at: float) -> bool:
+    """Whether the process that wrote a status at that time is there still, and not a later one of the same number."""
     if pid <= 0:
         return False
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).create_time() <= at + CLOCK_S
+    except psutil.NoSuchProcess:
         return False
-    except PermissionError:
+    except psutil.AccessDenied:
         return True
-    return True

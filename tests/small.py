@@ -14,8 +14,8 @@ def small_set(languages: tuple[str, ...] = ("en", "de", "ja")) -> LabelledSet:
     return LabelledSet(demo.frame[demo.frame["intent"].isin(INTENTS)].reset_index(drop=True), "small")
 
 
-def small_file(folder: Path, languages: tuple[str, ...] = ("en", "de", "ja")) -> Path:
-    """The slice as a CSV file."""
+def small_file(folder: Path, languages: tuple[str, ...] = ("en", "de", "ja"), test: str = "test") -> Path:
+    """The slice as a CSV file; `test` renames the split of its test rows."""
     path = folder / "small.csv"
-    small_set(languages).frame.to_csv(path, index=False)
+    small_set(languages).frame.replace({"split": {"test": test}}).to_csv(path, index=False)
     return path

@@ -59,7 +59,17 @@ class TinyEncoder(Encoder):
         self.encoded_at_once.append(list(ids))
         return super().vectors(ids, **options)
 
+    def embeddings(self) -> list[nn.Parameter]:
+        return list(self.embedding.parameters())
+
+    def layers(self) -> list[list[nn.Parameter]]:
+        return [list(self.layer.parameters())]
+
     def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> "TinyEncoder":
         raise NotImplementedError
 
 

@@ -12,17 +12,15 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import BoW, Pooling
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+from transformers import BertModel
 
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.hf import HfEncoder, in_cache
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EncoderError
+from tests.tiny_transformer import tiny_transformer
 
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-WORDS = [*SPECIAL, "find", "the", "hotel", "intent", ":", "where", "is", "pool", "?", "when", "does", "open"]
 TEXTS = ["Where is the pool?", "pool", "", "When does breakfast open? " * 9, "¿ünknown?", "pool " * 40]
 COMMIT = "0" * 40
 
@@ -30,30 +28,7 @@ COMMIT = "0" * 40
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny BERT as transformers saves it."""
-    folder = tmp_path_factory.mktemp("plain")
-    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, "[UNK]"))
-    words.normalizer = normalizers.Lowercase()
-    words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    words.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    PreTrainedTokenizerFast(
-        tokenizer_object=words,
-        **dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), SPECIAL, strict=True)),
-        model_max_length=24,
-    ).save_pretrained(folder)
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=24,
-        initializer_range=0.5,
-    )
-    BertModel(config).save_pretrained(folder)
-    return folder
+    return tiny_transformer(tmp_path_factory.mktemp("plain"))
 
 
 def folder_of(modules: list[torch.nn.Module], folder: Path, **options: Any) -> Path:

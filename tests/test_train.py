@@ -12,7 +12,7 @@ from emu_core.config import EmuConfig, Method, configure
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.runs import Run, RunState, Status
-from emu_core.verbs.train import _selection
+from emu_core.verbs.training import _selection
 from tests.small import small_set
 
 ONE_EPOCH = replace(configure(Method.EMU, "use"), epochs=1, critic_steps=2)
@@ -112,7 +112,7 @@ def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path
     best = max(accuracies)
     assert run.metrics()["selected_epoch"] == 3 - accuracies[::-1].index(best)
     assert run.metrics()["specialised"]["en-en"] == pytest.approx(best)
-    assert _selection(labelled, ["fr"], load_encoder("use")) is None
+    assert _selection(labelled, ["fr"], load_encoder("use").encode) is None
 
 
 def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:

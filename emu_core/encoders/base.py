@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -43,6 +43,19 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, features: Features) -> Tensor:
         """Sentence vectors (B, dim), float32, with gradients."""
+
+    @abstractmethod
+    def embeddings(self) -> list[nn.Parameter]:
+        """The embedding table, unpacked to floats first where it is kept in fewer bytes."""
+
+    @abstractmethod
+    def layers(self) -> list[list[nn.Parameter]]:
+        """All other weights that have a part in the vectors, in layers from the input to the output."""
+
+    @classmethod
+    @abstractmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Open what `save` wrote. Raises EncoderError when it is not whole."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:

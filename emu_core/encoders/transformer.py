@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, Features, TokenIds, pad
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:  # seconds to import
     from sentence_transformers import SentenceTransformer
+    from transformers import PreTrainedModel
 
 TEXTS = 1024  # tokenised at a time: the tokenizer keeps much more of a text than its ids
 LONGEST = 512  # tokens, for a model that names no limit
@@ -28,7 +29,7 @@ class TransformerEncoder(Encoder):
 
     The vectors are those of `SentenceTransformer.encode`. The word embeddings are frozen: moving only the rows that
     one language's training text touches pulls the languages apart. So is a head of the transformer that the pooling
-    doesn't read. Set `requires_grad` on parameters of `model` for another choice.
+    doesn't read.
 
     Attributes:
         model: the model, as sentence-transformers has it; `model.save_pretrained` writes a folder for it.
@@ -86,6 +87,39 @@ class TransformerEncoder(Encoder):
             self.model.save_pretrained(str(folder / "model"), create_model_card=False)
         config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE])[0].tolist()}
         (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
+
+    @property
+    def backbone(self) -> "PreTrainedModel":
+        """The transformer itself, without pooling and what follows. Raises EncoderError where there is none."""
+        if self.model.transformers_model is None:
+            raise EncoderError(
+                f"'{self.spec}' holds no transformer whose layers can be told apart; choose another model"
+            )
+        return self.model.transformers_model
+
+    def embeddings(self) -> list[nn.Parameter]:
+        """The word embeddings."""
+        return list(self.backbone.get_input_embeddings().parameters())
+
+    def layers(self) -> list[list[nn.Parameter]]:
+        """What precedes the transformer's blocks (positions, their norm), then the blocks.
+
+        What follows the blocks (a last norm, dense modules) belongs to the last of them. A model without a list of
+        its `num_hidden_layers` blocks, such as one that shares them, is one layer.
+        """
+        unread = {id(weight) for weight in [*self.embeddings(), *_unread_head(self.model)]}
+        weights = [weight for weight in self.model.parameters() if id(weight) not in unread]
+        count = self.backbone.config.num_hidden_layers
+        lists = [m for m in self.backbone.modules() if isinstance(m, nn.ModuleList) and len(m) == count]
+        if not lists:
+            return [weights]
+        block_of = {id(weight): i for i, block in enumerate(lists[0], 1) for weight in block.parameters()}
+        layers: list[list[nn.Parameter]] = [[] for _ in range(count + 1)]
+        at = 0
+        for weight in weights:
+            at = block_of.get(id(weight), at)
+            layers[at].append(weight)
+        return [layer for layer in layers if layer]
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
         """Token ids with the prompt and the special tokens, cut to `max_tokens`."""
@@ -149,15 +183,18 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
 
 def freeze(model: "SentenceTransformer") -> None:
     """Stop the training of the word embeddings, and of a head whose output the pooling doesn't read."""
-    backbone = model.transformers_model
-    if backbone is None:
+    if model.transformers_model is None:
         return
-    backbone.get_input_embeddings().requires_grad_(False)
+    model.transformers_model.get_input_embeddings().requires_grad_(False)
+    for weight in _unread_head(model):
+        weight.requires_grad_(False)
+
+
+def _unread_head(model: "SentenceTransformer") -> list[nn.Parameter]:
     first: Any = model[0]
     read = first.modality_config["text"]["method_output_name"]
-    pooler = getattr(backbone, "pooler", None)
-    if pooler is not None and read == "last_hidden_state":
-        pooler.requires_grad_(False)
+    pooler = getattr(model.transformers_model, "pooler", None)
+    return list(pooler.parameters()) if pooler is not None and read == "last_hidden_state" else []
 
 
 @contextmanager

@@ -1,13 +1,14 @@
 """One training step of Emu (Hirota et al. 2020, algorithm 1), and of the baselines it is compared with."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from emu_core.config import Adversary, EmuConfig, Objective
-from emu_core.devices import reduced_precision
+from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.contrastive import contrastive_loss
@@ -15,6 +16,7 @@ from emu_core.losses.language import language_cross_entropy, language_wasserstei
 from emu_core.losses.n_pair import n_pair_loss
 from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere, softmax_loss
 from emu_core.models.language_discriminator import LanguageDiscriminator
+from emu_core.processes import ALONE, Processes
 from emu_core.trainers.sampling import Batch, Labelled, draw_rows, n_pairs, partners
 
 Parts = dict[str, Tensor]
@@ -39,6 +41,8 @@ class EmuTrainer:
         n_classes: int,
         config: EmuConfig,
         rng: np.random.Generator,
+        precision: Precision = Precision.FP32,
+        processes: Processes = ALONE,
     ) -> None:
         """Set up the models; torch's own generator must be seeded by the caller.
 
@@ -51,8 +55,11 @@ class EmuTrainer:
             n_classes: number of intents.
             config: hyper-parameters.
             rng: draws every batch.
+            precision: of the encoder's forward pass; weights, losses and optimisers are float32 in any case.
+            processes: those that share each batch.
         """
         self.encoder, self.config, self.rng = encoder, config, rng
+        self.precision, self.processes = precision, processes
         self.labelled, self.unlabelled, self.translations = labelled, unlabelled, translations
         device = encoder.device
         self.classifier = nn.Linear(encoder.dim, n_classes).to(device)
@@ -88,6 +95,8 @@ class EmuTrainer:
             loss = torch.stack(list(parts.values())).sum()
             self.optimizer.zero_grad()
             loss.backward()
+            self.processes.sum_gradients(self.encoder.parameters())
+            self.processes.average_gradients(self.classifier.parameters())
             self.optimizer.step()
         finally:
             if critic is not None:
@@ -107,7 +116,7 @@ class EmuTrainer:
             anchors, positives = n_pairs(sentences, config.batch_size, self.rng)
             own, second = [sentences.ids[r] for r in anchors], [sentences.ids[r] for r in positives]
         other = self._other_language(batch.language, batch.rows) if critic is not None else []
-        vectors = self.encoder(self.encoder.collate([*own, *second, *other]))
+        vectors = self._vectors([*own, *second, *other])
         u, w, v = vectors.split([len(own), len(second), len(other)])  # (B, dim), (B or 0, dim), (B or 0, dim)
 
         parts: Parts = {}
@@ -141,15 +150,29 @@ class EmuTrainer:
             ids += [self.labelled[language].ids[r] for r in rows]
             ids += self._other_language(language, rows)
         with reduced_precision(self.encoder.device):
-            vectors = self.encoder.vectors(ids).split(size)  # own, other, own, other, ...: each (B, dim)
+            gathered = self.processes.gather(self.encoder.vectors(self.processes.part(ids)), len(ids))
+        vectors = gathered.split(size)  # own, other, own, other, ...: each (B, dim)
         optimizer = self.critic_optimizers[language]
         for own, other in zip(vectors[::2], vectors[1::2], strict=True):
             loss = self._language_loss(critic, own, other)
             optimizer.zero_grad()
             loss.backward()
+            self.processes.average_gradients(critic.parameters())
             optimizer.step()
             critic.clip_weights(self.config.critic_clip)
         return loss.item()
+
+    def _vectors(self, ids: Sequence[TokenIds]) -> Tensor:
+        """Encode with gradient: (len(ids), dim)."""
+        own = self.processes.part(ids)
+        with self._autocast():
+            vectors = self.encoder(self.encoder.collate(own))
+        return self.processes.gather(vectors.float(), len(ids))
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        if self.precision is Precision.FP32:
+            return nullcontext()
+        return torch.autocast(self.encoder.device.type, torch.bfloat16)
 
     def _language_loss(self, critic: LanguageDiscriminator, own: Tensor, other: Tensor) -> Tensor:
         scores = critic(torch.cat([own, other]))
@@ -170,3 +193,54 @@ class EmuTrainer:
 
     def _head(self) -> tuple[Tensor, Tensor]:
         return self.classifier.weight, self.classifier.bias
+
+    def state(self) -> Parts:
+        """Everything a step changes but the random generators: weights that train, centers, optimisers, by name."""
+        tensors = {f"encoder/{name}": weight for name, weight in trained_state(self.encoder).items()}
+        tensors["centers"] = self.centers
+        for part, module in self._heads().items():
+            tensors |= {f"{part}/{name}": weight for name, weight in module.state_dict().items()}
+        for part, optimizer in self._optimizers().items():
+            for row, values in optimizer.state_dict()["state"].items():
+                tensors |= {f"{part}/{row}/{name}": value for name, value in values.items()}
+        return tensors
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `state` gave."""
+        load_trained(self.encoder, _under(tensors, "encoder"))
+        self.centers.copy_(tensors["centers"])
+        for part, module in self._heads().items():
+            module.load_state_dict(_under(tensors, part))
+        for part, optimizer in self._optimizers().items():
+            rows: dict[int, Parts] = {}
+            for name, value in _under(tensors, part).items():
+                row, key = name.split("/")
+                rows.setdefault(int(row), {})[key] = value
+            groups = optimizer.state_dict()["param_groups"]
+            optimizer.load_state_dict({"state": rows, "param_groups": groups})
+
+    def _heads(self) -> dict[str, nn.Module]:
+        return {"classifier": self.classifier} | {f"critic-{t}": c for t, c in self.critics.items()}
+
+    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        return {"optimizer": self.optimizer} | {
+            f"critic-optimizer-{t}": o for t, o in self.critic_optimizers.items()
+        }
+
+
+def trained_state(encoder: Encoder) -> Parts:
+    """The weights that train, by name."""
+    return {name: weight.detach() for name, weight in encoder.named_parameters() if weight.requires_grad}
+
+
+@torch.no_grad()
+def load_trained(encoder: Encoder, weights: Mapping[str, Tensor]) -> None:
+    """Put weights that `trained_state` gave back."""
+    for name, weight in encoder.named_parameters():
+        if weight.requires_grad:
+            weight.copy_(weights[name])
+
+
+def _under(tensors: Mapping[str, Tensor], part: str) -> Parts:
+    prefix = f"{part}/"
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -1,6 +1,7 @@
 """`emu embed`: sentences to vectors in a Parquet file, a part at a time."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +14,9 @@ from emu_core.data.languages import language_of_file
 from emu_core.data.readers import read_table, read_text
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.shared import shared_encode
 from emu_core.errors import DataError
+from emu_core.processes import join_processes
 from emu_core.verbs.inputs import ENDINGS, files_of
 
 TEXT_COLUMNS = ("id", "text", "intent", "language", "split")
@@ -55,21 +58,28 @@ def embed(
     frame = pd.concat([_sentences(path, mapping, language) for path in files], ignore_index=True)
     if frame.empty:
         raise DataError("no sentence to embed in the files named; check that they have rows")
-    model = load_encoder(encoder, device=pick_device(device))
+    place = pick_device(device)
+    processes = join_processes(place)
+    model = load_encoder(encoder, device=place)
+    encode = shared_encode(model, processes)
     schema = pa.schema(
         [
             *((name, pa.string()) for name in TEXT_COLUMNS),
             ("vector", pa.list_(pa.float32(), model.dim)),
         ]
     )
+    if not processes.main:  # it encodes its share and leaves the file to the first
+        for start in range(0, len(frame), PART):
+            encode(frame["text"].iloc[start : start + PART].tolist())
+        return len(frame)
     target = Path(out)
     partial = target.with_name(f".{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(partial, schema) as writer:
+        with partial.open("wb") as file, pq.ParquetWriter(file, schema) as writer:
             for start in range(0, len(frame), PART):
                 rows = frame.iloc[start : start + PART]
-                vectors = pa.array(model.encode(rows["text"].tolist()).ravel())
+                vectors = pa.array(encode(rows["text"].tolist()).ravel())
                 columns = [pa.array(rows[name].tolist(), pa.string()) for name in TEXT_COLUMNS]
                 columns.append(pa.FixedSizeListArray.from_arrays(vectors, model.dim))
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema))
@@ -79,7 +89,8 @@ def embed(
     except OSError as error:
         raise DataError(f"can't write {target}: {error.strerror}; choose another file with --out") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # such as a parent that is a file, of which the user has been told
+            partial.unlink()
     return len(frame)
 
 

@@ -3,8 +3,10 @@
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TextIO
 
 from emu_core.errors import CancelledError
@@ -12,6 +14,8 @@ from emu_core.runs import Run, RunState, Status
 from emu_core.trainers.loop import Record
 
 OnProgress = Callable[[Status], None]
+OnRecord = Callable[[Record], None]
+LOG = "log.jsonl"
 INTERVAL_S = 0.25  # a step may take milliseconds; nobody reads faster than this
 
 
@@ -22,10 +26,17 @@ class Progress:
         status: the last one written or to be written.
     """
 
-    def __init__(self, run: Run, epochs: int, listener: OnProgress | None) -> None:
-        """Mark the run as running."""
+    def __init__(self, run: Run, epochs: int, listener: OnProgress | None, *, writes: bool = True) -> None:
+        """Mark the run as running.
+
+        Args:
+            run: the run.
+            epochs: in all.
+            listener: called with every status.
+            writes: whether this process is the one that writes status and log; another stays silent.
+        """
         now = time.time()
-        self._run, self._listener = run, listener
+        self._run, self._listener, self._writes = run, listener, writes
         self.status = Status(state=RunState.RUNNING, epochs=epochs, started_at=now, pid=os.getpid())
         self._write()
 
@@ -36,13 +47,30 @@ class Progress:
         self.status = replace(self.status, phase=name)
         self._write()
 
-    def train(self, steps: int) -> None:
-        """Begin training, of so many steps."""
-        self.status = replace(self.status, steps=steps, training_since=time.time())
-        self.phase("training")
+    @contextmanager
+    def training(self, steps: int, epoch: int, step: int) -> Iterator[OnRecord]:
+        """Begin training, or go on; gives what logs a step or an epoch.
 
-    def record(self, record: Record, log: TextIO) -> None:
-        """Log a step or an epoch."""
+        Args:
+            steps: in all.
+            epoch: the epoch that training begins or goes on in; 0 for the first.
+            step: the steps done already. What the log says of later ones is dropped: they are done again.
+        """
+        before = _forget_after(self._run.folder / LOG, epoch, step) if self._writes else 0.0
+        self.status = replace(self.status, steps=steps, step=step, training_since=time.time() - before)
+        self.phase("training")
+        if not self._writes:
+            yield lambda record: None
+            return
+        with (self._run.folder / LOG).open("a", encoding="utf-8") as log:
+            yield lambda record: self._record(record, log)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began, with those of training before it was resumed."""
+        return time.time() - min(self.status.started_at, self.status.training_since or self.status.started_at)
+
+    def _record(self, record: Record, log: TextIO) -> None:
         seconds = round(time.time() - self.status.training_since, 3)
         log.write(json.dumps({**record, "seconds": seconds}) + "\n")
         self.status = replace(self.status, step=int(record["step"]), epoch=int(record["epoch"]))
@@ -56,6 +84,25 @@ class Progress:
         self._write()
 
     def _write(self) -> None:
+        if not self._writes:
+            return
         self.status = self._run.write_status(self.status)
         if self._listener is not None:
             self._listener(self.status)
+
+
+def _forget_after(log: Path, epoch: int, step: int) -> float:
+    """Drop the records of steps after `step` and of epochs from `epoch` on; the seconds that the rest took."""
+    kept, seconds = [], 0.0
+    for line in log.read_text("utf-8").splitlines() if log.exists() else []:
+        try:
+            record = json.loads(line)
+        except ValueError:  # cut short when the process died
+            continue
+        if record["epoch"] < epoch if record["kind"] == "epoch" else record["step"] <= step:
+            kept.append(line + "\n")
+            seconds = max(seconds, record["seconds"])
+    partial = log.with_name(f".{log.name}.part")
+    partial.write_text("".join(kept), "utf-8")
+    partial.replace(log)
+    return seconds

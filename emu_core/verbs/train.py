@@ -1,30 +1,26 @@
 """`emu train`: specialise an encoder on a labelled set and leave a run folder."""
 
 import platform
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
-from emu_core.card import model_card
 from emu_core.config import EmuConfig, configure
 from emu_core.data.columns import ColumnMapping
 from emu_core.data.labelled import LabelledSet, unlabelled_from
 from emu_core.data.languages import language_code
 from emu_core.data.unlabelled import UnlabelledSet, read_unlabelled
-from emu_core.devices import pick_device
-from emu_core.encoders.base import Encoder
-from emu_core.encoders.registry import load_encoder
-from emu_core.errors import CancelledError, DataError, EmuError, TrainingError
-from emu_core.evaluation.leave_one_out import LeaveOneOut
+from emu_core.devices import pick_device, pick_precision
+from emu_core.errors import DataError, RunError, TrainingError
+from emu_core.processes import join_processes
 from emu_core.runs import Run, RunState, create_run
-from emu_core.trainers.loop import Fitted, fit, steps_per_epoch
-from emu_core.trainers.prepare import prepare
-from emu_core.verbs.inputs import Data, labelled_set, measure, method_named
-from emu_core.verbs.progress import OnProgress, Progress
+from emu_core.verbs.inputs import Data, labelled_set, method_named
+from emu_core.verbs.kept import keep_sentences, kept_sentences
+from emu_core.verbs.progress import OnProgress
+from emu_core.verbs.training import CHECKPOINT_S, train_run
 
 
 def train(
@@ -38,9 +34,11 @@ def train(
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
     seed: int = 0,
     device: str = "auto",
+    precision: str | None = None,
     config: EmuConfig | None = None,
     mapping: ColumnMapping | None = None,
     language: str | None = None,
+    checkpoint_s: float = CHECKPOINT_S,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Specialise an encoder.
@@ -58,9 +56,11 @@ def train(
         unlabelled: files of unlabelled sentences, used instead of rows of `data`.
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
+        precision: "fp32" or "bf16", of the encoder's forward pass; None takes what a launcher asked for, or fp32.
         config: hyper-parameters; None takes the method's defaults measured for the encoder.
         mapping: columns of the files, where their names are unusual.
         language: language of files that do not say it.
+        checkpoint_s: seconds between two checkpoints, from which `resume` goes on; 0 writes one after each step.
         on_progress: called with the run's status as it moves.
 
     Returns:
@@ -75,127 +75,55 @@ def train(
     train_languages = _codes(train_languages)
     pool = _unlabelled(labelled, train_languages, unlabelled_languages, unlabelled)
     place = pick_device(device)
-    run = create_run(
-        Path(out),
-        {
-            "method": chosen.value,
-            "encoder": encoder,
-            "train_languages": list(train_languages),
-            "unlabelled_languages": list(pool.languages) if pool else [],
-            "seed": seed,
-            "device": place,
-            "data": labelled.name,
-            "hyperparameters": asdict(settings),
-            "versions": _versions(),
-        },
-    )
-    run.write("data.json", _data_facts(labelled, train_languages, audit))
-    progress = Progress(run, settings.epochs, on_progress)
-    try:
-        _train(run, progress, labelled, pool, train_languages, encoder, place, settings, seed)
-    except (CancelledError, KeyboardInterrupt) as stop:
-        progress.end(RunState.CANCELLED, str(stop) or "stopped from the keyboard")
-        raise CancelledError(str(stop) or "stopped from the keyboard") from None
-    except EmuError as error:
-        progress.end(RunState.FAILED, str(error))
-        raise
-    except BaseException as error:
-        message = _out_of_memory(error, settings)
-        progress.end(RunState.FAILED, message or f"{type(error).__name__}: {error}")
-        if message:
-            raise TrainingError(message) from error
-        raise
-    return run
-
-
-def _train(
-    run: Run,
-    progress: Progress,
-    labelled: LabelledSet,
-    pool: UnlabelledSet | None,
-    train_languages: Sequence[str],
-    spec: str,
-    device: str,
-    config: EmuConfig,
-    seed: int,
-) -> None:
-    began = time.monotonic()
-    progress.phase("loading")
-    encoder = load_encoder(spec, device=device)
-    data = prepare(encoder, labelled.train_part(), pool, train_languages, config)
-    held_out = _held_out(labelled)
-    base = None if held_out is None else measure(held_out, encoder.encode)
-
-    progress.train(steps_per_epoch(data, config) * config.epochs)
-    with (run.folder / "log.jsonl").open("a", encoding="utf-8") as log:
-        fitted = fit(
-            encoder,
-            data,
-            config,
-            seed=seed,
-            on_record=lambda record: progress.record(record, log),
-            should_stop=lambda: run.cancel_asked,
-            held_out_accuracy=_selection(labelled, train_languages, encoder),
-        )
-    progress.phase("evaluating")
-    specialised = None if held_out is None else measure(held_out, encoder.encode)
-
-    progress.phase("saving")
-    metrics = _metrics(held_out, base, specialised, fitted, time.monotonic() - began)
-    run.write("metrics.json", metrics)
-    partial = run.folder / ".encoder"
-    encoder.save(partial)
-    partial.rename(run.encoder_folder)
-    (run.folder / "README.md").write_text(model_card(run.name, run.config(), run.data(), metrics), "utf-8")
-    progress.end(RunState.FINISHED, " ".join(fitted.warnings))
-
-
-def _selection(
-    labelled: LabelledSet, train_languages: Sequence[str], encoder: Encoder
-) -> Callable[[], float] | None:
-    """What chooses the epoch: labels of the training languages only, since the others' must stay unread."""
-    dev = labelled.dev_part()
-    if dev is None or not set(train_languages) <= set(dev.languages):
-        return None
-    part = dev.select(languages=train_languages)
-    return lambda: measure(part, encoder.encode).mean
-
-
-def _held_out(labelled: LabelledSet) -> LabelledSet | None:
-    for split in ("test", "dev"):
-        if split in labelled.splits:
-            return labelled.select(splits=[split])
-    return None
-
-
-def _metrics(
-    held_out: LabelledSet | None,
-    base: LeaveOneOut | None,
-    specialised: LeaveOneOut | None,
-    fitted: Fitted,
-    seconds: float,
-) -> dict[str, Any]:
-    common = {
-        "selected_epoch": fitted.selected_epoch,
-        "seconds": round(seconds, 1),
-        "warnings": list(fitted.warnings),
+    processes = join_processes(place)
+    config_json = {
+        "method": chosen.value,
+        "encoder": encoder,
+        "train_languages": list(train_languages),
+        "unlabelled_languages": list(pool.languages) if pool else [],
+        "seed": seed,
+        "device": place,
+        "precision": pick_precision(precision, place).value,
+        "processes": processes.count,
+        "data": labelled.name,
+        "hyperparameters": asdict(settings),
+        "versions": _versions(),
     }
-    if held_out is None or base is None or specialised is None:
-        return common | {
-            "note": "no rows of split test or dev: measure on other sentences with emu evaluate FILE --run DIR"
-        }
-    # With English among the languages the mean is the paper's, over the directions with English on one side.
-    average = "en" if "en" in held_out.languages and len(held_out.languages) > 1 else None
-    return common | {
-        "split": held_out.splits[0],
-        "languages": list(held_out.languages),
-        "counts": base.counts,
-        "base": base.accuracy,
-        "specialised": specialised.accuracy,
-        "mean_over": f"directions with {average} on one side" if average else "all directions",
-        "mean_base": base.mean_with(average) if average else base.mean,
-        "mean_specialised": specialised.mean_with(average) if average else specialised.mean,
-    }
+    run = Run(Path(out))
+    if processes.main:
+        run = create_run(run.folder, config_json)
+        run.write("data.json", _data_facts(labelled, train_languages, audit))
+        keep_sentences(run, labelled, pool)
+    processes.wait()
+    return train_run(run, labelled, pool, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
+
+
+def resume(
+    folder: str | Path, *, checkpoint_s: float = CHECKPOINT_S, on_progress: OnProgress | None = None
+) -> Run:
+    """Go on with a run that was killed, cancelled or failed, from its last checkpoint to its end.
+
+    On the same CPU the weights are those of a run that was never stopped.
+
+    Args:
+        folder: the run's folder.
+        checkpoint_s: seconds between two checkpoints.
+        on_progress: called with the run's status as it moves.
+
+    Raises:
+        EmuError: the run can't be resumed, with the reason; or what `train` raises.
+    """
+    run = Run(Path(folder))
+    processes = join_processes(str(run.config().get("device", "auto")))
+    if not run.can_resume:
+        state = run.status().state
+        reason = "holds no sentences to go on with; train it again" if state.is_over else "is not over yet"
+        raise RunError(f"{run.folder} is {state}" + ("" if state is RunState.FINISHED else f" and {reason}"))
+    labelled, pool = kept_sentences(run)
+    processes.wait()
+    if processes.main:
+        run.uncancel()
+    return train_run(run, labelled, pool, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
 
 
 def _unlabelled(
@@ -249,15 +177,3 @@ def _versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
     }
-
-
-def _out_of_memory(error: BaseException, config: EmuConfig) -> str:
-    """The mend, if memory ran out; else nothing."""
-    if (
-        isinstance(error, MemoryError)
-        or "out of memory" in str(error).lower()
-        or "alloc" in str(error).lower()
-    ):
-        half = max(2, config.batch_size // 2)
-        return f"memory ran out at a batch of {config.batch_size} sentences; try --batch-size {half}"
-    return ""

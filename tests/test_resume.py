@@ -1,0 +1,148 @@
+"""A run that was killed goes on to the weights of one that was not."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from emu_core.errors import CancelledError, RunError
+from emu_core.runs import Run, RunState, Status
+from emu_core.trainers.checkpoint import Checkpoint
+from emu_core.verbs.train import resume, train
+from tests.killed_run import SETTINGS
+from tests.small import small_file, small_set
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a dev split, so that the best epoch's weights are part of the state."""
+    return small_file(tmp_path_factory.mktemp("data"), test="dev")
+
+
+@pytest.fixture(scope="module")
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run that nobody stopped: 15 steps."""
+    return train(str(data), out=tmp_path_factory.mktemp("runs") / "whole", config=SETTINGS, device="cpu")
+
+
+def records(run: Run) -> list[dict[str, object]]:
+    return [{k: v for k, v in record.items() if k != "seconds"} for record in run.history()]
+
+
+# Before the first checkpoint, within the first epoch, just after an epoch's end, at the very last step.
+@pytest.mark.parametrize(("step", "every"), [(1, 2), (4, 2), (6, 5), (15, 4)])
+def test_a_run_killed_at_a_step_resumes_to_the_same_weights(
+    step: int, every: int, data: Path, whole: Run, tmp_path: Path
+) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.killed_run",
+        str(data),
+        str(tmp_path / "r"),
+        str(step),
+        str(every),
+    ]
+    ended = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    run = Run(tmp_path / "r")
+    assert run.status().state is RunState.INTERRUPTED and run.can_resume
+    assert run.checkpoint.exists() == (step > every)  # it dies before the step's own is written
+
+    resume(run.folder)
+    assert run.status().state is RunState.FINISHED and not run.training_folder.exists()
+    expected = load_file(whole.encoder_folder / "model.safetensors")
+    resumed = load_file(run.encoder_folder / "model.safetensors")
+    assert all(torch.equal(resumed[name], weight) for name, weight in expected.items())
+    assert records(run) == records(whole)
+    assert run.metrics()["specialised"] == whole.metrics()["specialised"]
+    assert run.metrics()["selected_epoch"] == whole.metrics()["selected_epoch"]
+
+
+def test_a_cancelled_run_goes_on_where_it_was_stopped(data: Path, whole: Run, tmp_path: Path) -> None:
+    run = Run(tmp_path / "r")
+
+    def stop(status: Status) -> None:
+        if status.phase == "training":
+            run.cancel()
+
+    with pytest.raises(CancelledError):
+        train(str(data), out=run.folder, config=SETTINGS, device="cpu", on_progress=stop)
+    assert run.can_resume and run.checkpoint.exists()
+    resume(run.folder)
+    expected = load_file(whole.encoder_folder / "model.safetensors")
+    resumed = load_file(run.encoder_folder / "model.safetensors")
+    assert all(torch.equal(resumed[name], weight) for name, weight in expected.items())
+
+
+def test_a_run_holds_no_pickle_while_it_is_unfinished(data: Path, tmp_path: Path) -> None:
+    run, seen = Run(tmp_path / "r"), set()
+
+    def look(status: Status) -> None:
+        seen.update(path.name for path in run.folder.rglob("*") if path.is_file())
+
+    train(str(data), out=run.folder, config=SETTINGS, device="cpu", checkpoint_s=0, on_progress=look)
+    assert "checkpoint.safetensors" in seen
+    endings = {name.rpartition(".")[2] for name in seen if not name.startswith(".")}
+    assert endings <= {"json", "jsonl", "safetensors", "parquet", "md"}
+
+
+def test_a_finished_run_is_not_resumed(whole: Run) -> None:
+    assert not whole.can_resume
+    with pytest.raises(RunError, match=r"is finished$"):
+        resume(whole.folder)
+
+
+def test_a_damaged_checkpoint_says_how_to_go_on(data: Path, tmp_path: Path) -> None:
+    run = Run(tmp_path / "r")
+
+    def stop(status: Status) -> None:
+        if status.phase == "training":
+            run.cancel()
+
+    with pytest.raises(CancelledError):
+        train(str(data), out=run.folder, config=SETTINGS, device="cpu", on_progress=stop)
+    run.checkpoint.write_bytes(b"not safetensors")
+    with pytest.raises(RunError, match="damaged; delete it"):
+        resume(run.folder)
+    assert run.status().state is RunState.FAILED and run.can_resume
+    (run.training_folder / "labelled.parquet").write_bytes(b"nor parquet")
+    with pytest.raises(RunError, match="train the run again"):
+        resume(run.folder)
+
+
+def test_checkpoints_wait_longer_where_writing_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("emu_core.trainers.checkpoint.time.monotonic", lambda: now[0])
+    checkpoint = Checkpoint(tmp_path / "c" / "checkpoint.safetensors", every_s=10.0)
+    now[0] = 9.9
+    assert not checkpoint.due
+    now[0] = 10.0
+    assert checkpoint.due
+    real = Path.replace
+
+    def slow(self: Path, target: Path) -> Path:
+        now[0] += 2.0
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", slow)
+    checkpoint.write({"x": torch.ones(2)}, {"step": 1})
+    now[0] = 12.0 + 99.9
+    assert not checkpoint.due
+    now[0] = 12.0 + 100.0
+    assert checkpoint.due
+    tensors, facts = checkpoint.read() or ({}, {})
+    assert torch.equal(tensors["x"], torch.ones(2)) and facts == {"step": 1}
+
+
+def test_no_training_data_is_left_of_another_run(tmp_path: Path) -> None:
+    run = train(small_set(), out=tmp_path / "r", config=SETTINGS, device="cpu")
+    assert not list(run.folder.rglob("*.parquet"))

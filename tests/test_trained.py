@@ -1,0 +1,156 @@
+"""Each choice of what is trained moves just those weights, on each kind of encoder."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from emu_core import load_encoder, train
+from emu_core.config import EmuConfig, Method, Trained, configure
+from emu_core.encoders.base import Encoder
+from emu_core.encoders.registry import open_encoder
+from emu_core.encoders.trained import trained_weights
+from emu_core.errors import TrainingError
+from tests.small import small_set
+from tests.tiny_transformer import tiny_transformer
+
+TEXTS = ["Where is the pool?", "Wo ist der Pool?", "プールはどこですか"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A transformer of three small layers, as sentence-transformers saves it."""
+    return tiny_transformer(tmp_path_factory.mktemp("model") / "tiny", layers=3)
+
+
+@pytest.fixture(params=["use", "hf"])
+def make(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Encoder]:
+    """Opens an encoder."""
+    return lambda: load_encoder("use" if request.param == "use" else f"hf:{folder}")
+
+
+def moved(encoder: Encoder, config: EmuConfig) -> set[str]:
+    """Names of the weights that one step of training changes."""
+    before = {name: weight.detach().clone() for name, weight in encoder.named_parameters()}
+    with trained_weights(encoder, config):
+        chosen = [weight for weight in encoder.parameters() if weight.requires_grad]
+        optimizer = torch.optim.SGD(chosen, lr=0.1)
+        target = torch.randn(len(TEXTS), encoder.dim, generator=torch.Generator().manual_seed(0))
+        loss = (encoder(encoder.tokenize(TEXTS)) - target).square().sum()
+        loss.backward()
+        optimizer.step()
+    return {
+        name
+        for name, weight in encoder.named_parameters()
+        if name not in before or not torch.equal(weight, before[name])
+    }
+
+
+def names(encoder: Encoder, weights: list[torch.nn.Parameter]) -> set[str]:
+    chosen = {id(weight) for weight in weights}
+    return {name for name, weight in encoder.named_parameters() if id(weight) in chosen}
+
+
+def test_all_but_the_embeddings(make: Callable[[], Encoder]) -> None:
+    encoder = make()
+    expected = names(encoder, [weight for layer in encoder.layers() for weight in layer])
+    got = moved(encoder, EmuConfig(trained=Trained.ALL_BUT_EMBEDDINGS))
+    # Adding a constant to all keys changes no softmax: those biases have no gradient but rounding.
+    assert {name for name in expected - got if not name.endswith("key.bias")} == set()
+    assert got <= expected
+
+
+def test_all_moves_the_embeddings_too(make: Callable[[], Encoder]) -> None:
+    encoder = make()
+    with_table = moved(encoder, EmuConfig(trained=Trained.ALL))
+    table = names(encoder, encoder.embeddings())
+    assert len(table) == 1 and table <= with_table
+    assert len(with_table) > 10
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_last_layers(count: int, make: Callable[[], Encoder]) -> None:
+    encoder = make()
+    expected = names(encoder, [weight for layer in encoder.layers()[-count:] for weight in layer])
+    got = moved(encoder, EmuConfig(trained=Trained.LAST_LAYERS, last_layers=count))
+    assert got <= expected and {name for name in expected - got if not name.endswith("key.bias")} == set()
+    assert len(encoder.layers()) > count + 1
+
+
+def test_more_layers_than_there_are(make: Callable[[], Encoder]) -> None:
+    encoder = make()
+    with (
+        pytest.raises(TrainingError, match="layers, so its last 99 can't be trained"),
+        trained_weights(encoder, EmuConfig(trained=Trained.LAST_LAYERS, last_layers=99)),
+    ):
+        pass
+
+
+def test_lora_moves_the_linear_maps_and_leaves_a_plain_model(folder: Path) -> None:
+    encoder = load_encoder(f"hf:{folder}")
+    before = [name for name, _ in encoder.named_parameters()]
+    base = encoder.encode(TEXTS)
+    got = moved(encoder, EmuConfig(trained=Trained.LORA, lora_rank=2))
+    assert [name for name, _ in encoder.named_parameters()] == before
+    # The update's second factor begins at zero, so after one step of SGD W + BA has moved in every linear map.
+    linear = {f"{name}.weight" for name, m in encoder.named_modules() if isinstance(m, torch.nn.Linear)}
+    assert got == {name for name in linear if "pooler" not in name}
+    assert np.abs(encoder.encode(TEXTS) - base).max() > 1e-4
+
+
+def test_lora_computes_what_its_merged_weights_do(folder: Path) -> None:
+    encoder = load_encoder(f"hf:{folder}")
+    with trained_weights(encoder, EmuConfig(trained=Trained.LORA, lora_rank=2)):
+        for name, weight in encoder.named_parameters():
+            if weight.requires_grad:
+                assert "lora_" in name
+                torch.nn.init.normal_(weight, std=0.05, generator=torch.Generator().manual_seed(len(name)))
+        adapted = encoder.encode(TEXTS)
+    assert encoder.encode(TEXTS) == pytest.approx(adapted, abs=1e-5)
+
+
+def test_lora_is_for_transformers() -> None:
+    encoder = load_encoder("use")
+    flags = [weight.requires_grad for weight in encoder.parameters()]
+    with (
+        pytest.raises(TrainingError, match="LoRA is for transformers, and 'use' is none"),
+        trained_weights(encoder, EmuConfig(trained=Trained.LORA)),
+    ):
+        pass
+    assert [weight.requires_grad for weight in encoder.parameters()] == flags
+
+
+def test_gradient_flags_come_back(make: Callable[[], Encoder]) -> None:
+    encoder = make()
+    flags = {name: weight.requires_grad for name, weight in encoder.named_parameters()}
+    for trained in (Trained.LAST_LAYERS, Trained.ALL_BUT_EMBEDDINGS):
+        with trained_weights(encoder, EmuConfig(trained=trained)):
+            pass
+        assert {name: weight.requires_grad for name, weight in encoder.named_parameters()} == flags
+
+
+def test_unpacking_the_table_of_use_changes_no_vector_and_is_saved(tmp_path: Path) -> None:
+    encoder = load_encoder("use")
+    packed = encoder.encode(TEXTS)
+    (table,) = encoder.embeddings()
+    assert np.array_equal(encoder.encode(TEXTS), packed)
+    with torch.no_grad():
+        table += 0.01
+    changed = encoder.encode(TEXTS)
+    encoder.save(tmp_path)
+    assert load_file(tmp_path / "model.safetensors")["embedding"].shape == (128_010, 512)
+    assert np.array_equal(open_encoder(tmp_path).encode(TEXTS), changed)
+    assert np.abs(changed - packed).max() > 1e-3
+
+
+@pytest.mark.parametrize("trained", list(Trained))
+def test_a_transformer_trains_with_each_choice(trained: Trained, folder: Path, tmp_path: Path) -> None:
+    spec = f"hf:{folder}"
+    config = configure(Method.EMU, spec, epochs=1, critic_steps=1, trained=trained, learning_rate=1e-3)
+    run = train(small_set(("en", "de")), out=tmp_path / "r", encoder=spec, config=config, device="cpu")
+    base, specialised = load_encoder(spec).encode(TEXTS), load_encoder(f"run:{run.folder}").encode(TEXTS)
+    assert np.abs(base - specialised).max() > 1e-4
+    assert run.config()["hyperparameters"]["trained"] == trained
