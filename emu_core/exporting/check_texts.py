@@ -1,0 +1,35 @@
+"""Sentences on which an exported graph is compared with torch: many languages and scripts, short and long."""
+
+CHECK_TEXTS = (
+    "pool",
+    "",
+    "Where is the pool, and until when is it open?",
+    "Wo kann man hier schwimmen und danach noch etwas essen?",
+    "À quelle heure le petit-déjeuner est-il servi ?",
+    "¿Podrían cambiarme las toallas, por favor?",
+    "La chiave della camera non funziona più.",
+    "Ik wil graag een nacht langer blijven.",
+    "Czy mogę prosić o dodatkową poduszkę?",
+    "Gostaria de cancelar a minha reserva.",
+    "Где находится ближайшая аптека?",
+    "Klima çalışmıyor, bakar mısınız?",
+    "أين يقع المسبح؟",
+    "המפתח לחדר לא עובד.",
+    "وای‌فای چه رمزی دارد؟",
+    "स्विमिंग पूल कहाँ है?",
+    "সকালের নাস্তা কখন?",
+    "プールはどこですか？",
+    "수영장이 어디에 있나요?",
+    "游泳池在哪里？",
+    "請問早餐幾點開始？",
+    "สระว่ายน้ำอยู่ที่ไหน",
+    "Πού είναι η πισίνα;",
+    "Bể bơi ở đâu vậy?",
+    "Bwawa la kuogelea liko wapi?",
+    "Uima-allas on kiinni, mutta sauna lämpenee jo.",
+    "room 1204, 24/7 Wi-Fi: pa$$-W0RD!?",
+    "🏊 \u2764\ufe0f 𓀀𓀁 ꙮ",
+    "The air conditioning in our room has been dripping onto the carpet since last night, the shower only runs cold, "
+    "and when I rang the desk at seven nobody picked up, so could you please send somebody before we come back from "
+    "breakfast, or else move us to another room on the same floor?",
+)

@@ -1,0 +1,10 @@
+"""What an encoder can be exported as."""
+
+from enum import StrEnum
+
+
+class ExportFormat(StrEnum):
+    """The program a folder is for."""
+
+    SENTENCE_TRANSFORMERS = "sentence-transformers"
+    ONNX = "onnx"
