@@ -9,13 +9,15 @@ import streamlit as st
 
 from app.background import Background, Failed, Pending
 from app.jobs import JobManager
+from app.model_name import must_be_fetched
 from app.state import runs_root
-from app.tasks import encode_to_file, warm_up
+from app.tasks import encode_to_file, fetch, warm_up
 from app.vectors import vectors_path, weights_of
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import EncoderError
 
 POLL_S = 0.5
+FETCH = "fetch:"  # begins the key of a task that gets a model from the hub
 
 
 @st.cache_resource(show_spinner=False)
@@ -38,17 +40,27 @@ def start_helpers() -> None:
 def embeddings(encoder_spec: str, data_sha: str, texts: Sequence[str]) -> Pending | FloatArray:
     """Return the vectors (N, dim) of texts, float32 and read-only, or Pending while they are being encoded.
 
+    A model of the hub that is not in the cache is fetched first, in a task of its own.
+
     They are kept on disk by encoder, weights and texts, so that nothing is encoded twice, not even after a
     restart.
 
     Args:
-        encoder_spec: what `load_encoder` takes: "use", or "run:DIR" with a finished run's folder.
+        encoder_spec: what `load_encoder` takes, such as "use", "hf:NAME", or "run:DIR" with a finished run's folder.
         data_sha: `state.current_sha()`, or "" for texts that were typed in.
         texts: N sentences.
 
     Raises:
         EncoderError: the encoder can't be loaded, or the worker failed.
     """
+    if must_be_fetched(encoder_spec):
+        fetching = f"{FETCH}{encoder_spec}"
+        outcome = background().run(fetching, fetch, encoder_spec)
+        if isinstance(outcome, Pending):
+            return outcome
+        background().forget(fetching)
+        if isinstance(outcome, Failed):
+            raise EncoderError(outcome.message)
     weights = weights_of(encoder_spec)
     path = vectors_path(runs_root(), weights, data_sha, texts)
     key = str(path)

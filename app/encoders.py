@@ -7,19 +7,27 @@ import numpy as np
 import streamlit as st
 
 from app.background import Done, Failed, Pending
-from app.cache import background, embeddings, show_pending
+from app.cache import FETCH, background, embeddings, show_pending
+from app.model_name import HF
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, RunError
 from emu_core.runs import Run
 
 BASE, NEW = "Base", "Specialised"
 
 
 def encoder_specs(run: Run) -> dict[str, str]:
-    """Return what `load_encoder` takes for a run's base encoder and for the specialised one, under their names."""
-    return {BASE: str(run.config().get("encoder", "use")), NEW: f"run:{run.folder}"}
+    """Return what `load_encoder` takes for a run's base encoder and for the specialised one, under their names.
+
+    Raises:
+        RunError: the run's folder is damaged.
+    """
+    base = run.config().get("encoder")
+    if not base:
+        raise RunError(f"{run.folder / 'config.json'} names no encoder; train the run again")
+    return {BASE: str(base), NEW: f"run:{run.folder}"}
 
 
 def encoded(specs: Mapping[str, str], data_sha: str, texts: Sequence[str]) -> dict[str, FloatArray] | None:
@@ -32,10 +40,18 @@ def encoded(specs: Mapping[str, str], data_sha: str, texts: Sequence[str]) -> di
     ready: dict[str, FloatArray] = {}
     for name, vectors in found.items():
         if isinstance(vectors, Pending):
-            show_pending(vectors, f"{name} encoder: encoding {counted(len(texts), 'sentence')}")
+            show_pending(vectors, _doing(vectors, name, specs[name], len(texts)))
             return None
         ready[name] = np.asarray(vectors)
     return ready
+
+
+def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
+    """What a person waits for, as markdown."""
+    if pending.key.startswith(FETCH):
+        return f"{name} encoder: fetching {literal(spec.removeprefix(HF), 80)} from the Hugging Face hub, this once"
+    named = f"{name} encoder" + ("" if spec.startswith("run:") else f" {literal(spec, 80)}")
+    return f"{named}: opening it and encoding {counted(sentences, 'sentence')}"
 
 
 def computed(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:

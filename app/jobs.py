@@ -14,9 +14,9 @@ from pathlib import Path
 import emu_core
 from app.request import TrainRequest
 from emu_core.errors import RunError
-from emu_core.runs import NAME, Run, RunState, Status, create_run, list_runs
+from emu_core.runs import LABELLED, NAME, Run, RunState, Status, create_run, list_runs
 
-COMMAND = (sys.executable, "-m", "emu_core", "train")
+COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"
 POLL_S = 0.5
 GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and measuring have no steps
@@ -34,7 +34,8 @@ class JobManager:
 
         Args:
             root: the folder of runs.
-            command: starts a training process, which gets a request's arguments and writes its run folder.
+            command: starts a training process, which gets `train` and a request's arguments, or `resume` and a run's
+                folder, and writes that folder.
         """
         self._root, self._command = root, tuple(command)
         self._changed = threading.Condition()
@@ -65,6 +66,25 @@ class JobManager:
         self._enqueue(run, request.device)
         return run
 
+    def resume(self, run: Run) -> None:
+        """Queue a run that stopped before its end, to go on from its checkpoint.
+
+        Raises:
+            RunError: it can't go on, or it is about to already.
+        """
+        with self._changed:
+            if self.holds(run) or not run.can_resume:
+                raise RunError(f"the run '{run.name}' can't go on now; look at its state")
+            run.uncancel()
+            run.write_status(Status())
+            self._enqueue(run, _device(run))
+
+    def holds(self, run: Run) -> bool:
+        """Whether the run waits for its turn, or its process is there."""
+        with self._changed:
+            known = [*self._current.values(), *chain.from_iterable(self._queues.values())]
+        return run.name in {other.name for other in known}
+
     def ahead_of(self, run: Run) -> int:
         """Return how many runs must end before this one, which waits, begins."""
         with self._changed:
@@ -78,24 +98,20 @@ class JobManager:
         """Stop a run: at its next step, or before it begins."""
         run.cancel()
         with self._changed:
-            known = [*self._current.values(), *chain.from_iterable(self._queues.values())]
-            if _state(run) is RunState.QUEUED and run.name not in {other.name for other in known}:
+            if _state(run) is RunState.QUEUED and not self.holds(run):
                 _never_begin(run)  # nobody else will: the process that queued it is gone
             self._changed.notify_all()
 
     def wait(self, run: Run, timeout_s: float) -> Status:
         """Wait until a run is over, at most `timeout_s`; for tests, not for pages."""
         with self._changed:
-            self._changed.wait_for(lambda: run.status().state.is_over and not self._holds(run), timeout_s)
+            self._changed.wait_for(lambda: run.status().state.is_over and not self.holds(run), timeout_s)
         return run.status()
-
-    def _holds(self, run: Run) -> bool:
-        return any(run.name == current.name for current in self._current.values())
 
     def _take_up(self, run: Run) -> None:
         if _state(run) is RunState.QUEUED:
             with suppress(RunError):  # not queued by an app
-                self._enqueue(run, TrainRequest.load(run).device)
+                self._enqueue(run, _device(run) if _goes_on(run) else TrainRequest.load(run).device)
 
     def _enqueue(self, run: Run, device: str) -> None:
         with self._changed:
@@ -134,7 +150,12 @@ class JobManager:
             _never_begin(run)
             return
         try:
-            arguments = TrainRequest.load(run).arguments(run.folder)
+            if _goes_on(run):
+                arguments = ["resume", "--", str(run.folder)]
+                # A run that is over is what `resume` takes. Until it says more, the manager holds the run.
+                before = run.write_status(Status(state=RunState.CANCELLED, message="about to go on"))
+            else:
+                arguments, before = ["train", *TrainRequest.load(run).arguments(run.folder)], None
             with (run.folder / LOG).open("ab") as log:
                 process = subprocess.Popen(
                     [*self._command, *arguments],
@@ -148,11 +169,17 @@ class JobManager:
             run.write_status(Status(state=RunState.FAILED, message=f"it could not be started: {error}"))
             return
         code = _wait(process, run)
-        _conclude(run, process.pid, code)
+        _conclude(run, process.pid, code, before)
 
 
 def _never_begin(run: Run) -> None:
-    run.write_status(Status(state=RunState.CANCELLED, message="cancelled before it began"))
+    went = "went on" if _goes_on(run) else "began"
+    run.write_status(Status(state=RunState.CANCELLED, message=f"cancelled before it {went}"))
+
+
+def _goes_on(run: Run) -> bool:
+    """Whether a run that waits has been trained before, and keeps what it needs to go on."""
+    return (run.training_folder / LABELLED).is_file()
 
 
 def _state(run: Run) -> RunState | None:
@@ -186,11 +213,11 @@ def _wait(process: subprocess.Popen[bytes], run: Run) -> int:
             process.kill()
 
 
-def _conclude(run: Run, pid: int, code: int) -> None:
-    """Write the last status of a run whose process ended without doing so."""
+def _conclude(run: Run, pid: int, code: int, before: Status | None) -> None:
+    """Write the last status of a run whose process ended without doing so; `before` is what it had before that."""
     status = run.status()
     # A run that another process took over is that one's to conclude.
-    if status.state.is_over and status.state is not RunState.INTERRUPTED:
+    if status.state.is_over and status.state is not RunState.INTERRUPTED and status != before:
         return
     if status.state is RunState.RUNNING and status.pid != pid:
         return

@@ -1,9 +1,10 @@
 """The methods and their settings in a newcomer's words."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 
-from emu_core.config import Adversary, EmuConfig, Method, Objective
+from emu_core.config import Adversary, EmuConfig, Method, Objective, Trained
 
 METHODS = {
     Method.EMU: (
@@ -31,21 +32,37 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """A number of `EmuConfig` that a person may change.
+    """A field of `EmuConfig` that a person may change.
 
     Attributes:
         name: the field.
         label: what the page calls it.
         meaning: what it does.
-        least: the smallest value that makes sense.
+        least: the smallest number that makes sense.
+        most: the largest; None where there is none.
+        choices: what the values of a field that is no number are called.
         matters: whether it does anything under these settings.
     """
 
     name: str
     label: str
     meaning: str
-    least: float
+    least: float = 0.0
+    most: float | None = None
+    choices: Mapping[StrEnum, str] = field(default_factory=dict)
     matters: Callable[[EmuConfig], bool] = lambda _: True
+
+
+def _classifies(config: EmuConfig) -> bool:
+    return config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX)
+
+
+def _has_center_loss(config: EmuConfig) -> bool:
+    return config.center_weight > 0
+
+
+def _has_adversary(config: EmuConfig) -> bool:
+    return config.adversary is not Adversary.NONE
 
 
 FIRST = (
@@ -54,37 +71,148 @@ FIRST = (
         "learning_rate",
         "Learning rate",
         "How far each step moves the encoder. Lower it when the loss jumps about.",
-        0.0,
     ),
 )
-MORE = (
-    Setting("batch_size", "Batch size", "Labelled sentences in a step.", 2),
-    Setting(
-        "alpha",
-        "Radius (alpha)",
-        "Length the vectors are scaled to before they are told apart by intent.",
-        0.0,
-        lambda config: config.objective is Objective.L2_SOFTMAX,
+# By the heading they stand under. What says which others matter stands first.
+MORE: dict[str, tuple[Setting, ...]] = {
+    "What is trained": (
+        Setting(
+            "trained",
+            "Weights that are trained",
+            "The more, the further the encoder can move, and the more memory a step takes. The embedding table holds a "
+            "row for each piece of a word; training it moves only the rows that the sentences touch. LoRA leaves the "
+            "weights as they are and learns small additions to each layer.",
+            choices={
+                Trained.ALL: "All",
+                Trained.ALL_BUT_EMBEDDINGS: "All but the embedding table",
+                Trained.LAST_LAYERS: "The last layers",
+                Trained.LORA: "LoRA: small additions",
+            },
+        ),
+        Setting(
+            "last_layers",
+            "Layers, from the output",
+            "How many of the last layers are trained.",
+            1,
+            matters=lambda config: config.trained is Trained.LAST_LAYERS,
+        ),
+        Setting(
+            "lora_rank",
+            "Rank of the additions (r)",
+            "How much each addition can say: its number of weights grows with it.",
+            1,
+            matters=lambda config: config.trained is Trained.LORA,
+        ),
+        Setting(
+            "lora_alpha",
+            "Weight of the additions (alpha)",
+            "What the additions bring is multiplied by alpha / r.",
+            matters=lambda config: config.trained is Trained.LORA,
+        ),
     ),
-    Setting(
-        "center_weight",
-        "Center loss weight (lambda)",
-        "How strongly sentences of one intent are drawn together.",
-        0.0,
-        lambda config: config.center_weight > 0,
+    "Steps": (
+        Setting("batch_size", "Batch size", "Labelled sentences in a step.", 2),
+        Setting(
+            "classifier_learning_rate",
+            "Learning rate of the classifier",
+            "How far each step moves the layer that tells the intents apart; it is thrown away after training.",
+            matters=_classifies,
+        ),
     ),
-    Setting(
-        "adversary_weight",
-        "Discriminator weight (gamma)",
-        "How strongly the languages are kept alike.",
-        0.0,
-        lambda config: config.adversary is not Adversary.NONE,
+    "Telling intents apart": (
+        Setting(
+            "alpha",
+            "Radius (alpha)",
+            "Length the vectors are scaled to before they are told apart by intent.",
+            matters=lambda config: config.objective is Objective.L2_SOFTMAX,
+        ),
+        Setting(
+            "center_weight",
+            "Center loss weight (lambda)",
+            "How strongly sentences of one intent are drawn together.",
+            matters=_has_center_loss,
+        ),
+        Setting(
+            "center_rate",
+            "Rate of the centers",
+            "How far each step moves an intent's center towards its sentences.",
+            most=1.0,
+            matters=_has_center_loss,
+        ),
+        Setting(
+            "contrastive_margin",
+            "Margin (m)",
+            "Sentences of two intents are pushed apart until they are this far from each other.",
+            matters=lambda config: config.objective is Objective.CONTRASTIVE,
+        ),
+        Setting(
+            "n_pair_scale",
+            "Scale of the cosines",
+            "Cosines are multiplied by it before the partner is picked out.",
+            matters=lambda config: config.objective is Objective.N_PAIR,
+        ),
     ),
-    Setting(
-        "critic_steps",
-        "Discriminator steps (k)",
-        "How often the discriminator learns in each step.",
-        1,
-        lambda config: config.adversary is not Adversary.NONE,
+    "Keeping the languages alike": (
+        Setting(
+            "adversary",
+            "What the discriminator learns",
+            "How it tells two languages apart: by the difference of its mean scores, or by a probability for each "
+            "sentence. The encoder is taught to hide just that.",
+            choices={
+                Adversary.WASSERSTEIN: "Means (Wasserstein)",
+                Adversary.CROSS_ENTROPY: "Cross-entropy",
+            },
+            matters=_has_adversary,
+        ),
+        Setting(
+            "adversary_weight",
+            "Discriminator weight (gamma)",
+            "How strongly the languages are kept alike.",
+            matters=_has_adversary,
+        ),
+        Setting(
+            "critic_steps",
+            "Discriminator steps (k)",
+            "How often the discriminator learns in each step.",
+            1,
+            matters=_has_adversary,
+        ),
+        Setting(
+            "critic_learning_rate",
+            "Discriminator learning rate",
+            "How far each of its steps moves the discriminator.",
+            matters=_has_adversary,
+        ),
+        Setting(
+            "critic_clip",
+            "Discriminator weights within (c)",
+            "After each of its steps its weights are cut to lie between -c and c.",
+            matters=_has_adversary,
+        ),
+        Setting(
+            "critic_hidden",
+            "Discriminator width",
+            "Numbers in each of its two hidden layers.",
+            1,
+            matters=_has_adversary,
+        ),
+        Setting(
+            "critic_dropout",
+            "Discriminator dropout",
+            "The share of those numbers that is left out at random while it learns.",
+            most=0.95,
+            matters=_has_adversary,
+        ),
     ),
-)
+}
+OF_THE_METHOD = ("objective", "parallel")  # they make a method what it is
+
+
+def all_settings() -> tuple[Setting, ...]:
+    """Return every setting, in the page's order."""
+    return (*FIRST, *(setting for group in MORE.values() for setting in group))
+
+
+def has_layers_for_lora(encoder: str) -> bool:
+    """Whether an encoder, by its spec, is a transformer, whose layers take LoRA's additions."""
+    return encoder == "e5-small" or encoder.startswith("hf:")

@@ -42,6 +42,8 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
     status = status_of(run)
     if status.state is RunState.RUNNING:
         st.progress(status.progress, text=progress_line(status))
+    elif _starting(run, status):
+        st.info("About to go on.")
     elif status.state is RunState.QUEUED:
         ahead = job_manager().ahead_of(run)
         st.info(
@@ -53,6 +55,8 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         draw_end(run, status)
     if not status.state.is_over:
         draw_cancel(run)
+    elif not _starting(run, status) and _can_resume(run):
+        draw_resume(run)
 
 
 def draw_cancel(run: Run) -> None:
@@ -65,6 +69,22 @@ def draw_cancel(run: Run) -> None:
     ):
         job_manager().cancel(run)
         st.rerun(scope="fragment")
+
+
+def draw_resume(run: Run) -> None:
+    """Offer to go on with a run that stopped before its end."""
+    if st.button(
+        "Resume",
+        icon=":material/resume:",
+        key=f"resume-{run.name}",
+        help="It goes on from where its training was last saved, to the same weights as if it had never stopped.",
+    ):
+        try:
+            job_manager().resume(run)
+        except (RunError, OSError) as error:
+            st.error(sentence(error), icon=":material/error:")
+            return
+        st.rerun()
 
 
 def draw_end(run: Run, status: Status) -> None:
@@ -128,6 +148,19 @@ def draw_list(runs: Sequence[Run]) -> None:
 
 
 def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
-    """Return name, state and phase of each run that isn't over."""
-    statuses = {run.name: status_of(run) for run in runs}
-    return {(name, s.state.value, s.phase) for name, s in statuses.items() if not s.state.is_over}
+    """Return name, state and phase of each run that isn't over, or is about to go on."""
+    found = [(run, status_of(run)) for run in runs]
+    moving = {(run.name, s.state.value, s.phase) for run, s in found if not s.state.is_over}
+    return moving | {(run.name, "starting", "") for run, s in found if _starting(run, s)}
+
+
+def _starting(run: Run, status: Status) -> bool:
+    """Whether a run that is to go on is about to do so."""
+    return status.state.is_over and job_manager().holds(run)
+
+
+def _can_resume(run: Run) -> bool:
+    try:
+        return run.can_resume
+    except RunError:  # the folder is damaged, and the page says so
+        return False

@@ -10,6 +10,7 @@ from emu_core.errors import RunError
 from emu_core.runs import Run
 
 FILE = "request.json"
+Value = float | str  # a number, or an enum's value
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class TrainRequest:
     seed: int
     device: str
     preset: str
-    changes: dict[str, float]
+    changes: dict[str, Value]
 
     def on(self, data: str) -> "TrainRequest":
         """Return the same request with its data named."""
@@ -93,6 +94,6 @@ class TrainRequest:
             raise RunError(f"{run.folder / FILE} is missing or damaged; start the run anew") from None
 
 
-def preset_settings(method: str, encoder: str, preset: str, **changes: float) -> EmuConfig:
+def preset_settings(method: str, encoder: str, preset: str, **changes: Value) -> EmuConfig:
     """Return a method's settings: those measured for the encoder ("tuned"), or the paper's own ("paper")."""
     return configure(Method(method), encoder if preset == "tuned" else None, **changes)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from app.methods import METHODS
+from app.model_name import short_name
 from app.wording import time_span
 from emu_core.config import Method
 from emu_core.errors import RunError
@@ -38,10 +39,10 @@ def progress_line(status: Status) -> str:
 
 
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for each run: its name, state, method, labels, mean Acc@1 before, after and gained, start, time."""
+    """Return a row for each run: name, state, method, encoder, labels, mean Acc@1 before, after, gain, start, time."""
     return pd.DataFrame(
         [_row(run) for run in runs],
-        columns=["Run", "State", "Method", "Labels", "Before", "After", "Gain", "Started", "Took"],
+        columns=["Run", "State", "Method", "Encoder", "Labels", "Before", "After", "Gain", "Started", "Took"],
     )
 
 
@@ -60,6 +61,7 @@ def _row(run: Run) -> tuple[object, ...]:
         run.name,
         status.state.value,
         METHODS[Method(method)][0] if method in list(Method) else method,
+        short_name(str(config.get("encoder", ""))),
         ", ".join(config.get("train_languages", [])),
         before,
         after,

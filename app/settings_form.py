@@ -1,13 +1,15 @@
 """A run's settings on the Train page."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
+from app.encoder_choice import KEPT, Choice, draw_encoder
 from app.fit import problem
-from app.methods import FIRST, METHODS, MORE, Setting
-from app.request import TrainRequest, preset_settings
+from app.methods import METHODS
+from app.model_name import short_name
+from app.request import TrainRequest
+from app.settings_more import draw_settings
 from app.state import ChosenData, runs_root
 from app.wording import literal
 from emu_core.config import EmuConfig, Method
@@ -15,12 +17,9 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.data.wording import listed
 from emu_core.devices import available_devices
-from emu_core.encoders.registry import EncoderInfo, available_encoders
+from emu_core.encoders.registry import EncoderInfo
 from emu_core.errors import DataError, TrainingError
 from emu_core.runs import NAME, new_run_name
-
-PRESETS = {"tuned": "Measured for this encoder", "paper": "The paper's"}
-KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
 
 
 def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
@@ -36,12 +35,7 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
     method = draw_method()
     encoder = draw_encoder()
     train, unlabelled = draw_languages(chosen)
-    if strangers := [code for code in (*train, *unlabelled) if code not in encoder.languages]:
-        st.info(
-            f"The encoder was not trained on {literal(listed(map(language_name, dict.fromkeys(strangers))))}: it may "
-            "know little of it.",
-            icon=":material/info:",
-        )
+    _say_strangers(encoder.info, (*train, *unlabelled))
     devices = {device.name: device.label for device in available_devices()}
     device = st.selectbox(
         "Device",
@@ -50,7 +44,7 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
         key="device",
         **KEPT,
     )
-    free = new_run_name(runs_root(), method, encoder.spec)
+    free = new_run_name(runs_root(), method, short_name(encoder.spec))
     name_place, seed_place = st.columns([3, 1])
     name = name_place.text_input("Name of the run", free, max_chars=80, key=f"name-{started}-{free}", **KEPT)
     seed = seed_place.number_input(
@@ -72,10 +66,10 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
     return request, why_not(chosen, request, encoder)
 
 
-def why_not(chosen: ChosenData, request: TrainRequest, encoder: EncoderInfo) -> str:
+def why_not(chosen: ChosenData, request: TrainRequest, encoder: Choice) -> str:
     """Return why a run can't be started, in a sentence; "" when it can."""
-    if not encoder.available:
-        return f"{encoder.name} is not installed here; {encoder.reason}"
+    if encoder.problem:
+        return encoder.problem
     if not NAME.fullmatch(request.name):
         return "the run's name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
     if (runs_root() / request.name).exists():
@@ -96,25 +90,6 @@ def draw_method() -> Method:
     )
     st.caption(METHODS[method][1])
     return method
-
-
-def draw_encoder() -> EncoderInfo:
-    """Ask for the encoder to start from."""
-    encoders = {encoder.spec: encoder for encoder in available_encoders()}
-    spec = st.selectbox(
-        "Encoder",
-        list(encoders),
-        format_func=lambda spec: (
-            encoders[spec].name + ("" if encoders[spec].available else " (not installed)")
-        ),
-        key="encoder",
-        **KEPT,
-    )
-    encoder = encoders[spec]
-    st.caption(
-        f"{encoder.dim} numbers a sentence, {len(encoder.languages)} languages, {encoder.size_mb} MB, {encoder.licence}"
-    )
-    return encoder
 
 
 def draw_languages(chosen: ChosenData) -> tuple[list[str], list[str]]:
@@ -143,47 +118,15 @@ def draw_languages(chosen: ChosenData) -> tuple[list[str], list[str]]:
     return train, unlabelled
 
 
-def draw_settings(method: Method, encoder: str) -> tuple[str, dict[str, float]]:
-    """Ask for the numbers; return where they start from, and those that were changed."""
-    first = st.container()
-    with st.expander("More settings", icon=":material/tune:"):
-        preset = st.segmented_control(
-            "Start from",
-            list(PRESETS),
-            format_func=PRESETS.__getitem__,
-            default="tuned",
-            required=True,
-            key="preset",
-            help="The paper's values were found for another encoder, LASER.",
-            **KEPT,
+def _say_strangers(encoder: EncoderInfo, languages: Sequence[str]) -> None:
+    """Say which languages the encoder does not know, where it is known which it does."""
+    strangers = [code for code in dict.fromkeys(languages) if code not in encoder.languages]
+    if encoder.languages and strangers:
+        st.info(
+            f"The encoder was not trained on {literal(listed(map(language_name, strangers)))}: it may know little of "
+            "it.",
+            icon=":material/info:",
         )
-        start = preset_settings(method.value, encoder, preset)
-        more = [setting for setting in MORE if setting.matters(start)]
-        where = f"{method.value}-{encoder}-{preset}"
-        values = _numbers(more, start, where)
-    with first:
-        values |= _numbers(FIRST, start, where)
-    return preset, {name: value for name, value in values.items() if value != getattr(start, name)}
-
-
-def _numbers(settings: Sequence[Setting], start: EmuConfig, where: str) -> dict[str, float]:
-    """Draw an input for each setting, two in a row; their values."""
-    values: dict[str, float] = {}
-    places = st.columns(2)
-    for number, setting in enumerate(settings):
-        default = getattr(start, setting.name)
-        kind = type(default)
-        values[setting.name] = places[number % 2].number_input(
-            setting.label,
-            min_value=kind(setting.least),
-            value=default,
-            step=1 if kind is int else default / 10,
-            format="%d" if kind is int else "%g",
-            help=setting.meaning,
-            key=f"{setting.name}-{where}",
-            **KEPT,
-        )
-    return values
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

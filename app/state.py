@@ -67,12 +67,17 @@ def runs_root() -> Path:
     return Path(os.environ.get("EMU_RUNS") or "runs").absolute()
 
 
+def finished_runs() -> dict[str, Run]:
+    """Return the finished runs by name, the newest first."""
+    return {run.name: run for run in list_runs(runs_root()) if run.status().state is RunState.FINISHED}
+
+
 def run_picker(label: str) -> Run | None:
     """Draw a choice among the finished runs, the newest first; None, and where to train one, without any.
 
     The choice holds on every page and stands in the address, so that a link or a reload brings it back.
     """
-    finished = {run.name: run for run in list_runs(runs_root()) if run.status().state is RunState.FINISHED}
+    finished = finished_runs()
     if not finished:
         st.info("There is no finished run yet.")
         st.page_link("views/train.py", label="Train one", icon=":material/model_training:")

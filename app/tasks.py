@@ -40,7 +40,13 @@ def warm_up() -> None:
     project(np.random.default_rng(0).random((64, 8), dtype=np.float32), Projection.UMAP)
 
 
-# A base and a specialised encoder stay loaded, so that a typed sentence is answered at once.
-@lru_cache(maxsize=3)
+def fetch(spec: str) -> bool:
+    """Have a model of the hub in the cache; True. Raises EncoderError when it can't be had."""
+    load_encoder(spec)
+    return True
+
+
+# A base and a specialised encoder stay loaded, so that a typed sentence is answered at once. No third: some are large.
+@lru_cache(maxsize=2)
 def _encoder(spec: str, weights: str) -> Encoder:
     return load_encoder(spec, device=pick_device("auto"))

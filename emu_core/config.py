@@ -70,7 +70,9 @@ class EmuConfig:
     classifier_learning_rate: float = 1e-3
     batch_size: int = 16
     epochs: int = 3
-    trained: Trained = Trained.ALL_BUT_EMBEDDINGS  # the paper does not say; a table's rows move for seen pieces only
+    trained: Trained = (
+        Trained.ALL_BUT_EMBEDDINGS
+    )  # the paper does not say; a table's rows move for seen pieces only
     last_layers: int = 2  # read by Trained.LAST_LAYERS
     lora_rank: int = 16  # r of Hu et al. 2022, section 4.1; read by Trained.LORA
     lora_alpha: int = 32  # the same section's alpha; the update is scaled by alpha / r
@@ -84,7 +86,9 @@ class EmuConfig:
             object.__setattr__(self, "adversary", Adversary(self.adversary))
             object.__setattr__(self, "trained", Trained(self.trained))
         except ValueError as error:
-            raise TrainingError(f"{error}; there are: {', '.join([*Objective, *Adversary, *Trained])}") from None
+            raise TrainingError(
+                f"{error}; there are: {', '.join([*Objective, *Adversary, *Trained])}"
+            ) from None
         for field in fields(self):
             value = getattr(self, field.name)
             if field.type in (int, "int") and not (isinstance(value, int) and value > 0):
@@ -137,6 +141,13 @@ _TUNED: dict[str, dict[str, Any]] = {
         "adversary_weight": 0.1,
         "critic_steps": 1,
     },
+    "e5-small": {
+        "alpha": 10.0,
+        "learning_rate": 1e-4,
+        "epochs": 5,
+        "adversary_weight": 0.1,
+        "critic_steps": 1,
+    },
 }
 
 
@@ -148,5 +159,7 @@ def configure(method: Method, encoder: str | None = None, **changes: Any) -> Emu
         encoder: start from the defaults measured for this encoder; without it, from the paper's own values.
         changes: fields of `EmuConfig` to set on top.
     """
-    tuned = _TUNED.get(encoder, {}) if encoder is not None else {}
+    # Any other transformer starts from what was measured for e5-small; LASER from the paper's own, found for it.
+    known = "e5-small" if encoder is not None and encoder.startswith("hf") else encoder
+    tuned = _TUNED.get(known, {}) if known is not None else {}
     return replace(EmuConfig(**{**tuned, **_METHODS[method]}), **changes)

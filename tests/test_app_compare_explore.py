@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from small import small_file
 from small_run import small_run
 from streamlit.testing.v1 import AppTest
 
@@ -22,10 +23,14 @@ from app.compare.changes import changes
 from app.compare.measure import compare_encoders, matrix
 from app.explore import points
 from app.explore.points import Filters
+from emu_core import train
+from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
 from emu_core.runs import Run
+from tests.laser_tiny import write_published
+from tests.tiny_transformer import tiny_transformer
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
 PATIENCE_S = 60.0
@@ -224,7 +229,7 @@ def test_compare_shows_progress_and_computes_nothing_itself(
     shutil.rmtree(cache.runs_root() / ".vectors", ignore_errors=True)
     compare(app)
     progress = app.get("progress")[0].proto
-    assert (progress.value, progress.text) == (25, "Base encoder: encoding 108 sentences")
+    assert (progress.value, progress.text) == (25, "Base encoder use: opening it and encoding 108 sentences")
     assert not app.tabs
 
 
@@ -342,6 +347,31 @@ def test_a_column_of_the_directions_becomes_a_matrix() -> None:
     table = matrix(pd.DataFrame(rows, columns=["queries", "pool", "base"]), "base")
     assert table.to_numpy().tolist() == [[1, 2], [3, 4]]
     assert list(table.index) == list(table.columns) == ["en", "de"]  # English first, not by the alphabet
+
+
+@pytest.mark.parametrize("kind", ["hf", "laser"])
+def test_every_kind_of_encoder_can_be_compared_and_explored(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "hf":
+        spec = f"hf:{tiny_transformer(tmp_path / 'model')}"
+    else:
+        spec = "laser"
+        write_published(tmp_path / "laser")
+        monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path / "laser"))
+    file = small_file(tmp_path, ("en", "de"))
+    root = tmp_path / "runs"
+    config = configure(Method.EMU, spec, epochs=1)
+    run = train(str(file), out=root / "other", encoder=spec, config=config, device="cpu")
+    monkeypatch.setenv("EMU_RUNS", str(root))
+    app = compare(with_data(file.read_bytes()))
+    assert app.dataframe[0].value["Base %"].tolist() == pytest.approx(list(run.metrics()["base"].values()))
+    assert app.dataframe[0].value["Specialised %"].tolist() == pytest.approx(
+        list(run.metrics()["specialised"].values())
+    )
+    explore(app)
+    assert not app.error
+    assert drawn_rows(app, "x") == drawn_rows(app, "x2") == list(range(len(pd.read_csv(file))))
 
 
 # ------------------------------------------------------------------------------------------------ Explore

@@ -151,3 +151,28 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(
     upload(page, large)
     expect(page.get_by_text(re.compile("File must be 200.*MB or smaller"))).to_be_visible()
     expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()
+
+
+def test_the_one_way_out_of_a_table_is_the_download_that_runs_no_formula(
+    page: Page, app_url: str, table: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "formula.csv"
+    file.write_text(table.read_text("utf-8").replace("please call me a taxi, 0", "=1+1"), "utf-8")
+    open_app(page, app_url)
+    upload(page, file)
+    page.get_by_role("heading", name="formula.csv", level=2).wait_for()
+    settle(page)
+    frame = page.get_by_test_id("stDataFrame").last
+    frame.scroll_into_view_if_needed()
+    frame.hover()
+    tools = page.get_by_test_id("stElementToolbar").filter(visible=True)
+    expect(tools.get_by_role("button", name="Search")).to_be_visible()
+    expect(tools.get_by_role("button", name="Fullscreen")).to_be_visible()
+    expect(tools.get_by_role("button", name=re.compile("download|export|csv", re.IGNORECASE))).to_have_count(
+        0
+    )
+    with page.expect_download() as started:
+        page.get_by_test_id("stDownloadButton").last.get_by_role("button").click()
+    rows = list(csv.DictReader(Path(started.value.path()).read_text("utf-8-sig").splitlines()))
+    assert "'=1+1" in {row["text"] for row in rows}
+    assert "=1+1" not in {row["text"] for row in rows}

@@ -63,6 +63,12 @@ def test_class_balance_prints_every_count() -> None:
     assert "German: 7" in heat(figure).text[1][1]
 
 
+def test_the_balance_begins_with_its_first_row_and_ends_with_its_last() -> None:
+    figure = charts.class_balance(pd.DataFrame({"en": [3, 0, 1]}, index=["a", "b", "c"]))
+    assert tuple(figure.layout.yaxis.range) == (2.5, -0.5)  # the first on top, half a cell past each end
+    assert figure.layout.yaxis.autorange is False
+
+
 def test_names_that_are_alike_when_cut_keep_rows_of_their_own() -> None:
     stem = "a" * 60
     figure = charts.class_balance(pd.DataFrame({"en": [1, 2]}, index=[stem + "1", stem + "2"]))

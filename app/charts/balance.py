@@ -31,5 +31,8 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
     )
     figure.update_xaxes(side="top", type="category")
     names = [plain(short(intent, 32)) for intent in intents]
-    figure.update_yaxes(tickvals=list(range(len(intents))), ticktext=names)
+    # Half a cell past the first and the last, and no further: the printed numbers would make room for themselves.
+    figure.update_yaxes(
+        tickvals=list(range(len(intents))), ticktext=names, autorange=False, range=[len(intents) - 0.5, -0.5]
+    )
     return on_page(figure, height=90 + 22 * len(intents))

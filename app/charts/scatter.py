@@ -3,7 +3,6 @@
 import math
 from base64 import b64encode
 from collections.abc import Mapping, Set
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,8 @@ from plotly.subplots import make_subplots
 from app.charts.marks import TITLES, ColourBy, Fill, Group, groups, other, symbol
 from app.charts.style import GREY, PALETTE, TRANSPARENT, darker, on_page, plain, short
 
-Drag = Literal["pan", "lasso", "select", "zoom"]
 HOVER = 90  # characters of a sentence
+LARGER, FADED = 4.0, 0.12  # what stands out is so much larger, and the rest so faint
 
 
 def sentence_maps(
@@ -23,7 +22,6 @@ def sentence_maps(
     points: pd.DataFrame,
     colour_by: ColourBy,
     chosen: Set[int] = frozenset(),
-    drag: Drag = "pan",
 ) -> go.Figure:
     """Return a map for each encoder, side by side, with one legend: what it hides, it hides in all of them.
 
@@ -31,8 +29,7 @@ def sentence_maps(
         panels: by the panel's title, the places (N, 2) of the N points.
         points: columns text, intent, language, and row: the integer a selection gives back (customdata).
         colour_by: what the colour says; the shape says the other.
-        chosen: rows to stand out; the others fade. Empty: all stand alike.
-        drag: what dragging does.
+        chosen: rows to stand out; the others fade. Empty: all stand alike, until plotly's selected points do.
     """
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
     coloured, shaped = groups(points, colour_by), groups(points, other(colour_by))
@@ -44,7 +41,8 @@ def sentence_maps(
         ],
         dtype=object,
     )
-    emphasis = _emphasis(rows, chosen)
+    size = next(size for size, most in ((8.0, 2_000), (6.0, 10_000), (4.0, math.inf)) if len(rows) <= most)
+    emphasis = _emphasis(rows, chosen, size)
     colour_values, shape_values = points[colour_by].to_numpy(), points[other(colour_by)].to_numpy()
     for group in coloured:
         symbol_of = {shape.value: symbol(group, shape) for shape in shaped}
@@ -64,8 +62,10 @@ def sentence_maps(
                     hovertemplate="%{text}<extra></extra>",
                     marker={
                         "color": group.colour, "symbol": _packed(symbols), "line": _outline(group.colour, symbols),
-                        **{name: values[mine] for name, values in emphasis.items()},
+                        **{name: _of(values, mine) for name, values in emphasis.items()},
                     },
+                    selected={"marker": {"size": size + LARGER, "opacity": 1.0}},
+                    unselected={"marker": {"opacity": FADED}},
                 ),
                 row=1, col=column,
             )  # fmt: skip
@@ -75,7 +75,7 @@ def sentence_maps(
         axes(showticklabels=False, showgrid=False, zeroline=False, showline=True, mirror=True, linecolor=GREY)
     on_page(figure, height=700)
     figure.update_layout(
-        dragmode=drag,
+        dragmode="pan",
         hovermode="closest",
         margin={"pad": 0},
         modebar={"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]},
@@ -83,15 +83,22 @@ def sentence_maps(
     return figure
 
 
-def _emphasis(rows: NDArray[np.int32], chosen: Set[int]) -> dict[str, NDArray[np.float32]]:
-    """Size and opacity of each point."""
-    size = next(size for size, most in ((8.0, 2_000), (6.0, 10_000), (4.0, math.inf)) if len(rows) <= most)
+def _emphasis(
+    rows: NDArray[np.int32], chosen: Set[int], size: float
+) -> dict[str, float | NDArray[np.float32]]:
+    """Size and opacity of all points, or of each."""
+    if not chosen:
+        return {"size": size, "opacity": 0.85}
     stands_out = np.isin(rows, np.fromiter(chosen, dtype=np.int32, count=len(chosen)))
-    sizes, opacities = (size + 4.0, size), ((1.0, 0.12) if chosen else (0.85, 0.85))
     return {
-        "size": np.where(stands_out, *sizes).astype(np.float32),
-        "opacity": np.where(stands_out, *opacities).astype(np.float32),
+        "size": np.where(stands_out, size + LARGER, size).astype(np.float32),
+        "opacity": np.where(stands_out, 1.0, FADED).astype(np.float32),
     }
+
+
+def _of(values: float | NDArray[np.float32], mine: NDArray[np.intp]) -> float | NDArray[np.float32]:
+    """A group's part of what may be the same for all points."""
+    return values[mine] if isinstance(values, np.ndarray) else values
 
 
 def _outline(colour: str, symbols: NDArray[np.int16]) -> dict[str, object]:

@@ -6,19 +6,20 @@ import streamlit as st
 
 from app import charts
 from app.charts.marks import ColourBy
-from app.charts.scatter import Drag
+from app.encoder_choice import draw_encoder
 from app.encoders import BASE, encoded, encoder_specs
 from app.explore.downloads import draw_downloads
+from app.explore.emphasis import Drag, draw_emphasis
 from app.explore.layouts import NAMES, layouts
 from app.explore.picked_table import draw_neighbours, draw_picked
 from app.explore.points import draw_filters, sample, say_how_many
 from app.explore.selection import CHART, picked, take_from_chart
-from app.state import chosen_data, run_picker
+from app.state import chosen_data, finished_runs, run_picker
 from app.wording import sentence
-from emu_core.encoders.registry import available_encoders
 from emu_core.errors import EmuError
 from emu_core.evaluation.projection import Projection
 
+WITH_BASE, ALONE = "A run and its base encoder", "An encoder as it is"
 MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 
 
@@ -26,12 +27,35 @@ def page() -> None:
     """Draw the page."""
     st.title("Explore")
     st.caption("Every point a sentence: who is near whom, by the base and by the specialised encoder.")
-    run = run_picker("Run")
     try:
-        specs = {BASE: available_encoders()[0].spec} if run is None else encoder_specs(run)
-        draw_maps(specs)
+        specs = draw_encoders()
+        if specs is not None:
+            draw_maps(specs)
     except EmuError as error:  # a damaged run folder, vectors that are not numbers
         st.error(sentence(error), icon=":material/error:")
+
+
+def draw_encoders() -> dict[str, str] | None:
+    """Ask for a run, or for an encoder as it is; what `load_encoder` takes, by the encoder's name, once it is known."""
+    alone = False
+    if finished_runs():
+        shown = st.segmented_control(
+            "Show",
+            [WITH_BASE, ALONE],
+            default=WITH_BASE,
+            required=True,
+            key="explore-show",
+            persist_state="session",
+        )
+        alone = shown == ALONE
+    run = None if alone else run_picker("Run")
+    if run is not None:
+        return encoder_specs(run)
+    choice = draw_encoder("explore-encoder")
+    if choice.problem:
+        st.info(sentence(choice.problem), icon=":material/edit:")
+        return None
+    return {BASE: choice.spec}
 
 
 def draw_maps(specs: dict[str, str]) -> None:
@@ -56,13 +80,14 @@ def draw_maps(specs: dict[str, str]) -> None:
     rows = picked(chosen.sha256)
     stand_out = frozenset(rows)
     st.plotly_chart(
-        charts.sentence_maps(panels, shown, colour_by, stand_out, drag),
+        charts.sentence_maps(panels, shown, colour_by),
         key=CHART,
         on_select=lambda: take_from_chart(chosen.sha256),
         selection_mode=("points", "box", "lasso"),
         config={"scrollZoom": True, "displaylogo": False},
         alt=f"{' and '.join(panels)} of {len(shown)} sentences, coloured by {colour_by}.",
     )
+    draw_emphasis(CHART, rows, drag)
     draw_downloads(panels, shown, colour_by, stand_out, f"emu-{method}")
     place = draw_picked(points, rows, chosen.sha256)
     if place is not None:

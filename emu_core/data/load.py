@@ -43,6 +43,11 @@ def read_labelled(
 def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Audit]:
     """Make a labelled set of a frame that has the six columns, as `apply_columns` returns it.
 
+    Args:
+        frame: the six columns; with row and source beside them, as `located` adds them, the audit says where each row
+            stood, and else rows count from 1.
+        name: what to call the set.
+
     Raises:
         DataError: a column is missing, or what is left is not a labelled set (see `read_labelled`).
     """
@@ -50,7 +55,8 @@ def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Au
         raise DataError(
             f"{shown(name)}: no column '{missing[0]}'; found: {listed(frame.columns)}. Map the columns first"
         )
-    return _audited(located(frame[list(COLUMNS)], name), name, ())
+    rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(COLUMNS)], name)
+    return _audited(rows, name, ())
 
 
 def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[LabelledSet, Audit]:

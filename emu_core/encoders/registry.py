@@ -122,16 +122,19 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
     )
 
 
+def encoder_kind(spec: str) -> str:
+    """What an encoder is at bottom: the spec itself, or for `run:DIR` the kind of encoder that was specialised.
+
+    Raises:
+        EncoderError: there is no encoder in the run's folder.
+    """
+    name, colon, where = spec.partition(":")
+    return _kind(Path(where) / "encoder") if name + colon == "run:" else spec
+
+
 def open_encoder(folder: Path) -> Encoder:
     """Open what `Encoder.save` wrote to a folder. Raises EncoderError when that is not what stands there."""
-    try:
-        kind = json.loads((folder / "config.json").read_text("utf-8"))["encoder"]
-    except FileNotFoundError:
-        raise EncoderError(
-            f"no encoder in {folder}; name the folder of a finished run, which holds encoder/config.json"
-        ) from None
-    except (KeyError, TypeError, ValueError, OSError):
-        raise EncoderError(f"{folder / 'config.json'} is damaged; train the run again") from None
+    kind = _kind(folder)
     match kind:
         case "use":
             from emu_core.encoders.use import UseEncoder
@@ -150,3 +153,15 @@ def open_encoder(folder: Path) -> Encoder:
 
             return HfEncoder.from_folder(folder)
     raise EncoderError(f"{folder} holds an encoder of the unknown kind '{kind}'; update emu_core")
+
+
+def _kind(folder: Path) -> str:
+    try:
+        kind = json.loads((folder / "config.json").read_text("utf-8"))["encoder"]
+    except FileNotFoundError:
+        raise EncoderError(
+            f"no encoder in {folder}; name the folder of a finished run, which holds encoder/config.json"
+        ) from None
+    except (KeyError, TypeError, ValueError, OSError):
+        raise EncoderError(f"{folder / 'config.json'} is damaged; train the run again") from None
+    return str(kind)

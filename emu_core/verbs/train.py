@@ -14,6 +14,7 @@ from emu_core.data.labelled import LabelledSet, unlabelled_from
 from emu_core.data.languages import language_code
 from emu_core.data.unlabelled import UnlabelledSet, read_unlabelled
 from emu_core.devices import pick_device, pick_precision
+from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import DataError, RunError, TrainingError
 from emu_core.processes import join_processes
 from emu_core.runs import Run, RunState, create_run
@@ -70,7 +71,7 @@ def train(
         EmuError: what can't be read or trained on, with the mend; the run folder then says so too.
     """
     chosen = method_named(method)
-    settings = config if config is not None else configure(chosen, encoder)
+    settings = config if config is not None else configure(chosen, encoder_kind(encoder))
     labelled, audit = labelled_set(data, mapping=mapping, language=language)
     train_languages = _codes(train_languages)
     pool = _unlabelled(labelled, train_languages, unlabelled_languages, unlabelled)
