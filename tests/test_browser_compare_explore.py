@@ -86,6 +86,7 @@ def points(page: Page, axis: str) -> list[dict[str, Any]]:
 
 
 def download(page: Page, button: str) -> Download:
+    settle(page)  # a file that is made on demand belongs to one run of the page
     with page.expect_download() as started:
         page.get_by_test_id("stDownloadButton").get_by_role("button", name=button).click()
     return started.value

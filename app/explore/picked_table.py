@@ -58,7 +58,7 @@ def draw_picked(points: pd.DataFrame, rows: Sequence[int], data_sha: str) -> int
         left.caption(f"The first {MOST_ROWS:,} are shown, the download has all {len(table):,}.")
     right.download_button(
         "Download as CSV",
-        lambda: safe_csv(table.drop(columns="row")),
+        safe_csv(table.drop(columns="row")),  # not on demand: a file promised by a run of the page that is over never comes
         file_name="emu-selection.csv",
         mime="text/csv",
         icon=":material/download:",
