@@ -37,6 +37,7 @@ chromium:
 
 bench: setup-dev
 	$(BIN)/python -m benchmarks.critic_step
+	$(BIN)/python -m benchmarks.encoding
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }

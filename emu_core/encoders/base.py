@@ -12,6 +12,7 @@ from torch import Tensor, nn
 Features = dict[str, Tensor]
 TokenIds = list[int]
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+BATCH_TOKENS = 4096
 
 
 class Encoder(nn.Module, ABC):
@@ -74,14 +75,14 @@ class Encoder(nn.Module, ABC):
         self,
         texts: Sequence[str],
         *,
-        batch_tokens: int = 4096,
+        batch_tokens: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> FloatArray:
         """Encode texts without gradient, in evaluation mode.
 
         Args:
             texts: N sentences.
-            batch_tokens: padded tokens a batch; sentences of like length share a batch.
+            batch_tokens: tokens a batch, padding among them; None takes what suits the encoder.
             on_progress: called with (sentences done, N) after each batch.
 
         Returns:
@@ -93,7 +94,7 @@ class Encoder(nn.Module, ABC):
         self,
         ids: Sequence[TokenIds],
         *,
-        batch_tokens: int = 4096,
+        batch_tokens: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> FloatArray:
         """As `encode`, for sentences that are tokenised already."""
@@ -109,18 +110,26 @@ class Encoder(nn.Module, ABC):
         self,
         ids: Sequence[TokenIds],
         *,
-        batch_tokens: int = 4096,
+        batch_tokens: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> Tensor:
         """As `encode_ids`, on this encoder's device and in the mode (training or not) it stands in: (N, dim)."""
         out = torch.empty((len(ids), self.dim), device=self.device)
         done = 0
-        for rows in batches_by_length([len(i) for i in ids], batch_tokens):
-            out[rows] = self(self.collate([ids[r] for r in rows])).float()
+        for rows in self.batches(ids, batch_tokens):
+            out[rows] = self.batch_vectors([ids[r] for r in rows])
             done += len(rows)
             if on_progress is not None:
                 on_progress(done, len(ids))
         return out
+
+    def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
+        """Row numbers of the sentences that `encode` computes together; a batch alone is one batch again."""
+        return batches_by_length([len(i) for i in ids], batch_tokens or BATCH_TOKENS)
+
+    def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
+        """Vectors (B, dim) of one batch, for `vectors`, which takes no gradient."""
+        return self(self.collate(ids)).float()
 
 
 def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
@@ -131,6 +140,26 @@ def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[lis
         if batch and (len(batch) + 1) * lengths[row] > batch_tokens:
             yield batch
             batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def batches_by_beginning(
+    ids: Sequence[TokenIds], batch_tokens: int, distinct_tokens: int
+) -> Iterator[list[int]]:
+    """Yield row numbers, sorted by their token ids, in batches of at most so many tokens, all and distinct ones.
+
+    A batch begins at the first sentence that does not fit the one before, however long that sentence is.
+    """
+    batch: list[int] = []
+    tokens, seen = 0, set[int]()
+    for row in sorted(range(len(ids)), key=ids.__getitem__):
+        tokens += len(ids[row])
+        seen.update(ids[row])
+        if batch and (tokens > batch_tokens or len(seen) > distinct_tokens):
+            yield batch
+            batch, tokens, seen = [], len(ids[row]), set(ids[row])
         batch.append(row)
     if batch:
         yield batch

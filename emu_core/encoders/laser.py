@@ -132,7 +132,7 @@ class LaserEncoder(Encoder):
         self,
         texts: Sequence[str],
         *,
-        batch_tokens: int = 4096,
+        batch_tokens: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
         languages: Sequence[str] | None = None,
     ) -> FloatArray:

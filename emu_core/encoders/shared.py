@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from emu_core.encoders.base import Encoder, FloatArray, batches_by_length
+from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.processes import Processes
 
 Encode = Callable[[Sequence[str]], FloatArray]
 
 
-def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int = 4096) -> Encode:
+def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int | None = None) -> Encode:
     """`encoder.encode`, each process encoding every n-th of the batches that one process would make.
 
     The batches are the same, so the vectors are too, to the bit. Every process gets all of them.
@@ -20,13 +20,13 @@ def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int =
 
     def encode(texts: Sequence[str]) -> FloatArray:
         ids = encoder.token_ids(texts)
-        batches = list(batches_by_length([len(i) for i in ids], batch_tokens))
-        mine = [row for batch in batches[processes.index :: processes.count] for row in batch]
-        own = encoder.encode_ids([ids[row] for row in mine], batch_tokens=batch_tokens)
+        batches = list(encoder.batches(ids, batch_tokens))
+        mine = batches[processes.index :: processes.count]
+        own = [encoder.encode_ids([ids[row] for row in rows], batch_tokens=batch_tokens) for rows in mine]
         out = np.empty((len(texts), encoder.dim), dtype=np.float32)
         for index, vectors in enumerate(processes.gather_objects(own)):
-            rows = [row for batch in batches[index :: processes.count] for row in batch]
-            out[rows] = vectors
+            for rows, part in zip(batches[index :: processes.count], vectors, strict=True):
+                out[rows] = part
         return out
 
     return encode

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Encoder, Features, TokenIds, pad
+from emu_core.encoders.base import Encoder, Features, TokenIds, batches_by_beginning, pad
 from emu_core.encoders.windows import WindowLinear
 from emu_core.errors import EncoderError
 
@@ -32,6 +32,8 @@ CHANNELS = 256
 GAP = 2  # the farthest a window reaches to one side
 EMBEDDING = 512
 UNKNOWN, BOS, EOS = 0, 1, 2
+SHARED_TOKENS = 65536  # a batch whose pieces are computed once
+SHARED_PIECES = 16384  # of 13 KB each
 
 
 class NgramBlock(nn.Module):
@@ -181,6 +183,24 @@ class UseEncoder(Encoder):
         """`input_ids` and `attention_mask`, both (B, T)."""
         tokens, mask = pad(ids, pad_id=0)
         return {"input_ids": tokens.to(self.device), "attention_mask": mask.to(self.device)}
+
+    def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
+        """Sentences that begin alike share a batch, and so most of its n-grams, where that saves work."""
+        if not self._shares_work():
+            return super().batches(ids, batch_tokens)
+        return batches_by_beginning(ids, batch_tokens or SHARED_TOKENS, SHARED_PIECES)
+
+    def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
+        """Vectors (B, 512) of one batch."""
+        if not self._shares_work():
+            return super().batch_vectors(ids)
+        from emu_core.encoders.use_fast import sentence_vectors
+
+        return sentence_vectors(self, ids)
+
+    def _shares_work(self) -> bool:
+        """Whether vectors without gradient come from `use_fast`, which is for float32 on a CPU."""
+        return self.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
 
     def forward(self, features: Features) -> Tensor:
         """(B, T) piece ids -> (B, 512) unit vectors."""
