@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import cast
 
-from emu_core.config import Adversary, EmuConfig
+from emu_core.config import Adversary, EmuConfig, Settings
 from emu_core.data.labelled import LabelledSet, unlabelled_from
 from emu_core.data.languages import language_name
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import EmuError
-from emu_core.trainers.prepare import prepare
+from emu_core.trainers.posterior import check_rows
+from emu_core.trainers.prepare import labelled_rows, prepare
 
 
 class _NoTokens:
@@ -22,7 +23,7 @@ def problem(
     labelled: LabelledSet,
     train_languages: Sequence[str],
     unlabelled_languages: Sequence[str],
-    config: EmuConfig,
+    config: Settings,
 ) -> str:
     """Return why training can't start, in one sentence; "" when it can.
 
@@ -34,14 +35,17 @@ def problem(
         return str(error)
     if not train_languages:
         return "choose a language whose labels are used"
-    if config.adversary is not Adversary.NONE and not unlabelled_languages:
+    if isinstance(config, EmuConfig) and config.adversary is not Adversary.NONE and not unlabelled_languages:
         return (
             "this method needs sentences in another language than "
             f"{language_name(train_languages[0])}; choose one above, or a method without the language discriminator"
         )
     try:
-        pool = unlabelled_from(part, unlabelled_languages) if unlabelled_languages else None
-        prepare(cast(Encoder, _NoTokens()), part, pool, train_languages, config)
+        if isinstance(config, EmuConfig):
+            pool = unlabelled_from(part, unlabelled_languages) if unlabelled_languages else None
+            prepare(cast(Encoder, _NoTokens()), part, pool, train_languages, config)
+        else:
+            check_rows(labelled_rows(part, train_languages)[1], config)
     except EmuError as error:
         return str(error)
     return ""

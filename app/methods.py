@@ -3,10 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from emu_core.config import Adversary, EmuConfig, Method, Objective, Trained
 
 METHODS = {
+    Method.POSTERIOR: (
+        "Posterior beside the base",
+        "Done in seconds. The encoder stays as it is; how likely each intent is stands beside its vector, where a "
+        "sentence is like the labelled ones.",
+    ),
     Method.EMU: (
         "Emu",
         "The full method. Sentences of one intent are drawn together, and a language discriminator keeps the "
@@ -32,7 +38,7 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of `EmuConfig` that a person may change.
+    """A field of `EmuConfig`, or of `PosteriorConfig`, that a person may change.
 
     Attributes:
         name: the field.
@@ -50,7 +56,7 @@ class Setting:
     least: float = 0.0
     most: float | None = None
     choices: Mapping[StrEnum, str] = field(default_factory=dict)
-    matters: Callable[[EmuConfig], bool] = lambda _: True
+    matters: Callable[[Any], bool] = lambda _: True
 
 
 def _classifies(config: EmuConfig) -> bool:
@@ -205,12 +211,75 @@ MORE: dict[str, tuple[Setting, ...]] = {
         ),
     ),
 }
+POSTERIOR_FIRST = (
+    Setting(
+        "share",
+        "Largest share of the posterior",
+        "How much of a vector the intents' probabilities may take, where they are sure. More tells intents apart "
+        "better, and changes other comparisons more.",
+        most=1.0,
+    ),
+    Setting(
+        "inverse_penalty",
+        "Freedom of the classifier (C)",
+        "The larger, the closer the logistic regression follows the labelled sentences.",
+    ),
+)
+POSTERIOR_MORE: dict[str, tuple[Setting, ...]] = {
+    "Telling intents apart": (
+        Setting(
+            "kernel_temperature",
+            "Temperature of the nearest sentences",
+            "The smaller, the more the nearest labelled sentences alone count beside the classifier.",
+        ),
+    ),
+    "Leaving other sentences alone": (
+        Setting(
+            "neighbours",
+            "Neighbours",
+            "How near a sentence is to the labelled ones is its mean cosine to so many of them.",
+            1,
+        ),
+        Setting(
+            "gate_quantile",
+            "Share of labelled sentences outside",
+            "So many of the labelled sentences count as unlike the others: with more, fewer sentences are changed.",
+            most=1.0,
+        ),
+        Setting(
+            "gate_width",
+            "Width of the border",
+            "How gradually a sentence comes to be unlike the labelled ones.",
+        ),
+    ),
+    "Keeping the languages alike": (
+        Setting(
+            "language_directions",
+            "Language directions taken out",
+            "The directions in which the languages' mean vectors differ most are taken out of every vector.",
+            0,
+            most=5,
+        ),
+        Setting(
+            "centering",
+            "Share of the mean taken out",
+            "For encoders whose vectors all lie in one direction, which hides differences.",
+            most=1.0,
+        ),
+    ),
+}
 OF_THE_METHOD = ("objective", "parallel")  # they make a method what it is
 
 
-def all_settings() -> tuple[Setting, ...]:
+def settings_of(method: Method) -> tuple[tuple[Setting, ...], dict[str, tuple[Setting, ...]]]:
+    """Return a method's settings: those that stand first, and the others by heading."""
+    return (POSTERIOR_FIRST, POSTERIOR_MORE) if method is Method.POSTERIOR else (FIRST, MORE)
+
+
+def all_settings(method: Method = Method.EMU) -> tuple[Setting, ...]:
     """Return every setting, in the page's order."""
-    return (*FIRST, *(setting for group in MORE.values() for setting in group))
+    first, more = settings_of(method)
+    return (*first, *(setting for group in more.values() for setting in group))
 
 
 def has_layers_for_lora(encoder: str) -> bool:

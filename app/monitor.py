@@ -1,11 +1,13 @@
 """The runs on the Train page: the one that is watched, live, and the list of all."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from app import charts
 from app.cache import job_manager
+from app.guard_panel import draw_guard
 from app.run_table import progress_line, runs_frame, status_of
 from app.state import runs_root
 from app.wording import literal, sentence
@@ -119,16 +121,27 @@ def draw_gain(run: Run) -> None:
             help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
             f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
         )
+        if metrics.get("guard"):  # a run of an earlier version has none
+            draw_guard(metrics["guard"], key="guard")
         st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
     for warning in metrics.get("warnings", []):
         st.warning(sentence(warning), icon=":material/info:")
 
 
 def draw_curves(run: Run) -> None:
-    """Draw a run's losses so far."""
+    """Draw a run's losses so far, and an alarm where the last epoch gave one."""
     history = run.history()
+    if status_of(run).state is not RunState.FINISHED:  # then the alarm is among its warnings
+        draw_alarm(history)
     if history:
         st.plotly_chart(charts.loss_curves(history), key="losses")
+
+
+def draw_alarm(history: Sequence[dict[str, Any]]) -> None:
+    """Draw what the last epoch that is over says of collapse, if it says anything."""
+    last = next((record for record in reversed(history) if record.get("kind") == "epoch"), None)
+    if last is not None and (alarm := last.get("alarm")):
+        st.error(f"Epoch {int(last['epoch'])}: {sentence(alarm)}", icon=":material/notification_important:")
 
 
 def draw_list(runs: Sequence[Run]) -> None:

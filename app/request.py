@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emu_core.config import EmuConfig, Method, configure
+from emu_core.config import Method, Settings, configure
 from emu_core.errors import RunError
 from emu_core.runs import Run
 
@@ -27,7 +27,7 @@ class TrainRequest:
         seed: of every draw.
         device: such as "cpu" or "cuda:0".
         preset: "tuned" or "paper", where the settings start from.
-        changes: fields of `EmuConfig` that differ from the preset.
+        changes: fields of the method's settings that differ from the preset.
     """
 
     name: str
@@ -45,7 +45,7 @@ class TrainRequest:
         """Return the same request with its data named."""
         return replace(self, data=data)
 
-    def settings(self) -> EmuConfig:
+    def settings(self) -> Settings:
         """Return the run's hyper-parameters. Raises TrainingError when one is out of range."""
         return preset_settings(self.method, self.encoder, self.preset, **self.changes)
 
@@ -94,6 +94,6 @@ class TrainRequest:
             raise RunError(f"{run.folder / FILE} is missing or damaged; start the run anew") from None
 
 
-def preset_settings(method: str, encoder: str, preset: str, **changes: Value) -> EmuConfig:
+def preset_settings(method: str, encoder: str, preset: str, **changes: Value) -> Settings:
     """Return a method's settings: those measured for the encoder ("tuned"), or the paper's own ("paper")."""
     return configure(Method(method), encoder if preset == "tuned" else None, **changes)

@@ -14,6 +14,7 @@ from emu_core.runs import Run, RunState, Status
 
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
+    "fitting": "Fitting the posterior",
     "training": "Training",
     "evaluating": "Measuring the specialised encoder",
     "saving": "Saving",

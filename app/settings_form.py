@@ -12,7 +12,7 @@ from app.request import TrainRequest
 from app.settings_more import draw_settings
 from app.state import ChosenData, runs_root
 from app.wording import literal
-from emu_core.config import EmuConfig, Method
+from emu_core.config import Method, Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.data.wording import listed
@@ -34,7 +34,9 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
     """
     method = draw_method()
     encoder = draw_encoder()
-    train, unlabelled = draw_languages(chosen)
+    train = draw_train_languages(chosen)
+    # What trains no encoder needs nothing to keep it from drifting.
+    unlabelled = [] if method is Method.POSTERIOR else draw_unlabelled_languages(chosen, train)
     _say_strangers(encoder.info, (*train, *unlabelled))
     devices = {device.name: device.label for device in available_devices()}
     device = st.selectbox(
@@ -92,10 +94,10 @@ def draw_method() -> Method:
     return method
 
 
-def draw_languages(chosen: ChosenData) -> tuple[list[str], list[str]]:
-    """Ask which languages' labels are used, and which languages are used without labels."""
+def draw_train_languages(chosen: ChosenData) -> list[str]:
+    """Ask which languages' labels are used."""
     languages = _training_languages(chosen.sha256, chosen.labelled)
-    train = st.multiselect(
+    return st.multiselect(
         "Labels in",
         languages,
         default=["en"] if "en" in languages else languages[:1],
@@ -104,9 +106,14 @@ def draw_languages(chosen: ChosenData) -> tuple[list[str], list[str]]:
         help="Of these languages sentences and intents are used.",
         **KEPT,
     )
+
+
+def draw_unlabelled_languages(chosen: ChosenData, train: Sequence[str]) -> list[str]:
+    """Ask which languages are used without labels beside the training ones."""
+    languages = _training_languages(chosen.sha256, chosen.labelled)
     # With labels in several languages each of them is another language to the rest.
     others = [code for code in languages if len(train) > 1 or code not in train]
-    unlabelled = st.multiselect(
+    return st.multiselect(
         "Sentences without labels in",
         others,
         default=others,
@@ -115,7 +122,6 @@ def draw_languages(chosen: ChosenData) -> tuple[list[str], list[str]]:
         help="Of these languages only the sentences are read. They keep the languages alike.",
         **KEPT,
     )
-    return train, unlabelled
 
 
 def _say_strangers(encoder: EncoderInfo, languages: Sequence[str]) -> None:
@@ -143,6 +149,6 @@ def _problem(
     _labelled: LabelledSet,
     train_languages: tuple[str, ...],
     unlabelled_languages: tuple[str, ...],
-    config: EmuConfig,
+    config: Settings,
 ) -> str:
     return problem(_labelled, train_languages, unlabelled_languages, config)

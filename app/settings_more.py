@@ -1,4 +1,4 @@
-"""A run's hyper-parameters on the Train page: every field of `EmuConfig` that does something, under its preset."""
+"""A run's hyper-parameters on the Train page: every field of its config that does something, under its preset."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.encoder_choice import KEPT
-from app.methods import FIRST, MORE, Setting, has_layers_for_lora
+from app.methods import Setting, has_layers_for_lora, settings_of
 from app.request import Value, preset_settings
 from emu_core.config import Method, Trained
 
@@ -22,13 +22,14 @@ def draw_settings(method: Method, encoder: str) -> tuple[str, dict[str, Value]]:
         method: says which matter.
         encoder: its spec; says where they start from, and which weights can be trained.
     """
+    at_first, more = settings_of(method)
     first = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         preset = draw_preset(method, encoder)
         start = preset_settings(method.value, encoder, preset)
         where = f"{method.value}-{encoder}-{preset}"
         now, values = start, dict[str, Value]()
-        for heading, group in MORE.items():
+        for heading, group in more.items():
             fields = _Fields(where, encoder)
             for setting in group:
                 if setting.matters(now):
@@ -39,7 +40,7 @@ def draw_settings(method: Method, encoder: str) -> tuple[str, dict[str, Value]]:
                         now = replace(now, **choice)
     with first:
         fields = _Fields(where, encoder)
-        values |= {setting.name: fields.draw(setting, getattr(start, setting.name)) for setting in FIRST}
+        values |= {setting.name: fields.draw(setting, getattr(start, setting.name)) for setting in at_first}
     return preset, {name: value for name, value in values.items() if value != getattr(start, name)}
 
 

@@ -41,7 +41,7 @@ def main() -> None:
         for seed in range(options.seeds):
             with tempfile.TemporaryDirectory() as folder:
                 config = configure(Method.EMU, "use", **changes)
-                run = train(options.data, out=Path(folder) / "run", seed=seed, config=config)
+                run = train(options.data, out=Path(folder) / "run", seed=seed, method="emu", config=config)
                 metrics = run.metrics()
             gains.append(round(metrics["mean_specialised"] - metrics["mean_base"], 1))
             worst.append(

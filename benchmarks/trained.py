@@ -40,7 +40,12 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 config = configure(Method.EMU, options.encoder, **changes)
                 run = train(
-                    options.data, out=Path(folder) / "run", encoder=options.encoder, seed=seed, config=config
+                    options.data,
+                    out=Path(folder) / "run",
+                    method="emu",
+                    encoder=options.encoder,
+                    seed=seed,
+                    config=config,
                 )
                 metrics, history = run.metrics(), run.history()
             gains.append(round(metrics["mean_specialised"] - metrics["mean_base"], 1))

@@ -1,7 +1,7 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
-The verbs of the command are here as functions: `train`, `evaluate`, `embed`, `export`, with `read_labelled` and
-`load_encoder`.
+The verbs of the command are here as functions: `train`, `evaluate`, `forgetting`, `embed`, `export`, with
+`read_labelled` and `load_encoder`.
 """
 
 import os
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from emu_core.verbs.embed import embed as embed
     from emu_core.verbs.evaluate import evaluate as evaluate
     from emu_core.verbs.export import export as export
+    from emu_core.verbs.forgetting import forgetting as forgetting
     from emu_core.verbs.train import train as train
 
 __version__ = "0.1.0"
-__all__ = ["embed", "evaluate", "export", "load_encoder", "read_labelled", "train"]
+__all__ = ["embed", "evaluate", "export", "forgetting", "load_encoder", "read_labelled", "train"]
 
 _HOMES = {
     "embed": "emu_core.verbs.embed",
     "evaluate": "emu_core.verbs.evaluate",
     "export": "emu_core.verbs.export",
+    "forgetting": "emu_core.verbs.forgetting",
     "load_encoder": "emu_core.encoders.registry",
     "read_labelled": "emu_core.data.load",
     "train": "emu_core.verbs.train",

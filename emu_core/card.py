@@ -1,13 +1,26 @@
 """The model card a run leaves beside its encoder."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emu_core.evaluation.significance import binomial_interval
+from emu_core.meters import (
+    FORGETTING_HEAD,
+    GUARD_HEAD,
+    LEAKAGE_HEAD,
+    forgetting_rows,
+    guard_rows,
+    guard_sentences,
+    leakage_rows,
+)
 
 
 def model_card(
-    name: str, config: Mapping[str, Any], data: Mapping[str, Any], metrics: Mapping[str, Any]
+    name: str,
+    config: Mapping[str, Any],
+    data: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    forgetting: Mapping[str, Any] | None = None,
 ) -> str:
     """Markdown: what was trained on what, what got better and what got worse.
 
@@ -16,6 +29,7 @@ def model_card(
         config: config.json.
         data: data.json.
         metrics: metrics.json.
+        forgetting: forgetting.json, where `emu forgetting` was run.
     """
     lines = [
         f"# {name}",
@@ -25,6 +39,9 @@ def model_card(
         f"{', '.join(config['train_languages'])}; {_unlabelled(config)}.",
         "",
         *_results(metrics),
+        *_guard(metrics),
+        *_leakage(metrics),
+        *_forgetting(forgetting),
         "## Settings",
         "",
         "| setting | value |",
@@ -48,7 +65,7 @@ def model_card(
 
 def _unlabelled(config: Mapping[str, Any]) -> str:
     languages = config["unlabelled_languages"]
-    if not languages or config["hyperparameters"]["adversary"] == "none":
+    if not languages or config["hyperparameters"].get("adversary", "none") == "none":
         return "no unlabelled sentences were used"
     return f"sentences in {', '.join(languages)} without their labels"
 
@@ -56,7 +73,7 @@ def _unlabelled(config: Mapping[str, Any]) -> str:
 def _results(metrics: Mapping[str, Any]) -> list[str]:
     lines = ["## Leave-one-out Acc@1", ""]
     if "base" not in metrics:
-        return [*lines, f"Not measured: {metrics['note']}.", ""]
+        return [*lines, f"Not measured: {metrics['note']}.", "", *_warnings(metrics)]
     base, specialised, counts = metrics["base"], metrics["specialised"], metrics["counts"]
     worse = [pair for pair in base if specialised[pair] < base[pair]]
     lines += [
@@ -75,4 +92,70 @@ def _results(metrics: Mapping[str, Any]) -> list[str]:
             f"| {pair} | {base[pair]:.1f} | {specialised[pair]:.1f} | {specialised[pair] - base[pair]:+.1f} | "
             f"{interval.low:.1f} to {interval.high:.1f} |"
         )
-    return [*lines, "", *(f"- {warning}" for warning in metrics["warnings"]), ""]
+    return [*lines, "", *_warnings(metrics)]
+
+
+def _warnings(metrics: Mapping[str, Any]) -> list[str]:
+    return [*(f"- {warning}" for warning in metrics["warnings"]), ""] if metrics["warnings"] else []
+
+
+def _guard(metrics: Mapping[str, Any]) -> list[str]:
+    lines = ["## Language guard", ""]
+    guard = metrics.get("guard")
+    if not guard:
+        reason = (
+            "the run was measured before there was a guard; `emu evaluate FILE --run DIR` has one"
+            if "base" in metrics
+            else "no sentences were held out, so a language may have lost and nobody would know"
+        )
+        return [*lines, f"**Not guarded:** {reason}.", ""]
+    sentences = guard_sentences(guard)
+    return [
+        *lines,
+        "What queries in each language gained or lost, in points of Acc@1 over all its directions, with a 95 % "
+        "interval over the queries.",
+        "",
+        *([f"**{said}**" for said in sentences.values()] or ["No language is seen to lose."]),
+        "",
+        *_table(GUARD_HEAD, guard_rows(guard)),
+        "",
+    ]
+
+
+def _leakage(metrics: Mapping[str, Any]) -> list[str]:
+    leakage = metrics.get("leakage")
+    if not leakage:
+        return []
+    return [
+        "## Language leakage",
+        "",
+        f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences tell which of "
+        f"{leakage['base']['languages']} languages each is in; at chance they do not.",
+        "",
+        *_table(LEAKAGE_HEAD, leakage_rows(leakage)),
+        "",
+    ]
+
+
+def _forgetting(forgetting: Mapping[str, Any] | None) -> list[str]:
+    if forgetting is None:
+        return []
+    fallen = forgetting["flagged"]
+    return [
+        "## Forgetting",
+        "",
+        "What the encoder could do before and still can: the rank correlation of cosines with people's similarity "
+        "scores, and how often a sentence's translation is its nearest neighbour. 95 % intervals of the difference.",
+        "",
+        f"**Fell by more than 0.02 or 1 point: {', '.join(fallen)}.**"
+        if fallen
+        else "Nothing fell by more than 0.02 or 1 point.",
+        "",
+        *_table(FORGETTING_HEAD, forgetting_rows(forgetting)),
+        "",
+    ]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]

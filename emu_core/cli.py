@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
-from emu_core.config import EmuConfig, Method, configure
+from emu_core.config import EmuConfig, Method, PosteriorConfig, Settings, configure
 from emu_core.data.columns import ColumnMapping
 from emu_core.errors import CancelledError, EmuError, RunError
 from emu_core.exporting.formats import ExportFormat
@@ -19,6 +19,7 @@ from emu_core.processes import is_main
 from emu_core.runs import NAME, Run, Status, new_run_name
 
 USER_ERROR, CANCELLED = 2, 130
+STDOUT = "-"  # where --json prints
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if is_main():  # of several processes one speaks
             print(f"emu: {error}", file=sys.stderr)
         return USER_ERROR
-    if options.json and is_main():
+    if options.json == STDOUT and is_main():
         print(json.dumps(result, ensure_ascii=False))
     return 0
 
@@ -52,9 +53,9 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.verbs.train import train
 
     changes = {
-        name: getattr(options, name)
-        for name in EmuConfig.__dataclass_fields__
-        if getattr(options, name, None) is not None
+        field.name: getattr(options, field.name)
+        for field in (*fields(EmuConfig), *fields(PosteriorConfig))
+        if getattr(options, field.name, None) is not None
     }
     config = configure(
         Method(options.method),
@@ -129,6 +130,29 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
         print(f"\nmean {result['mean']:.1f}")
         if "mean_with_en" in result:
             print(f"mean of the directions with English {result['mean_with_en']:.1f}")
+        if "guard" in result:
+            _print_guard(result["guard"], result.get("guard_note", ""))
+    return result
+
+
+def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.meters import FORGETTING_HEAD, forgetting_rows
+    from emu_core.verbs.forgetting import forgetting
+
+    result = forgetting(
+        options.run, sts=options.sts, translations=options.translations, device=options.device
+    )
+    if options.json != STDOUT:
+        _print_table(FORGETTING_HEAD, forgetting_rows(result))
+        fallen = result["flagged"]
+        print(f"\nfell by more than 0.02 or 1 point: {', '.join(fallen) or 'nothing'}")
+    if options.json and options.json != STDOUT:
+        try:
+            Path(options.json).write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        except OSError as error:
+            raise RunError(
+                f"can't write {options.json}: {error.strerror}; choose another file with --json"
+            ) from None
     return result
 
 
@@ -206,7 +230,12 @@ def _parser() -> argparse.ArgumentParser:
 
     train = _verb(verbs, "train", _train, "specialise an encoder on a labelled set")
     _data(train)
-    train.add_argument("--method", default="emu", choices=[method.value for method in Method])
+    train.add_argument(
+        "--method",
+        default=Method.POSTERIOR.value,
+        choices=[method.value for method in Method],
+        help="posterior: seconds, the encoder stays as it is; emu: the paper's (default: posterior)",
+    )
     train.add_argument(
         "--encoder",
         default="use",
@@ -249,6 +278,24 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--languages", metavar="en,de", help="these languages only")
     evaluate.add_argument("--split", help="rows of this split only (default: all)")
 
+    forgetting = _verb(
+        verbs,
+        "forgetting",
+        _forgetting,
+        "measure similarity and translations before and after",
+        json_file=True,
+    )
+    forgetting.add_argument("run", metavar="RUN", help="a finished run's folder")
+    forgetting.add_argument(
+        "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
+    )
+    forgetting.add_argument(
+        "--translations",
+        metavar="FOLDER",
+        help="files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line",
+    )
+    forgetting.add_argument("--device", default="auto", help="auto, cpu, cuda:0 (default: auto)")
+
     embed = _verb(verbs, "embed", _embed, "write sentence vectors to Parquet")
     _data(embed)
     _encoder(embed)
@@ -280,8 +327,14 @@ def _settings(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "hyper-parameters", "defaults: those measured for the encoder (--preset)"
     )
-    for field in fields(EmuConfig):
-        default = getattr(EmuConfig(), field.name)
+    _flags(group, EmuConfig())
+    group = parser.add_argument_group("hyper-parameters of the method posterior")
+    _flags(group, PosteriorConfig())
+
+
+def _flags(group: Any, settings: Settings) -> None:
+    for field in fields(settings):
+        default = getattr(settings, field.name)
         flag = f"--{field.name.replace('_', '-')}"
         if isinstance(default, StrEnum) and field.name != "objective":
             group.add_argument(flag, choices=[member.value for member in type(default)])
@@ -290,13 +343,28 @@ def _settings(parser: argparse.ArgumentParser) -> None:
 
 
 def _verb(
-    verbs: Any, name: str, run: Callable[[argparse.Namespace], dict[str, Any]], summary: str
+    verbs: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], dict[str, Any]],
+    summary: str,
+    *,
+    json_file: bool = False,
 ) -> argparse.ArgumentParser:
+    """A verb's parser; with `json_file`, --json may name a file, which is then written beside what is printed."""
     parser: argparse.ArgumentParser = verbs.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
     parser.set_defaults(verb=run)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    if json_file:
+        parser.add_argument(
+            "--json",
+            nargs="?",
+            const=STDOUT,
+            metavar="FILE",
+            help="print one JSON object, or write it to FILE",
+        )
+    else:
+        parser.add_argument("--json", action="store_const", const=STDOUT, help="print one JSON object")
     return parser
 
 
@@ -385,9 +453,26 @@ def _print_training(run: Run, metrics: Mapping[str, Any]) -> None:
         _print_table(("direction", "before", "after", "difference"), rows)
         before, after = metrics["mean_base"], metrics["mean_specialised"]
         print(f"\nmean over the {metrics['mean_over']}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")
+        _print_guard(metrics["guard"], "")
+        if metrics["leakage"]:
+            from emu_core.meters import LEAKAGE_HEAD, leakage_rows
+
+            print("\nHow well the vectors tell the language\n")
+            _print_table(LEAKAGE_HEAD, leakage_rows(metrics["leakage"]))
     else:
         print(metrics["note"])
     print(f"{run.folder} in {metrics['seconds']:.0f} s")
+
+
+def _print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
+    if guard is None:
+        print(f"\nNot guarded: {reason}")
+        return
+    from emu_core.meters import GUARD_HEAD, guard_rows, guard_sentences
+
+    print("\nWhat each language's queries gained or lost, points of Acc@1\n")
+    _print_table(GUARD_HEAD, guard_rows(guard))
+    print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
 
 
 def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,9 +1,10 @@
 """Hyper-parameters, their defaults and where those come from."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, overload
 
 from emu_core.errors import TrainingError
 
@@ -35,8 +36,9 @@ class Trained(StrEnum):
 
 
 class Method(StrEnum):
-    """The systems of Emu's Table 2."""
+    """The systems of Emu's Table 2, and one of our own that trains no encoder."""
 
+    POSTERIOR = "posterior"
     EMU = "emu"
     WITHOUT_LD = "emu-without-ld"
     WITHOUT_LD_CL = "emu-without-ld-cl"
@@ -110,6 +112,44 @@ class EmuConfig:
             )
 
 
+@dataclass(frozen=True)
+class PosteriorConfig:
+    """Settings of the posterior method; see `emu_core.models.posterior_head` for what they do there.
+
+    There is no paper to take defaults from: these were found by measuring (benchmarks/README.md), for encoders whose
+    vectors all lie in one direction, as those of e5-small do.
+
+    Raises:
+        TrainingError: a value is outside its range.
+    """
+
+    inverse_penalty: float = 10.0  # C of the logistic regression
+    kernel_temperature: float = 0.05  # of the cosines to the training sentences
+    share: float = 0.25  # of a vector's squared length that the posterior may take, where it is sure
+    neighbours: int = 5  # training sentences whose mean cosine says how near a sentence is to them
+    gate_quantile: float = 0.01  # of the training sentences' own nearness: there the gate is half open
+    gate_width: float = 0.3  # of the gate's slope, in standard deviations of their nearness
+    language_directions: int = 5  # between the languages' means, taken out of every vector
+    centering: float = 0.75  # of the mean over all languages, taken out of every vector
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name in ("inverse_penalty", "kernel_temperature", "gate_width"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise TrainingError(f"{name} must be a number above 0, not {value}")
+        for name in ("share", "gate_quantile", "centering"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise TrainingError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        for name, least in (("neighbours", 1), ("language_directions", 0)):
+            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
+                raise TrainingError(
+                    f"{name} must be a whole number, {least} or more, not {getattr(self, name)}"
+                )
+
+
+Settings = EmuConfig | PosteriorConfig
+
 _POSITIVE = (
     "alpha",
     "learning_rate",
@@ -151,15 +191,71 @@ _TUNED: dict[str, dict[str, Any]] = {
 }
 
 
-def configure(method: Method, encoder: str | None = None, **changes: Any) -> EmuConfig:
+# `use` is trained on translations to have no language directions, and its mean is near zero.
+_TUNED_POSTERIOR: dict[str, dict[str, Any]] = {
+    "use": {
+        "inverse_penalty": 30.0,
+        "gate_quantile": 0.05,
+        "gate_width": 0.1,
+        "language_directions": 0,
+        "centering": 0.0,
+    },
+}
+_Trained = Literal[
+    Method.EMU,
+    Method.WITHOUT_LD,
+    Method.WITHOUT_LD_CL,
+    Method.PARALLEL,
+    Method.SOFTMAX,
+    Method.CONTRASTIVE,
+    Method.N_PAIR,
+]
+
+
+@overload
+def configure(method: _Trained, encoder: str | None = None, **changes: Any) -> EmuConfig: ...
+
+
+@overload
+def configure(
+    method: Literal[Method.POSTERIOR], encoder: str | None = None, **changes: Any
+) -> PosteriorConfig: ...
+
+
+@overload
+def configure(method: Method, encoder: str | None = None, **changes: Any) -> Settings: ...
+
+
+def configure(method: Method, encoder: str | None = None, **changes: Any) -> Settings:
     """Settings of a method.
 
     Args:
-        method: one of the systems of Emu's Table 2.
+        method: one of the systems of Emu's Table 2, or ours.
         encoder: start from the defaults measured for this encoder; without it, from the paper's own values.
-        changes: fields of `EmuConfig` to set on top.
+        changes: fields of `EmuConfig`, or for the posterior method of `PosteriorConfig`, to set on top.
+
+    Raises:
+        TrainingError: a value is outside its range, or the method has no such setting.
     """
+    if method is Method.POSTERIOR:
+        known = _TUNED_POSTERIOR.get(encoder, {}) if encoder is not None else {}
+        _check_names(method, PosteriorConfig, changes)
+        return PosteriorConfig(**{**known, **changes})
+    _check_names(method, EmuConfig, changes)
     # Any other transformer starts from what was measured for e5-small; LASER from the paper's own, found for it.
-    known = "e5-small" if encoder is not None and encoder.startswith("hf") else encoder
-    tuned = _TUNED.get(known, {}) if known is not None else {}
+    kind = "e5-small" if encoder is not None and encoder.startswith("hf") else encoder
+    tuned = _TUNED.get(kind, {}) if kind is not None else {}
     return replace(EmuConfig(**{**tuned, **_METHODS[method]}), **changes)
+
+
+def settings_from(method: str, values: Mapping[str, Any]) -> Settings:
+    """Settings that were written down, as config.json of a run has them."""
+    return PosteriorConfig(**values) if method == Method.POSTERIOR else EmuConfig(**values)
+
+
+def _check_names(method: Method, kind: type[Settings], changes: Mapping[str, Any]) -> None:
+    unknown = set(changes) - {field.name for field in fields(kind)}
+    if unknown:
+        raise TrainingError(
+            f"the method {method} has no setting {', '.join(sorted(unknown))}; leave it out, or use another method"
+        )

@@ -42,7 +42,7 @@ class Status:
 
     Attributes:
         state: see `RunState`.
-        phase: what it is doing: loading, training, evaluating or saving.
+        phase: what it is doing: loading, fitting or training, evaluating, saving.
         step: training steps done, of `steps`.
         steps: training steps in all; 0 until known.
         epoch: the current epoch, from 1, of `epochs`.

@@ -28,7 +28,7 @@ def main(data: str, out: str, kill_at: int, every: int) -> None:
 
     Progress._record = counted  # type: ignore[method-assign]
     Checkpoint.due = property(lambda self: steps % every == 0)  # type: ignore[assignment]
-    train(data, out=out, config=SETTINGS, device="cpu")
+    train(data, out=out, method="emu", config=SETTINGS, device="cpu")
 
 
 if __name__ == "__main__":

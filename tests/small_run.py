@@ -13,5 +13,7 @@ from emu_core.runs import Run
 def small_run(root: Path, name: str = "small") -> tuple[Run, LabelledSet, Path]:
     """A run of one epoch under `root`, the data it was trained on, and their file."""
     file = small_file(root.parent)
-    run = train(str(file), out=root / name, config=configure(Method.EMU, "use", epochs=1), device="cpu")
+    run = train(
+        str(file), out=root / name, method="emu", config=configure(Method.EMU, "use", epochs=1), device="cpu"
+    )
     return run, read_labelled([str(file)])[0], file

@@ -177,7 +177,14 @@ def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained
     assert table["Base %"].tolist() == pytest.approx(list(measured["base"].values()))
     assert table["Specialised %"].tolist() == pytest.approx(list(measured["specialised"].values()))
     assert not app.info  # nothing to warn of: the run's own data, its test rows
-    base, new, difference = (json.loads(chart.proto.spec)["data"][0] for chart in app.get("plotly_chart"))
+    charts = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
+    guarded, (base, *_), (new, *_), (difference, *_) = charts
+    points = {point for trace in guarded for point in numbers(trace["x"])}
+    assert points == {change["difference"] for change in measured["guard"].values()}
+    probe = next(metric for metric in app.metric if metric.label.startswith("A linear probe"))
+    leakage = measured["leakage"]
+    assert probe.value == f"{leakage['specialised']['probe']:.1f} %" and "chance 33.3 %" in probe.label
+    assert probe.delta.endswith(f"points from {leakage['base']['probe']:.1f}")
     assert numbers(base["z"]) == pytest.approx(list(measured["base"].values()))
     gains = np.array(list(measured["specialised"].values())) - list(measured["base"].values())
     assert numbers(difference["z"]) == pytest.approx(gains)
@@ -193,8 +200,13 @@ def test_a_language_that_got_worse_is_said_plainly(
     table = app.dataframe[0].value
     fallen = table[table["Difference"] < 0]
     assert len(fallen) > 0
-    said = " ".join(app.error[0].value.split())
-    assert said.startswith("**Got worse:** ")
+    by_language = table.groupby("Queries")["Difference"].mean()
+    said = " ".join(box.value for box in [*app.error, *app.warning[1:]]).replace("\\", "")
+    assert (by_language < 0).any()
+    assert {language for language in by_language.index if f"{language} (" in said} == set(
+        by_language.index[by_language < 0]
+    )
+    assert said.startswith(("Loses: ", "May lose "))
     worst = fallen.sort_values("Difference").iloc[0]
     assert f"**{len(fallen)} directions of 9 got worse:**" in app.warning[0].value
     assert f"{worst['Queries']} queries in a pool of {worst['Pool']}" in app.warning[0].value
@@ -362,7 +374,7 @@ def test_every_kind_of_encoder_can_be_compared_and_explored(
     file = small_file(tmp_path, ("en", "de"))
     root = tmp_path / "runs"
     config = configure(Method.EMU, spec, epochs=1)
-    run = train(str(file), out=root / "other", encoder=spec, config=config, device="cpu")
+    run = train(str(file), out=root / "other", encoder=spec, method="emu", config=config, device="cpu")
     monkeypatch.setenv("EMU_RUNS", str(root))
     app = compare(with_data(file.read_bytes()))
     assert app.dataframe[0].value["Base %"].tolist() == pytest.approx(list(run.metrics()["base"].values()))

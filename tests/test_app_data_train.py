@@ -1,6 +1,7 @@
 """The Data and the Train page without a browser."""
 
 import json
+import os
 import re
 import sys
 import threading
@@ -20,6 +21,7 @@ from app import aside, cache
 from app.background import Done, Outcome, Pending
 from app.jobs import JobManager
 from app.request import TrainRequest
+from emu_core.evaluation.guard import LanguageChange
 from emu_core.runs import Run, RunState, Status, create_run
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
@@ -104,8 +106,9 @@ def until(condition: Callable[[], bool]) -> None:
         threading.Event().wait(0.01)
 
 
-def train_page(app: AppTest) -> AppTest:
+def train_page(app: AppTest, method: str = "emu") -> AppTest:
     app.switch_page("views/train.py").run()
+    app.selectbox(key="method").set_value(method).run()
     assert not app.exception
     return app
 
@@ -329,6 +332,27 @@ def multiselect(app: AppTest, label: str) -> list[str]:
     return next(box for box in app.multiselect if box.label == label).value
 
 
+def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTest, root: Path) -> None:
+    app.switch_page("views/train.py").run()
+    assert app.selectbox(key="method").value == "posterior"
+    assert app.text_input[0].value == "posterior-use-1"
+    assert [box.label for box in app.multiselect] == ["Labels in"]
+    labels = {box.label for box in app.number_input}
+    assert "Largest share of the posterior" in labels and "Epochs" not in labels
+    next(box for box in app.number_input if box.label == "Largest share of the posterior").set_value(
+        0.1
+    ).run()
+    button(app, "Start training").click().run()
+    assert not app.exception
+    request = TrainRequest.load(Run(root / "posterior-use-1"))
+    assert (request.method, request.changes, request.unlabelled_languages) == (
+        "posterior",
+        {"share": 0.1},
+        (),
+    )
+    Run(root / "posterior-use-1").cancel()
+
+
 def test_training_starts_from_sensible_choices(app: AppTest) -> None:
     train_page(app)
     assert multiselect(app, "Labels in") == ["en"]
@@ -453,6 +477,48 @@ def past_run(root: Path, name: str, status: Status, metrics: dict[str, object] |
     if metrics:
         run.write("metrics.json", metrics)
     return run
+
+
+def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) -> None:
+    changes = {
+        "en": LanguageChange(9.0, 1.0, 17.0, 36),
+        "de": LanguageChange(-8.0, -15.0, -1.0, 36),
+        "[x](y)": LanguageChange(-2.0, -9.0, 5.0, 36),
+    }
+    metrics = {
+        "mean_base": 70.0, "mean_specialised": 72.5, "mean_over": "all directions", "warnings": [],
+        "guard": {code: change.facts() for code, change in changes.items()},
+    }  # fmt: skip
+    past_run(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
+    app = train_page(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
+    assert [box.value.replace("\\", "") for box in app.error] == ["Loses: German (de, -8.0 points)."]
+    assert len(app.warning) == 1 and r"\[x\]\(y\)" in app.warning[0].value
+    assert app.warning[0].value.startswith("May lose")
+    traces = {trace["name"]: trace for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]}
+    assert set(traces) == {"gains", "may lose", "loses"}
+    assert traces["loses"]["x"] == [-8.0]
+    assert traces["loses"]["error_x"]["array"] == [7.0] and traces["loses"]["error_x"]["arrayminus"] == [7.0]
+
+
+def test_a_collapse_is_an_alarm_while_the_run_goes_on(root: Path) -> None:
+    run = past_run(root, "bad", Status(state=RunState.RUNNING, pid=os.getpid(), phase="training", steps=9))
+    records = [
+        {"kind": "step", "step": 1, "epoch": 1, "loss": 2.0},
+        {"kind": "epoch", "step": 1, "epoch": 1, "loss": 2.0},
+    ]
+
+    def seen(*more: dict[str, Any]) -> list[str]:
+        (run.folder / "log.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [*records, *more]))
+        app = train_page(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
+        return [box.value for box in app.error]
+
+    assert seen() == []
+    alarm = records[1] | {"epoch": 2, "step": 2, "alarm": "the vectors have <b>collapsed</b>"}
+    assert seen(alarm) == [r"Epoch 2: The vectors have \<b\>collapsed\<\/b\>\."]
+    assert seen(alarm, records[1] | {"epoch": 3, "step": 3}) == []  # it has come back
+    run.write("metrics.json", {"note": "not measured", "warnings": ["collapsed"]})
+    run.write_status(Status(state=RunState.FINISHED))
+    assert seen(alarm) == []  # among the warnings, and said once
 
 
 def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:

@@ -18,7 +18,7 @@ from app.methods import OF_THE_METHOD, all_settings
 from app.model_name import HF, model_spec, short_name
 from app.request import TrainRequest
 from app.vectors import weights_of
-from emu_core.config import EmuConfig
+from emu_core.config import EmuConfig, Method, PosteriorConfig
 from emu_core.encoders import registry
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError
@@ -161,7 +161,7 @@ def test_a_folder_is_trained_from_wherever_the_server_stands(
     assert not app.warning
     start(app).click().run()
     assert not app.exception
-    run = Run(cache.runs_root() / "emu-hf-my-model-1")
+    run = Run(cache.runs_root() / "posterior-hf-my-model-1")
     request = TrainRequest.load(run)
     assert request.encoder == f"hf:{model}"
     assert run.config()["encoder"] == f"hf:{model}"
@@ -179,6 +179,7 @@ def test_what_is_not_known_of_a_model_is_not_made_up(app: AppTest, model: Path) 
 
 def test_a_language_that_the_encoder_does_not_know_is_named(app: AppTest, with_absent: None) -> None:
     with_encoder(open_page(app, "train"), "absent")
+    app.selectbox(key="method").set_value("emu").run()
     assert "was not trained on Spanish, Japanese, Chinese: it may know little" in said(app)
     with_encoder(app, "use")
     assert "was not trained on" not in said(app)
@@ -216,6 +217,8 @@ def test_a_run_is_named_after_its_model() -> None:
 def test_every_field_of_the_settings_is_offered_or_is_the_methods_own() -> None:
     offered = [setting.name for setting in all_settings()]
     assert sorted([*offered, *OF_THE_METHOD]) == sorted(field.name for field in fields(EmuConfig))
+    of_posterior = [setting.name for setting in all_settings(Method.POSTERIOR)]
+    assert sorted(of_posterior) == sorted(field.name for field in fields(PosteriorConfig))
     for setting in all_settings():
         assert bool(setting.choices) != isinstance(getattr(EmuConfig(), setting.name), int | float)
 
@@ -223,12 +226,14 @@ def test_every_field_of_the_settings_is_offered_or_is_the_methods_own() -> None:
 @pytest.mark.parametrize(("spec", "lora"), [("use", False), ("e5-small", True), ("hf:", True)])
 def test_lora_is_for_transformers(app: AppTest, model: Path, spec: str, lora: bool) -> None:
     with_encoder(open_page(app, "train"), spec, str(model) if spec == HF else None)
+    app.selectbox(key="method").set_value("emu").run()
     box = next(box for box in app.selectbox if box.label == "Weights that are trained")
     assert any("LoRA" in option for option in box.options) == lora
 
 
 def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_command(app: AppTest) -> None:
     with_encoder(open_page(app, "train"), "use")
+    app.selectbox(key="method").set_value("emu").run()
 
     def labels() -> set[str]:
         return {box.label for box in app.number_input}

@@ -99,7 +99,7 @@ def content(download: Download) -> bytes:
 def test_a_triple_is_typed_and_compared(opened: Page) -> None:
     go_to(opened, "Compare")
     expect(opened.get_by_text("Mean of 9 directions")).to_be_visible()
-    expect(opened.locator(".js-plotly-plot")).to_have_count(3)
+    expect(opened.locator(".js-plotly-plot")).to_have_count(4)  # the guard and three matrices
     opened.get_by_role("tab", name="Sentence triples").click()
     picture = opened.locator(".js-plotly-plot")
     expect(picture.get_by_text("closest")).to_have_count(2)

@@ -62,6 +62,9 @@ def upload(page: Page, file: Path) -> None:
 
 
 def start_training(page: Page, name: str, epochs: int) -> None:
+    page.get_by_role("combobox", name=re.compile("Method")).click()
+    page.get_by_role("option", name="Emu", exact=True).click()
+    settle(page)
     page.get_by_label("Epochs", exact=True).fill(str(epochs))
     page.get_by_label("Epochs", exact=True).press("Enter")
     settle(page)

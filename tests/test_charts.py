@@ -135,6 +135,25 @@ def test_accuracy_difference_is_centred_on_zero() -> None:
     assert printed(nothing) == ["–", "–"]
 
 
+def test_the_guards_points_have_their_intervals_the_worst_on_top() -> None:
+    changes = pd.DataFrame(
+        [
+            {"language": "de", "difference": -3.0, "low": -5.0, "high": -2.0, "verdict": "loses", "queries": 9},
+            {"language": "en", "difference": 4.0, "low": 1.0, "high": 6.0, "verdict": "gains", "queries": 9},
+            {"language": HOSTILE, "difference": 0.0, "low": -2.0, "high": 2.5, "verdict": "no clear change",
+             "queries": 9},
+        ]
+    )  # fmt: skip
+    figure = charts.guard_intervals(changes)
+    loses, gains = curve(figure, "loses"), curve(figure, "gains")
+    assert (loses.x, loses.y, gains.x, gains.y) == ((-3.0,), (2,), (4.0,), (0,))
+    assert (loses.error_x.array, loses.error_x.arrayminus) == ((1.0,), (2.0,))
+    assert figure.layout.yaxis.ticktext[0] == "English" and figure.layout.yaxis.ticktext[2] == "German"
+    assert "<script>" not in figure.to_json()
+    assert loses.marker.symbol != gains.marker.symbol
+    assert [(line.x0, line.x1) for line in figure.layout.shapes] == [(0, 0)]
+
+
 def test_cell_text_contrasts_with_its_cell() -> None:
     """WCAG contrast of at least 4.5 to 1, or the better of black and white."""
     figure = charts.accuracy_matrix(pd.DataFrame([np.linspace(0, 100, 12)]), "Base")

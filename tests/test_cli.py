@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from emu_core.errors import DataError, EncoderError, RunError
 from emu_core.runs import Run, RunState, create_run
 from tests.small import small_file, small_set
 
-TRAIN = ["--device", "cpu", "--epochs", "1", "--critic-steps", "1"]
+TRAIN = ["--method", "emu", "--device", "cpu", "--epochs", "1", "--critic-steps", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,50 @@ def test_train_prints_the_table_before_and_after(folder: Path, capsys: pytest.Ca
         f"{metrics['specialised']['ja-en']:.1f}",
         f"{change:+.1f}",
     ]
+
+
+def test_train_prints_the_guard_and_the_leakage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", str(folder), "--out", str(folder / "runs" / "guarded"), *TRAIN]) == 0
+    metrics, printed = Run(folder / "runs" / "guarded").metrics(), capsys.readouterr().out
+    change = metrics["guard"]["ja"]
+    row = next(line for line in printed.splitlines() if line.startswith("ja  "))
+    assert row.split()[:2] == ["ja", f"{change['difference']:+.1f}"] and row.endswith(
+        f"  {change['verdict']}"
+    )
+    assert ("No language is seen to lose." in printed) == all(
+        c["difference"] >= 0 for c in metrics["guard"].values()
+    )
+    probe = next(line for line in printed.splitlines() if line.startswith("a linear probe"))
+    leakage = metrics["leakage"]
+    assert probe.split()[-3:] == [f"{leakage[name]['probe']:.1f}" for name in ("base", "specialised")] + [
+        "33.3"
+    ]
+
+
+def test_evaluate_guards_a_run_and_nothing_else(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, data = folder / "runs" / "small", str(folder / "small.csv")
+    asked = ["evaluate", data, "--split", "test", "--device", "cpu"]
+    assert main([*asked, "--json"]) == 0
+    assert "guard" not in json.loads(capsys.readouterr().out)
+    assert main([*asked, "--run", str(run), "--pool", data, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert main([*asked, "--pool", data, "--json"]) == 0
+    base = json.loads(capsys.readouterr().out)
+    for language, change in result["guard"].items():
+        gained = result["by_language"][language] - base["by_language"][language]
+        assert change["difference"] == pytest.approx(gained)
+    # A run whose base is gone is measured all the same, and says what it could not do.
+    shutil.copytree(run, tmp_path / "r")
+    config = Run(run).config()
+    for encoder, reason in ((f"run:{tmp_path / 'gone'}", "no encoder in"), (None, "does not say")):
+        Run(tmp_path / "r").write("config.json", config | {"encoder": encoder})
+        assert main([*asked, "--run", str(tmp_path / "r"), "--json"]) == 0
+        measured = json.loads(capsys.readouterr().out)
+        assert measured["guard"] is None and reason in measured["guard_note"]
+    assert main([*asked, "--run", str(tmp_path / "r")]) == 0
+    assert "Not guarded: " in capsys.readouterr().out
 
 
 def test_evaluate_has_the_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +189,7 @@ def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
         (["evaluate", "demo", "--split", "summer", "--device", "cpu"], "summer"),
         (["evaluate", "demo", "--run", "nowhere"], "no encoder in nowhere"),
         (["train", "demo", "--out", "Ünsafe name"], "can't name a run"),
-        (["train", "demo", "--epochs", "0"], "epochs must be a whole number above 0"),
+        (["train", "demo", "--method", "emu", "--epochs", "0"], "epochs must be a whole number above 0"),
         (["export", "nowhere", "--out", "x"], "nowhere is not a run"),
     ],
 )
@@ -175,7 +220,10 @@ def test_sigterm_leaves_a_cancelled_run(folder: Path) -> None:
     out = folder / "runs" / "stopped"
     command = [sys.executable, "-m", "emu_core", "train", str(folder / "small.csv"), "--out", str(out)]
     process = subprocess.Popen(
-        [*command, "--device", "cpu", "--epochs", "500"], stderr=subprocess.PIPE, text=True, env=os.environ
+        [*command, "--method", "emu", "--device", "cpu", "--epochs", "500"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
     )
     assert process.stderr is not None
     for line in process.stderr:

@@ -1,12 +1,12 @@
 """Defaults are the paper's, a method is what Table 2 says it is, and nonsense raises."""
 
 from contextlib import suppress
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, asdict
 from typing import Any
 
 import pytest
 
-from emu_core.config import Adversary, EmuConfig, Method, Objective, configure
+from emu_core.config import Adversary, EmuConfig, Method, Objective, PosteriorConfig, configure, settings_from
 from emu_core.errors import TrainingError
 
 PAPER = {
@@ -27,7 +27,7 @@ PAPER = {
     "epochs": 3,
     "contrastive_margin": 2.0,
 }
-METHODS: dict[Method, dict[str, Any]] = {
+METHODS: dict[Any, dict[str, Any]] = {
     Method.EMU: {"objective": Objective.L2_SOFTMAX, "parallel": False},
     Method.WITHOUT_LD: {"objective": Objective.L2_SOFTMAX, "adversary": Adversary.NONE},
     Method.WITHOUT_LD_CL: {
@@ -53,11 +53,11 @@ def test_defaults_are_the_papers(name: str) -> None:
 
 
 def test_every_method_is_described() -> None:
-    assert set(METHODS) == set(Method)
+    assert set(METHODS) == set(Method) - {Method.POSTERIOR}  # which is no system of the paper
 
 
 @pytest.mark.parametrize("encoder", [None, "use"])
-@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("method", list(METHODS))
 def test_a_method_switches_its_parts_whatever_was_tuned(method: Method, encoder: str | None) -> None:
     config = configure(method, encoder)
     assert {name: getattr(config, name) for name in METHODS[method]} == METHODS[method]
@@ -115,3 +115,33 @@ def test_a_name_read_from_json_is_its_member_or_an_error(name: str, member: Obje
 def test_a_config_is_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         EmuConfig().alpha = 1.0  # type: ignore[misc]
+
+
+def test_the_posterior_has_settings_of_its_own() -> None:
+    for_use, for_others = configure(Method.POSTERIOR, "use"), configure(Method.POSTERIOR, "e5-small")
+    assert (for_use.language_directions, for_others.language_directions) == (0, 5)
+    assert configure(Method.POSTERIOR) == configure(Method.POSTERIOR, "hf:some") == PosteriorConfig()
+    changed = configure(Method.POSTERIOR, "use", share=0.1)
+    assert (changed.share, changed.inverse_penalty) == (0.1, 30.0)
+    assert settings_from("posterior", asdict(changed)) == changed
+    assert settings_from("emu", asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "message"),
+    [
+        (Method.POSTERIOR, {"epochs": 3}, "posterior has no setting epochs"),
+        (Method.EMU, {"share": 0.3}, "emu has no setting share"),
+        (Method.POSTERIOR, {"share": 1.5}, "share must be from 0 to 1"),
+        (Method.POSTERIOR, {"share": float("nan")}, "share must be from 0 to 1"),
+        (Method.POSTERIOR, {"kernel_temperature": 0.0}, "kernel_temperature must be a number above 0"),
+        (Method.POSTERIOR, {"gate_width": float("inf")}, "gate_width must be a number above 0"),
+        (Method.POSTERIOR, {"neighbours": 0}, "neighbours must be a whole number, 1 or more"),
+        (Method.POSTERIOR, {"neighbours": 2.5}, "neighbours must be a whole number, 1 or more"),
+    ],
+)
+def test_a_setting_that_the_method_can_not_have_is_said(
+    method: Method, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TrainingError, match=message):
+        configure(method, **changes)

@@ -12,14 +12,17 @@ from sentence_transformers import SentenceTransformer
 from small_run import small_run
 
 from emu_core import export, load_encoder
+from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.e5_file import E5File
 from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
 from emu_core.encoders.e5_small import E5SmallEncoder
 from emu_core.encoders.laser import LaserEncoder
+from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting.formats import ExportFormat
 from emu_core.runs import Run, RunState, Status, create_run
+from emu_core.trainers.posterior import fit_head
 
 TEXTS = ["pool", "who: poét?", "", "Wo ist der Pool?", "pool " * 50]
 
@@ -75,6 +78,24 @@ def test_use_opens_in_sentence_transformers_with_emu_core(tmp_path: Path) -> Non
     assert model.get_embedding_dimension() == 512
     with pytest.raises(ValueError, match="trust_remote_code"):  # once it opens without, the README can say so
         SentenceTransformer(str(out), device="cpu", local_files_only=True)
+
+
+def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
+    transformer: tuple[Run, Encoder], tmp_path: Path
+) -> None:
+    _, base = transformer
+    texts = [*TEXTS, "a taxi", "call a taxi", "taxi!"]
+    config = PosteriorConfig(neighbours=2, language_directions=0, gate_width=1.0, centering=0.0)
+    head = fit_head(base.encode(texts), [i % 2 for i in range(len(texts))], {}, config)
+    encoder = PosteriorEncoder(base, head)
+    run = create_run(tmp_path / "posterior", {})
+    encoder.save(run.encoder_folder)
+    run.write_status(Status(RunState.FINISHED))
+    out = export(run, tmp_path / "out")
+    np.testing.assert_allclose(
+        readme_vectors(out, TEXTS, blocked=[]), encoder.encode(TEXTS), rtol=0, atol=2e-4  # a root near 0
+    )
+    assert {path.suffix for path in out.rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md"}
 
 
 @pytest.mark.parametrize("format", list(ExportFormat))

@@ -14,6 +14,7 @@ from readme import readme_vectors
 from torch import Tensor, nn
 
 from emu_core import export, load_encoder
+from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.e5_file import E5File
 from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
@@ -21,11 +22,13 @@ from emu_core.encoders.hf import HfEncoder
 from emu_core.encoders.laser import LaserEncoder
 from emu_core.encoders.laser_model import LaserModel, LaserShape
 from emu_core.encoders.laser_text import LaserText
+from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.use import UseEncoder
 from emu_core.errors import EncoderError
 from emu_core.exporting import onnx
 from emu_core.exporting.laser_graph import LaserGraph
 from emu_core.exporting.use_graph import UseGraph
+from emu_core.trainers.posterior import fit_head
 
 TEXTS = [
     "Where is the pool?",
@@ -69,6 +72,25 @@ def write(encoder: Encoder, folder: Path) -> Path:
     folder.mkdir()
     (folder / "README.md").write_text(onnx.write_onnx(encoder, folder), "utf-8")
     return folder
+
+
+def with_head(base: Encoder) -> PosteriorEncoder:
+    """An encoder of the posterior method, over a base whose head was fitted on a few sentences."""
+    texts = [*TEXTS, *ABROAD, "When does the pool open?", "A taxi, please.", "Call me a taxi."]
+    config = PosteriorConfig(neighbours=2, language_directions=0, gate_width=1.0, centering=0.0)
+    head = fit_head(base.encode(texts), [i % 3 for i in range(len(texts))], {}, config)
+    return PosteriorEncoder(base, head)
+
+
+@pytest.mark.parametrize("kind", ["use", "transformer", "twice"])
+def test_the_posterior_on_any_of_them(kind: str, tmp_path: Path) -> None:
+    base = tiny_transformer() if kind == "transformer" else load_encoder("use")
+    encoder = with_head(with_head(base) if kind == "twice" else base)
+    out = write(encoder, tmp_path / "out")
+    vectors = readme_vectors(out, TEXTS + ABROAD, blocked=STRANGERS)
+    np.testing.assert_allclose(vectors, encoder.encode(TEXTS + ABROAD), rtol=0, atol=1e-5)
+    assert vectors.shape[1] == base.dim + 3 * (2 if kind == "twice" else 1)
+    assert np.abs(vectors[:, base.dim :]).max() > 0.1  # a posterior that the checked texts reach
 
 
 def test_use(tmp_path: Path) -> None:

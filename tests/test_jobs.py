@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import sys
 import threading
@@ -15,7 +16,7 @@ from app.jobs import LOG, JobManager, last_line
 from app.methods import all_settings
 from app.request import FILE, TrainRequest
 from emu_core import cli
-from emu_core.config import EmuConfig, Method, configure
+from emu_core.config import Method, configure
 from emu_core.errors import RunError, TrainingError
 from emu_core.runs import Run, RunState, Status, list_runs
 
@@ -247,8 +248,10 @@ def test_a_request_comes_back_from_its_folder_as_it_was(tmp_path: Path) -> None:
 def test_the_command_understands_every_request(method: Method, preset: str, tmp_path: Path) -> None:
     start = configure(method, "use" if preset == "tuned" else None)
     changes = {
-        setting.name: list(setting.choices)[-1].value if setting.choices else 2 * getattr(start, setting.name)
-        for setting in all_settings()
+        setting.name: list(setting.choices)[-1].value
+        if setting.choices
+        else min(2 * getattr(start, setting.name), setting.most or math.inf)
+        for setting in all_settings(method)
         if setting.matters(start)
     }
     request = replace(REQUEST, method=method.value, preset=preset, changes=changes, data="--json")
@@ -262,7 +265,7 @@ def test_the_command_understands_every_request(method: Method, preset: str, tmp_
     assert told == changes
     numbers = {name: value for name, value in told.items() if not isinstance(value, str)}
     assert {name: type(value) for name, value in numbers.items()} == {
-        name: type(getattr(EmuConfig(), name)) for name in numbers
+        name: type(getattr(start, name)) for name in numbers
     }
     assert request.settings() == configure(method, "use" if preset == "tuned" else None, **changes)
 

@@ -28,7 +28,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The run that nobody stopped: 15 steps."""
-    return train(str(data), out=tmp_path_factory.mktemp("runs") / "whole", config=SETTINGS, device="cpu")
+    return train(
+        str(data), out=tmp_path_factory.mktemp("runs") / "whole", method="emu", config=SETTINGS, device="cpu"
+    )
 
 
 def records(run: Run) -> list[dict[str, object]]:
@@ -73,7 +75,7 @@ def test_a_cancelled_run_goes_on_where_it_was_stopped(data: Path, whole: Run, tm
             run.cancel()
 
     with pytest.raises(CancelledError):
-        train(str(data), out=run.folder, config=SETTINGS, device="cpu", on_progress=stop)
+        train(str(data), out=run.folder, method="emu", config=SETTINGS, device="cpu", on_progress=stop)
     assert run.can_resume and run.checkpoint.exists()
     resume(run.folder)
     expected = load_file(whole.encoder_folder / "model.safetensors")
@@ -87,7 +89,15 @@ def test_a_run_holds_no_pickle_while_it_is_unfinished(data: Path, tmp_path: Path
     def look(status: Status) -> None:
         seen.update(path.name for path in run.folder.rglob("*") if path.is_file())
 
-    train(str(data), out=run.folder, config=SETTINGS, device="cpu", checkpoint_s=0, on_progress=look)
+    train(
+        str(data),
+        out=run.folder,
+        method="emu",
+        config=SETTINGS,
+        device="cpu",
+        checkpoint_s=0,
+        on_progress=look,
+    )
     assert "checkpoint.safetensors" in seen
     endings = {name.rpartition(".")[2] for name in seen if not name.startswith(".")}
     assert endings <= {"json", "jsonl", "safetensors", "parquet", "md"}
@@ -107,7 +117,7 @@ def test_a_damaged_checkpoint_says_how_to_go_on(data: Path, tmp_path: Path) -> N
             run.cancel()
 
     with pytest.raises(CancelledError):
-        train(str(data), out=run.folder, config=SETTINGS, device="cpu", on_progress=stop)
+        train(str(data), out=run.folder, method="emu", config=SETTINGS, device="cpu", on_progress=stop)
     run.checkpoint.write_bytes(b"not safetensors")
     with pytest.raises(RunError, match="damaged; delete it"):
         resume(run.folder)
@@ -144,5 +154,5 @@ def test_checkpoints_wait_longer_where_writing_takes_long(
 
 
 def test_no_training_data_is_left_of_another_run(tmp_path: Path) -> None:
-    run = train(small_set(), out=tmp_path / "r", config=SETTINGS, device="cpu")
+    run = train(small_set(), out=tmp_path / "r", method="emu", config=SETTINGS, device="cpu")
     assert not list(run.folder.rglob("*.parquet"))

@@ -11,6 +11,7 @@ from emu_core import evaluate, load_encoder, train
 from emu_core.config import EmuConfig, Method, configure
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
+from emu_core.evaluation.leakage import language_leakage
 from emu_core.runs import Run, RunState, Status
 from emu_core.verbs.training import _selection
 from tests.small import small_set
@@ -21,7 +22,13 @@ ONE_EPOCH = replace(configure(Method.EMU, "use"), epochs=1, critic_steps=2)
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A finished run of one epoch."""
-    return train(small_set(), out=tmp_path_factory.mktemp("runs") / "small", device="cpu", config=ONE_EPOCH)
+    return train(
+        small_set(),
+        out=tmp_path_factory.mktemp("runs") / "small",
+        device="cpu",
+        method="emu",
+        config=ONE_EPOCH,
+    )
 
 
 def test_a_run_is_whole(run: Run) -> None:
@@ -51,6 +58,27 @@ def test_the_metrics_are_those_of_evaluate(run: Run) -> None:
     assert metrics["mean_base"] == pytest.approx(float(np.mean(directions)))
 
 
+def test_the_guard_and_the_leakage_are_those_of_both_encoders(run: Run) -> None:
+    metrics, part = run.metrics(), small_set().select(splits=["test"])
+    frame = part.frame
+    for language, change in metrics["guard"].items():
+        over = [
+            metrics["specialised"][f"{language}-{t}"] - metrics["base"][f"{language}-{t}"]
+            for t in ("en", "de", "ja")
+        ]
+        assert change["difference"] == pytest.approx(sum(over) / 3)
+        assert change["low"] < change["difference"] < change["high"] and change["queries"] == 36
+    assert list(metrics["guard"]) == ["en", "de", "ja"]
+    for name, spec in (("base", "use"), ("specialised", f"run:{run.folder}")):
+        vectors = load_encoder(spec).encode(frame["text"].tolist())
+        expected = language_leakage(vectors, frame["language"].tolist(), frame["id"].tolist())
+        assert metrics["leakage"][name] == pytest.approx(expected.facts())
+    assert (
+        evaluate(small_set(), encoder=f"run:{run.folder}", split="test", device="cpu")["guard"]
+        == metrics["guard"]
+    )
+
+
 def test_training_changed_the_encoder_and_saved_it(run: Run) -> None:
     base, specialised = load_encoder("use"), load_encoder(f"run:{run.folder}")
     texts = ["Where is the pool?", "プールはどこですか？"]
@@ -68,15 +96,15 @@ def test_the_card_says_what_happened(run: Run) -> None:
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(run: Run, tmp_path: Path) -> None:
     weights = load_file(run.encoder_folder / "model.safetensors")
-    again = train(small_set(), out=tmp_path / "again", device="cpu", config=ONE_EPOCH)
-    other = train(small_set(), out=tmp_path / "other", device="cpu", config=ONE_EPOCH, seed=1)
+    again = train(small_set(), out=tmp_path / "again", device="cpu", method="emu", config=ONE_EPOCH)
+    other = train(small_set(), out=tmp_path / "other", device="cpu", method="emu", config=ONE_EPOCH, seed=1)
     same = load_file(again.encoder_folder / "model.safetensors")
     different = load_file(other.encoder_folder / "model.safetensors")
     assert all(bool((weights[name] == same[name]).all()) for name in weights)
     assert any(bool((weights[name] != different[name]).any()) for name in weights)
 
 
-@pytest.mark.parametrize("method", [m for m in Method if m is not Method.EMU])
+@pytest.mark.parametrize("method", [m for m in Method if m not in (Method.EMU, Method.POSTERIOR)])
 def test_every_method_trains(method: Method, tmp_path: Path) -> None:
     config = replace(configure(method, "use"), epochs=1, critic_steps=1)
     small = small_set(("en", "de"))
@@ -88,7 +116,14 @@ def test_every_method_trains(method: Method, tmp_path: Path) -> None:
 
 
 def test_two_training_languages_take_turns(tmp_path: Path) -> None:
-    run = train(small_set(), out=tmp_path / "r", train_languages=["en", "de"], device="cpu", config=ONE_EPOCH)
+    run = train(
+        small_set(),
+        out=tmp_path / "r",
+        train_languages=["en", "de"],
+        device="cpu",
+        method="emu",
+        config=ONE_EPOCH,
+    )
     assert {r["language"] for r in run.history() if r["kind"] == "step"} == {"en", "de"}
 
 
@@ -96,7 +131,9 @@ def test_labels_of_other_languages_and_the_test_rows_are_never_read(run: Run, tm
     frame = small_set().frame.copy()
     hidden = (frame["language"] != "en") | (frame["split"] == "test")
     frame.loc[hidden, "intent"] = np.where(np.arange(hidden.sum()) % 2, "pool", "gym")
-    blind = train(LabelledSet(frame, "blind"), out=tmp_path / "r", device="cpu", config=ONE_EPOCH)
+    blind = train(
+        LabelledSet(frame, "blind"), out=tmp_path / "r", device="cpu", method="emu", config=ONE_EPOCH
+    )
     seen = load_file(run.encoder_folder / "model.safetensors")
     unseen = load_file(blind.encoder_folder / "model.safetensors")
     assert all(bool((seen[name] == unseen[name]).all()) for name in seen)
@@ -107,7 +144,7 @@ def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path
     frame["split"] = frame["split"].replace({"test": "dev"})
     labelled = LabelledSet(frame, "with dev")
     config = replace(ONE_EPOCH, epochs=3, learning_rate=1e-2)
-    run = train(labelled, out=tmp_path / "r", device="cpu", config=config)
+    run = train(labelled, out=tmp_path / "r", device="cpu", method="emu", config=config)
     accuracies = [r["dev_accuracy"] for r in run.history() if r["kind"] == "epoch"]
     best = max(accuracies)
     assert run.metrics()["selected_epoch"] == 3 - accuracies[::-1].index(best)
@@ -118,7 +155,7 @@ def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path
 def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
     german = pd.DataFrame({"text": [f"Wo ist Zimmer {i}?" for i in range(20)], "language": "de", "id": ""})
     run = train(
-        small_set(("en",)), out=tmp_path / "r", device="cpu", config=ONE_EPOCH,
+        small_set(("en",)), out=tmp_path / "r", device="cpu", method="emu", config=ONE_EPOCH,
         unlabelled=UnlabelledSet(german.astype("str"), "german"),
     )  # fmt: skip
     assert run.config()["unlabelled_languages"] == ["de"]
@@ -127,7 +164,7 @@ def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
 def test_a_loss_that_is_not_a_number_ends_the_run_with_the_mend(tmp_path: Path) -> None:
     wild = replace(ONE_EPOCH, learning_rate=1e12, classifier_learning_rate=1e12, alpha=1e18)
     with pytest.raises(TrainingError, match=r"loss is (nan|inf).*learning rate"):
-        train(small_set(), out=tmp_path / "r", device="cpu", config=wild)
+        train(small_set(), out=tmp_path / "r", device="cpu", method="emu", config=wild)
     run = Run(tmp_path / "r")
     assert run.status().state is RunState.FAILED and "learning rate" in run.status().message
     assert not run.encoder_folder.exists()
@@ -139,7 +176,7 @@ def test_a_cancelled_run_stops_at_its_next_step_and_leaves_no_encoder(tmp_path: 
             Run(tmp_path / "r").cancel()
 
     with pytest.raises(CancelledError):
-        train(small_set(), out=tmp_path / "r", device="cpu", config=ONE_EPOCH, on_progress=stop)
+        train(small_set(), out=tmp_path / "r", device="cpu", method="emu", config=ONE_EPOCH, on_progress=stop)
     run = Run(tmp_path / "r")
     assert run.status().state is RunState.CANCELLED and run.status().step < 5
     assert not run.encoder_folder.exists()
@@ -162,7 +199,7 @@ def _one_intent_in_english() -> LabelledSet:
         ),
         (_one_intent_in_english(), {}, "single intent 'pool'"),
         (small_set(), {"unlabelled_languages": ["fr"]}, "fr"),
-        (small_set(), {"method": "magic"}, "no method 'magic'; there are: emu,"),
+        (small_set(), {"method": "magic"}, "no method 'magic'; there are: posterior, emu,"),
         (small_set(), {"device": "cuda:7"}, "no device 'cuda:7'"),
         (small_set(), {"encoder": "word2vec"}, "no encoder 'word2vec'; there are: use"),
         (small_set(), {"encoder": "run:/nowhere"}, "no encoder in"),
@@ -172,7 +209,9 @@ def test_what_can_not_be_trained_on_is_said(
     labelled: LabelledSet, changes: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises((TrainingError, DataError, EncoderError), match=message) as caught:
-        train(labelled, out=tmp_path / "r", **{"device": "cpu", "config": ONE_EPOCH} | changes)  # type: ignore[arg-type]
+        train(
+            labelled, out=tmp_path / "r", **{"device": "cpu", "method": "emu", "config": ONE_EPOCH} | changes
+        )  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
 
 
@@ -192,12 +231,19 @@ def test_what_is_thin_is_said_and_trained_on(tmp_path: Path) -> None:
         [english[english["intent"] != "pool"], english[english["intent"] == "pool"].head(1), german]
     )
     run = train(
-        LabelledSet(only.reset_index(drop=True), "x"), out=tmp_path / "r", device="cpu", config=ONE_EPOCH
+        LabelledSet(only.reset_index(drop=True), "x"),
+        out=tmp_path / "r",
+        device="cpu",
+        method="emu",
+        config=ONE_EPOCH,
     )
     warnings = " ".join(run.metrics()["warnings"])
     assert "one sentence only in en of: pool" in warnings
     assert "only 3 unlabelled sentences in de" in warnings
-    assert "note" in run.metrics() and "base" not in run.metrics()
+    assert "no language could be guarded" in run.metrics()["note"] and "base" not in run.metrics()
+    assert run.metrics()["guard"] is None and run.metrics()["leakage"] is None
+    card = (run.folder / "README.md").read_text("utf-8")
+    assert "**Not guarded:**" in card and "one sentence only in en of: pool" in card
     assert run.status().message == warnings
 
 
@@ -205,12 +251,12 @@ def test_batches_of_one_class_are_reported(tmp_path: Path) -> None:
     small = small_set(("en", "de"))
     frame = small.frame[small.frame["intent"].isin(["pool", "gym"])].reset_index(drop=True)
     config = replace(ONE_EPOCH, batch_size=2)
-    run = train(LabelledSet(frame, "two"), out=tmp_path / "r", device="cpu", config=config)
+    run = train(LabelledSet(frame, "two"), out=tmp_path / "r", device="cpu", method="emu", config=config)
     assert any("batches held one intent only" in warning for warning in run.metrics()["warnings"])
 
 
 def test_a_run_in_use_is_not_overwritten(run: Run) -> None:
     before = json.dumps(run.metrics())
     with pytest.raises(RunError, match="in use"):
-        train(small_set(), out=run.folder, device="cpu", config=EmuConfig(epochs=1))
+        train(small_set(), out=run.folder, device="cpu", method="emu", config=EmuConfig(epochs=1))
     assert json.dumps(run.metrics()) == before

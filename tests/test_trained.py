@@ -150,7 +150,9 @@ def test_unpacking_the_table_of_use_changes_no_vector_and_is_saved(tmp_path: Pat
 def test_a_transformer_trains_with_each_choice(trained: Trained, folder: Path, tmp_path: Path) -> None:
     spec = f"hf:{folder}"
     config = configure(Method.EMU, spec, epochs=1, critic_steps=1, trained=trained, learning_rate=1e-3)
-    run = train(small_set(("en", "de")), out=tmp_path / "r", encoder=spec, config=config, device="cpu")
+    run = train(
+        small_set(("en", "de")), out=tmp_path / "r", encoder=spec, method="emu", config=config, device="cpu"
+    )
     base, specialised = load_encoder(spec).encode(TEXTS), load_encoder(f"run:{run.folder}").encode(TEXTS)
     assert np.abs(base - specialised).max() > 1e-4
     assert run.config()["hyperparameters"]["trained"] == trained

@@ -6,10 +6,12 @@ import streamlit as st
 from app import charts
 from app.compare.measure import SIGNIFICANT, Comparison, matrix
 from app.encoders import BASE, NEW
+from app.guard_panel import draw_guard
 from app.wording import literal
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
+from emu_core.evaluation.leakage import Leakage
 
 MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
 MOST_NAMED = 6  # directions named in a sentence
@@ -17,10 +19,13 @@ _POINTS = 0.05  # differences below it are nothing to the first decimal
 
 
 def draw_accuracy(comparison: Comparison) -> None:
-    """Draw the means, what got worse, the three matrices, and a table of every direction."""
+    """Draw the means, what got worse, the three matrices, the leakage, and a table of every direction."""
     _draw_means(comparison)
     _draw_verdict(comparison)
+    draw_guard(comparison.guard, key="guard")
     _draw_matrices(comparison)
+    if comparison.leakage is not None:
+        _draw_leakage(*comparison.leakage)
     _draw_table(comparison.directions)
 
 
@@ -51,17 +56,8 @@ def _draw_means(comparison: Comparison) -> None:
 
 
 def _draw_verdict(comparison: Comparison) -> None:
-    """Say in words which languages and which directions got worse."""
-    base, new = comparison.base, comparison.new
-    falls = {code: new.mean_with(code) - base.mean_with(code) for code in base.languages}
-    worse = {code: fall for code, fall in falls.items() if fall < -_POINTS}
+    """Say in words which directions got worse."""
     fallen = comparison.directions[comparison.directions["difference"] < -_POINTS].sort_values("difference")
-    if worse:
-        named = ", ".join(f"{_named(code)} ({fall:+.1f} points)" for code, fall in worse.items())
-        st.error(
-            f"**Got worse:** {named}, as the mean of the directions with that language on one side.",
-            icon=":material/trending_down:",
-        )
     if fallen.empty:
         st.success("No direction got worse.", icon=":material/trending_up:")
         return
@@ -112,6 +108,29 @@ def _draw_matrices(comparison: Comparison) -> None:
         f"are left out (leave-one-out, Acc@1). A star: p < {SIGNIFICANT} in an exact McNemar test of this direction "
         f"alone; with {counted(len(directions), 'direction')}, chance gives about {by_chance:.1f} stars. "
         f"All directions together: {_p(comparison.wilcoxon_p)} (Wilcoxon signed-rank test)."
+    )
+
+
+def _draw_leakage(base: Leakage, new: Leakage) -> None:
+    """Draw how well the vectors tell the language, before and after."""
+    st.subheader("How well the vectors tell the language")
+    told = {
+        "A linear probe tells the language": (base.probe, new.probe, base.probe_chance),
+        "Nearest neighbours in the own language": (base.neighbours, new.neighbours, base.neighbours_chance),
+    }
+    for cell, (name, (before, after, chance)) in zip(
+        st.columns(len(told), border=True), told.items(), strict=True
+    ):
+        cell.metric(
+            f"{name} (chance {chance:.1f} %)",
+            f"{after:.1f} %",
+            f"{after - before:+.1f} points from {before:.1f}",
+            delta_color="inverse",
+        )
+    st.caption(
+        f"Of {counted(base.sentences, 'sentence')} in {base.languages} languages. The nearer to chance, the less the "
+        "vectors say of the language; a sentence's own translations are left out. The probe's balanced accuracy is "
+        "cross-validated."
     )
 
 

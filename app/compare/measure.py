@@ -1,6 +1,7 @@
 """What the Compare page measures; it runs in the background and knows no page."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,10 @@ from numpy.typing import NDArray
 
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.base import FloatArray
+from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.guard import guard
+from emu_core.evaluation.leakage import Leakage, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
 from emu_core.evaluation.neighbours import ChangedNeighbours, changed_neighbours
 from emu_core.evaluation.significance import binomial_interval, paired_test, wilcoxon
@@ -29,6 +33,8 @@ class Comparison:
             with its 95 % binomial interval (`base`, `base_low`, `base_high`, and so for `new`); `difference` in
             points with its interval (`difference_low`, `difference_high`), `mended`, `broken` (sentences) and
             `p_value`, all of the paired test.
+        guard: what each language's queries gained or lost, as it stands in a run's metrics.json.
+        leakage: how well base and specialised vectors tell the language; None where they can't be asked.
         wilcoxon_p: p-value of the signed-rank test over the directions' differences.
         changed: nearest neighbours over all languages at once.
         triples: (k, 3) rows of S1, S2 and S3, all in one language.
@@ -38,6 +44,8 @@ class Comparison:
     base: LeaveOneOut
     new: LeaveOneOut
     directions: pd.DataFrame
+    guard: dict[str, dict[str, Any]]
+    leakage: tuple[Leakage, Leakage] | None
     wilcoxon_p: float
     changed: ChangedNeighbours
     triples: NDArray[np.int64]
@@ -78,11 +86,22 @@ def compare_encoders(base_vectors: FloatArray, new_vectors: FloatArray, part: La
         base,
         new,
         directions,
+        {language: change.facts() for language, change in guard(base, new).items()},
+        _leakage(base_vectors, new_vectors, languages, ids),
         wilcoxon(directions["difference"].to_numpy()).p_value,
         changed_neighbours(base_vectors, new_vectors, intents, languages, ids),
         triples,
         across,
     )
+
+
+def _leakage(
+    base_vectors: FloatArray, new_vectors: FloatArray, languages: list[str], ids: list[str]
+) -> tuple[Leakage, Leakage] | None:
+    try:
+        return language_leakage(base_vectors, languages, ids), language_leakage(new_vectors, languages, ids)
+    except DataError:  # one language, or too few sentences of one
+        return None
 
 
 def matrix(directions: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -58,7 +58,8 @@ def draw_picked(points: pd.DataFrame, rows: Sequence[int], data_sha: str) -> int
         left.caption(f"The first {MOST_ROWS:,} are shown, the download has all {len(table):,}.")
     right.download_button(
         "Download as CSV",
-        safe_csv(table.drop(columns="row")),  # not on demand: a file promised by a run of the page that is over never comes
+        # Not on demand: a file that was promised by a run of the page that is over never comes.
+        safe_csv(table.drop(columns="row")),
         file_name="emu-selection.csv",
         mime="text/csv",
         icon=":material/download:",

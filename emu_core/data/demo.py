@@ -1,5 +1,6 @@
 """The demo set that ships with the package: what a hotel's guests ask, in six languages."""
 
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from emu_core.data.labelled import LabelledSet
 
 DEMO = "demo"
 """The word that stands for the demo set wherever files are named."""
+REFERENCE = 96
+"""Parallel sentences that stand for a language; with twice as many, results are the same."""
 _LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
 
 
@@ -22,3 +25,16 @@ def load_demo() -> LabelledSet:
     """Return the demo set: 28 intents in six languages, fully parallel by id, split into train and test."""
     rows, _ = read_rows(demo_paths(), mapping=None, language=None)
     return LabelledSet(audit_rows(rows)[0], DEMO)
+
+
+@cache
+def reference_texts() -> dict[str, list[str]]:
+    """Return the same `REFERENCE` sentences in each of the demo set's languages, from its train rows.
+
+    What differs between their means by an encoder is the languages alone, since the content is the same.
+    """
+    frame = load_demo().train_part().frame
+    by_id = frame.pivot(index="id", columns="language", values="text").dropna()
+    step = len(by_id) // REFERENCE  # ids are sorted, and begin with the intent: some of each
+    some = by_id.iloc[: step * REFERENCE : step]
+    return {language: some[language].tolist() for language in _LANGUAGES}

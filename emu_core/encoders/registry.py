@@ -129,7 +129,12 @@ def encoder_kind(spec: str) -> str:
         EncoderError: there is no encoder in the run's folder.
     """
     name, colon, where = spec.partition(":")
-    return _kind(Path(where) / "encoder") if name + colon == "run:" else spec
+    if name + colon != "run:":
+        return spec
+    folder = Path(where) / "encoder"
+    while (kind := _kind(folder)) == "posterior":  # a head on an encoder
+        folder /= "base"
+    return kind
 
 
 def open_encoder(folder: Path) -> Encoder:
@@ -152,6 +157,10 @@ def open_encoder(folder: Path) -> Encoder:
             from emu_core.encoders.hf import HfEncoder
 
             return HfEncoder.from_folder(folder)
+        case "posterior":
+            from emu_core.encoders.posterior import PosteriorEncoder
+
+            return PosteriorEncoder.from_folder(folder)
     raise EncoderError(f"{folder} holds an encoder of the unknown kind '{kind}'; update emu_core")
 
 

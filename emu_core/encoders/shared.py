@@ -1,8 +1,10 @@
-"""Encoding shared between processes."""
+"""Ways to encode: shared between processes, remembered, with a head on top."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import torch
+from torch import nn
 
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.processes import Processes
@@ -30,3 +32,28 @@ def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int |
         return out
 
     return encode
+
+
+def once(encode: Encode) -> Encode:
+    """`encode`, which remembers every list of texts it has seen, for an encoder that does not change."""
+    known: dict[tuple[str, ...], FloatArray] = {}
+
+    def remembered(texts: Sequence[str]) -> FloatArray:
+        key = tuple(texts)
+        if key not in known:
+            known[key] = encode(texts)
+        return known[key]
+
+    return remembered
+
+
+def head_after(encode: Encode, head: nn.Module, rows: int = 4096) -> Encode:
+    """`encode`, and a head (B, d) -> (B, dim) over its vectors, so many rows at a time."""
+    device = next(head.buffers()).device
+
+    @torch.no_grad()
+    def encode_with_head(texts: Sequence[str]) -> FloatArray:
+        vectors = torch.from_numpy(encode(texts)).to(device)
+        return torch.cat([head(part) for part in vectors.split(rows)]).cpu().numpy()
+
+    return encode_with_head

@@ -14,11 +14,13 @@ from torch import nn
 
 from emu_core.encoders.base import Encoder, FloatArray, TokenIds
 from emu_core.encoders.laser import LaserEncoder
+from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer import TransformerEncoder
 from emu_core.encoders.use import UseEncoder
 from emu_core.errors import EncoderError
 from emu_core.exporting.check_texts import CHECK_TEXTS
 from emu_core.exporting.laser_graph import LaserGraph
+from emu_core.exporting.posterior_graph import PosteriorGraph
 from emu_core.exporting.token_files import write_token_files
 from emu_core.exporting.transformer_graph import TransformerGraph
 from emu_core.exporting.use_graph import UseGraph
@@ -137,12 +139,16 @@ def _graph_of(encoder: Encoder) -> nn.Module:
             return LaserGraph(encoder)
         case TransformerEncoder():
             return TransformerGraph(encoder)
+        case PosteriorEncoder():
+            return PosteriorGraph(_graph_of(encoder.base), encoder.head)
     raise EncoderError(
         f"the encoder '{encoder.spec}' can't be exported to ONNX; export it with --format sentence-transformers"
     )
 
 
 def _check_ids(encoder: Encoder) -> list[TokenIds]:
+    if isinstance(encoder, PosteriorEncoder):
+        return _check_ids(encoder.base)
     if isinstance(encoder, LaserEncoder):  # left to guess, it wants further packages for two of the languages
         return encoder.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
     return encoder.token_ids(CHECK_TEXTS)

@@ -14,7 +14,8 @@ print(model.encode(["Where is the pool?"]).shape)
 ```
 """
 WITH_EMU = """\
-The encoder `{spec}` is no transformer, so emu_core must be installed. This folder holds weights and JSON, no code:
+The encoder `{spec}` is no plain transformer, so emu_core must be installed. This folder holds weights and JSON, no
+code:
 
 ```python
 from emu_core.encoders.sentence_transformers_module import EmuModule

@@ -7,6 +7,7 @@ from pathlib import Path
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.laser import DICTIONARY, LaserEncoder
 from emu_core.encoders.laser_download import CODES, VOCABULARY
+from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer import TransformerEncoder, quietly
 from emu_core.encoders.use import BOS, EOS, UNKNOWN, UseEncoder, resource
 from emu_core.errors import EncoderError
@@ -95,20 +96,23 @@ def write_token_files(encoder: Encoder, folder: Path) -> str:
     Raises:
         EncoderError: the written tokenizer makes other token ids than the encoder.
     """
-    match encoder:
+    tokenised_by = encoder
+    while isinstance(tokenised_by, PosteriorEncoder):
+        tokenised_by = tokenised_by.base
+    match tokenised_by:
         case UseEncoder():
             shutil.copyfile(resource(PIECES), folder / PIECES)
             imports, template = IMPORTS.format(package="sentencepiece"), SENTENCEPIECE
         case LaserEncoder():
-            _write_laser(encoder, folder)
+            _write_laser(tokenised_by, folder)
             imports, template = LASER_IMPORTS, LASER
         case TransformerEncoder():
-            package, template = _write_tokenizer(encoder, folder)
+            package, template = _write_tokenizer(tokenised_by, folder)
             imports = IMPORTS.format(package=package)
         case _:
             raise EncoderError(f"the encoder '{encoder.spec}' has no tokenizer that can be exported")
     token_ids = template.format(
-        prompt=_prompt(encoder),
+        prompt=_prompt(tokenised_by),
         max_tokens=encoder.max_tokens,
         last=encoder.max_tokens - 1,
         bos=BOS,

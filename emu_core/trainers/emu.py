@@ -17,6 +17,7 @@ from emu_core.losses.n_pair import n_pair_loss
 from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere, softmax_loss
 from emu_core.models.language_discriminator import LanguageDiscriminator
 from emu_core.processes import ALONE, Processes
+from emu_core.trainers.collapse import gradient_length
 from emu_core.trainers.sampling import Batch, Labelled, draw_rows, n_pairs, partners
 
 Parts = dict[str, Tensor]
@@ -30,7 +31,10 @@ class EmuTrainer:
         classifier: the linear layer of the softmax losses; only training uses it, never retrieval.
         centers: (classes, dim) class centres of the center loss.
         critics: D_t by training language; empty without an adversary.
+        gradient: the length of the encoder's gradient at the last step.
     """
+
+    gradient: float = 0.0
 
     def __init__(
         self,
@@ -97,6 +101,7 @@ class EmuTrainer:
             loss.backward()
             self.processes.sum_gradients(self.encoder.parameters())
             self.processes.average_gradients(self.classifier.parameters())
+            self.gradient = gradient_length(self.encoder.parameters())
             self.optimizer.step()
         finally:
             if critic is not None:

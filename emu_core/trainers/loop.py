@@ -15,6 +15,7 @@ from emu_core.encoders.trained import trained_weights
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.processes import ALONE, Processes
 from emu_core.trainers.checkpoint import Checkpoint, Tensors
+from emu_core.trainers.collapse import Spread, Watch, one_class_warning, spread_alarms, step_alarms
 from emu_core.trainers.emu import EmuTrainer, load_trained, trained_state
 from emu_core.trainers.memory import largest_batch_that_fits, ran_out
 from emu_core.trainers.prepare import TrainingData
@@ -28,7 +29,7 @@ class Fitted:
     """What `fit` leaves beside the trained encoder.
 
     Attributes:
-        selected_epoch: the epoch whose weights the encoder holds, from 1.
+        selected_epoch: the epoch whose weights the encoder holds, from 1; 0 where training has no epochs.
         warnings: what went on that a person should know, a sentence each.
     """
 
@@ -45,6 +46,7 @@ class Position:
         batch: batches of this epoch done.
         step: steps done in all.
         one_class: steps whose batch held one intent only.
+        dead: steps in which the encoder's gradient was exactly zero, or not finite.
         losses: the loss of each step of this epoch.
         best_accuracy: on the held-out sentences, of the best epoch so far; -1 before the first.
         best_epoch: its number; 0 before the first.
@@ -56,6 +58,7 @@ class Position:
     batch: int = 0
     step: int = 0
     one_class: int = 0
+    dead: int = 0
     losses: list[float] = field(default_factory=list)
     best_accuracy: float = -1.0
     best_epoch: int = 0
@@ -103,6 +106,7 @@ def fit(
     """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
+    watch, now = Watch(encoder, data.labelled, seed), None
     with trained_weights(encoder, config):
         trainer = EmuTrainer(
             encoder,
@@ -130,6 +134,7 @@ def fit(
                 at.step, at.batch = at.step + 1, at.batch + 1
                 _check_finite(values, at.step)
                 at.one_class += len(set(batch.labels)) == 1
+                at.dead += trainer.gradient == 0 or not math.isfinite(trainer.gradient)
                 at.losses.append(values["loss"])
                 on_record(
                     {"kind": "step", "step": at.step, "epoch": at.epoch, "language": batch.language, **values}
@@ -142,6 +147,8 @@ def fit(
                 "step": at.step,
                 "loss": float(np.mean(at.losses)),
             }
+            now = watch.spread()
+            record |= _collapse(watch.base, now, at)
             if held_out_accuracy is not None:
                 record["dev_accuracy"] = accuracy = held_out_accuracy()
                 if accuracy >= at.best_accuracy:
@@ -152,12 +159,27 @@ def fit(
         encoder.eval()
         if best:
             load_trained(encoder, best)
-    warnings = list(data.warnings)
-    if at.one_class:
-        warnings.append(
-            f"{at.one_class} of {at.step} batches held one intent only and taught little; raise the batch size"
-        )
-    return Fitted(at.best_epoch or config.epochs, tuple(warnings))
+        selected = at.best_epoch or config.epochs
+        if now is None or selected != config.epochs:  # what is kept is not what was measured last
+            now = watch.spread()
+    warnings = [*data.warnings, *spread_alarms(watch.base, now), *step_alarms(at.step, at.one_class, at.dead)]
+    if at.one_class and (few := one_class_warning(at.step, at.one_class)) not in warnings:
+        warnings.append(few)
+    return Fitted(selected, tuple(warnings))
+
+
+def _collapse(base: Spread, now: Spread, at: Position) -> Record:
+    """What an epoch's record says of collapse; `alarm` is there only where there is one."""
+    alarms = [*spread_alarms(base, now), *step_alarms(at.step, at.one_class, at.dead)]
+    return {
+        "mean_cosine": now.mean_cosine,
+        "effective_rank": now.effective_rank,
+        "base_mean_cosine": base.mean_cosine,
+        "base_effective_rank": base.effective_rank,
+        "one_class_share": at.one_class / at.step,
+        "dead_share": at.dead / at.step,
+        **({"alarm": "; ".join(alarms)} if alarms else {}),
+    }
 
 
 def _batches(data: TrainingData, config: EmuConfig, rng: np.random.Generator, at: Position) -> list[Batch]:

@@ -51,12 +51,7 @@ def prepare(
         TrainingError: nothing to train on, with the mend.
     """
     part = labelled.select(languages=train_languages)
-    intents = part.intents
-    if len(intents) < 2:
-        raise TrainingError(
-            f"the labelled sentences in {', '.join(train_languages)} have the single intent '{intents[0]}'; "
-            "add sentences of another, or choose another training language"
-        )
+    intents = _intents(part, train_languages)
     number = {intent: i for i, intent in enumerate(intents)}
     sentences: dict[str, Labelled] = {}
     warnings: list[str] = []
@@ -86,6 +81,28 @@ def prepare(
         if config.parallel:
             _check_parallel(sentences, translations)
     return TrainingData(sentences, unlabelled_ids, translations, intents, tuple(warnings))
+
+
+def labelled_rows(labelled: LabelledSet, train_languages: Sequence[str]) -> tuple[list[str], list[int]]:
+    """The training languages' sentences and their class numbers, in the order of the intents' names.
+
+    Raises:
+        TrainingError: they have a single intent, with the mend.
+    """
+    part = labelled.select(languages=train_languages)
+    number = {intent: i for i, intent in enumerate(_intents(part, train_languages))}
+    frame = part.frame
+    return frame["text"].tolist(), [number[intent] for intent in frame["intent"]]
+
+
+def _intents(part: LabelledSet, train_languages: Sequence[str]) -> tuple[str, ...]:
+    intents = part.intents
+    if len(intents) < 2:
+        raise TrainingError(
+            f"the labelled sentences in {', '.join(train_languages)} have the single intent '{intents[0]}'; "
+            "add sentences of another, or choose another training language"
+        )
+    return intents
 
 
 def _thin(intents: list[str], language: str, config: EmuConfig) -> list[str]:

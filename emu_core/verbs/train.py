@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
-from emu_core.config import EmuConfig, configure
+from emu_core.config import Method, PosteriorConfig, Settings, configure
 from emu_core.data.columns import ColumnMapping
 from emu_core.data.labelled import LabelledSet, unlabelled_from
 from emu_core.data.languages import language_code
@@ -28,7 +28,7 @@ def train(
     data: Data,
     *,
     out: str | Path,
-    method: str = "emu",
+    method: str = "posterior",
     encoder: str = "use",
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
@@ -36,7 +36,7 @@ def train(
     seed: int = 0,
     device: str = "auto",
     precision: str | None = None,
-    config: EmuConfig | None = None,
+    config: Settings | None = None,
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     checkpoint_s: float = CHECKPOINT_S,
@@ -50,7 +50,7 @@ def train(
     Args:
         data: labelled set, files, a folder of files, or "demo".
         out: the run's folder; must be new.
-        method: a `Method`, such as "emu".
+        method: a `Method`: "posterior" takes seconds and leaves the encoder as it is, "emu" is the paper's.
         encoder: what `load_encoder` takes.
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without their labels; None takes all but the training ones.
@@ -72,9 +72,19 @@ def train(
     """
     chosen = method_named(method)
     settings = config if config is not None else configure(chosen, encoder_kind(encoder))
+    if isinstance(settings, PosteriorConfig) is not (chosen is Method.POSTERIOR):
+        raise TrainingError(
+            f"the settings are a {type(settings).__name__}, which is not what the method {chosen} takes: name the "
+            f"method too, or make them with configure(Method.{chosen.name})"
+        )
     labelled, audit = labelled_set(data, mapping=mapping, language=language)
     train_languages = _codes(train_languages)
-    pool = _unlabelled(labelled, train_languages, unlabelled_languages, unlabelled)
+    _check_languages(labelled, train_languages)
+    pool = (
+        None
+        if isinstance(settings, PosteriorConfig)  # which reads labelled sentences only
+        else _unlabelled(labelled, train_languages, unlabelled_languages, unlabelled)
+    )
     place = pick_device(device)
     processes = join_processes(place)
     config_json = {
@@ -127,6 +137,16 @@ def resume(
     return train_run(run, labelled, pool, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
 
 
+def _check_languages(labelled: LabelledSet, train_languages: Sequence[str]) -> None:
+    there = labelled.train_part().languages
+    missing = [code for code in train_languages if code not in there]
+    if missing:
+        raise DataError(
+            f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(there)}. "
+            "Choose one with --train-language"
+        )
+
+
 def _unlabelled(
     labelled: LabelledSet,
     train_languages: Sequence[str],
@@ -134,12 +154,6 @@ def _unlabelled(
     files: Sequence[str | Path] | UnlabelledSet | None,
 ) -> UnlabelledSet | None:
     part = labelled.train_part()
-    missing = [code for code in train_languages if code not in part.languages]
-    if missing:
-        raise DataError(
-            f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(part.languages)}. "
-            "Choose one with --train-language"
-        )
     if isinstance(files, UnlabelledSet):
         return files
     if files:

@@ -1,0 +1,38 @@
+"""The language guard on a page: which languages lose, and the picture of all."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import charts
+from app.wording import sentence
+from emu_core.evaluation.guard import Verdict
+from emu_core.meters import guard_sentences
+
+
+def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
+    """Draw what a run did to each language.
+
+    Args:
+        guard: by language, as it stands in metrics.json.
+        key: of the picture on its page.
+    """
+    sentences = guard_sentences(guard)
+    for verdict, said in sentences.items():
+        if verdict is Verdict.LOSES:
+            st.error(sentence(said), icon=":material/trending_down:")
+        else:
+            st.warning(sentence(said), icon=":material/trending_down:")
+    changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
+    st.plotly_chart(
+        charts.guard_intervals(changes),
+        key=key,
+        config={"displayModeBar": False},
+        alt="What the queries of each language gained or lost: points of Acc@1 with 95 % intervals around zero.",
+    )
+    st.caption(
+        "Queries in each language, over all pools: points of Acc@1 against the base encoder, with 95 % intervals over "
+        "the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
+    )

@@ -1,0 +1,92 @@
+"""An encoder with the posterior head on it: what the posterior method leaves."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, Self
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from emu_core.encoders.base import Encoder, Features, TokenIds
+from emu_core.errors import EncoderError
+from emu_core.models.posterior_head import PosteriorHead
+
+BASE, HEAD = "base", "head.safetensors"
+
+
+class PosteriorEncoder(Encoder):
+    """A base encoder, whose tokens it takes, and a `PosteriorHead` over its vectors.
+
+    Attributes:
+        base: the encoder.
+        head: over its vectors.
+    """
+
+    spec: ClassVar[str] = "posterior"
+
+    def __init__(self, base: Encoder, head: PosteriorHead) -> None:
+        """Put a head on an encoder; neither is copied."""
+        super().__init__()
+        self.base, self.head = base, head.to(base.device)
+        self.dim, self.max_tokens, self.languages = head.dim, base.max_tokens, base.languages
+        self.eval()
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        from emu_core.encoders.registry import open_encoder
+
+        base = open_encoder(folder / BASE)
+        try:
+            config = json.loads((folder / "config.json").read_text("utf-8"))
+            head = PosteriorHead.from_state(load_file(folder / HEAD), config["head"])
+            if head.weight.shape[1] != base.dim:
+                raise ValueError("a head for vectors of another length")
+            return cls(base, head)
+        except (KeyError, TypeError, ValueError, OSError, SafetensorError):
+            raise EncoderError(
+                f"{folder} does not hold a whole encoder '{cls.spec}'; train the run again"
+            ) from None
+
+    def save(self, folder: Path) -> None:
+        """Write config.json, the head's safetensors, and `base/`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.base.save(folder / BASE)
+        save_file(
+            {name: tensor.cpu().contiguous() for name, tensor in self.head.state_dict().items()},
+            folder / HEAD,
+        )
+        config = {"encoder": self.spec, "dim": self.dim, "head": self.head.numbers()}
+        (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
+
+    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
+        """The base's token ids."""
+        return self.base.token_ids(texts)
+
+    def collate(self, ids: Sequence[TokenIds]) -> Features:
+        """The base's batch."""
+        return self.base.collate(ids)
+
+    def forward(self, features: Features) -> Tensor:
+        """A batch -> (B, dim) unit vectors."""
+        out: Tensor = self.head(self.base(features))
+        return out
+
+    def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
+        """The base's batches."""
+        return self.base.batches(ids, batch_tokens)
+
+    def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
+        """Vectors (B, dim) of one batch."""
+        out: Tensor = self.head(self.base.batch_vectors(ids))
+        return out
+
+    def embeddings(self) -> list[nn.Parameter]:
+        """The base's."""
+        return self.base.embeddings()
+
+    def layers(self) -> list[list[nn.Parameter]]:
+        """The base's: the head has no weights that train."""
+        return self.base.layers()

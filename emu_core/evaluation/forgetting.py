@@ -1,0 +1,148 @@
+"""The forgetting check: what an encoder could do before it was specialised, and whether it still can."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from emu_core.errors import DataError
+from emu_core.evaluation.arrays import codes, directions
+from emu_core.evaluation.retrieval import nearest_rows
+from emu_core.evaluation.significance import paired_test
+
+MOST_FALL_SPEARMAN = 0.02  # a larger fall is flagged
+MOST_FALL_POINTS = 1.0  # of retrieval accuracy
+RESAMPLES = 1_000
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One measure of base and specialised encoder, side by side.
+
+    Attributes:
+        base: Spearman's correlation (-1 to 1), or retrieval accuracy in percent.
+        specialised: the same of the specialised encoder.
+        difference: specialised minus base.
+        low: lower end of the difference's 95 % interval.
+        high: its upper end.
+        count: sentence pairs it was measured on.
+        flagged: whether it fell by more than is harmless.
+    """
+
+    base: float
+    specialised: float
+    difference: float
+    low: float
+    high: float
+    count: int
+    flagged: bool
+
+    def facts(self) -> dict[str, Any]:
+        """As it stands in JSON."""
+        return asdict(self)
+
+
+def similarity_kept(
+    base: tuple[NDArray[np.floating], NDArray[np.floating]],
+    specialised: tuple[NDArray[np.floating], NDArray[np.floating]],
+    scores: Sequence[float],
+    *,
+    seed: int = 0,
+) -> Kept:
+    """Compare Spearman's correlation of cosines with people's similarity scores (STS).
+
+    The interval is the percentile bootstrap's over sentence pairs; both encoders are given the same draws.
+
+    Args:
+        base: vectors (N, d) of the pairs' first and of their second sentences, by the base encoder.
+        specialised: the same by the specialised one.
+        scores: N similarities; only their order counts.
+        seed: of the draws.
+
+    Raises:
+        DataError: there are fewer than 3 pairs, all scores or all of an encoder's cosines are equal, a score or a
+            vector is not finite, or the lengths differ.
+    """
+    wanted = np.asarray(scores, dtype=np.float64)
+    cosines = [_cosines(*vectors) for vectors in (base, specialised)]
+    n = len(wanted)
+    if n < 3 or any(len(part) != n for part in cosines):
+        raise DataError(
+            f"there are {n:,} scores for {len(cosines[0]):,} pairs; give 3 or more of both, one for each"
+        )
+    if not np.isfinite(wanted).all() or any(len(np.unique(part)) == 1 for part in (wanted, *cosines)):
+        raise DataError(
+            "scores or cosines that are all equal, or not finite, have no rank correlation; check the file"
+        )
+    before, after = (float(_spearman(part[None], wanted[None])[0]) for part in cosines)
+    draws = np.random.default_rng(seed).integers(0, n, (RESAMPLES, n))
+    of_scores = wanted[draws]
+    differences = _spearman(cosines[1][draws], of_scores) - _spearman(cosines[0][draws], of_scores)
+    tail = 100 * (1 - CONFIDENCE) / 2
+    # A draw of equal scores has no correlation; with few pairs there are some.
+    low, high = np.nanpercentile(differences, [tail, 100 - tail])
+    return Kept(
+        before, after, after - before, float(low), float(high), n, before - after > MOST_FALL_SPEARMAN
+    )
+
+
+def retrieval_kept(
+    base: tuple[NDArray[np.floating], NDArray[np.floating]],
+    specialised: tuple[NDArray[np.floating], NDArray[np.floating]],
+    answers: Sequence[str],
+) -> Kept:
+    """Compare how often a sentence's translation is its nearest neighbour by cosine among all translations.
+
+    A neighbour of the same text as the translation is right too. The interval is the paired test's.
+
+    Args:
+        base: vectors (N, d) of the sentences and of their translations, in the same order, by the base encoder.
+        specialised: the same by the specialised one.
+        answers: the N translations.
+
+    Raises:
+        DataError: a vector is zero or not finite, or the lengths differ.
+    """
+    texts = codes(answers, len(base[1]), "translations")
+    before, after = (_found(*vectors, texts) for vectors in (base, specialised))
+    test = paired_test(before, after)
+    return Kept(
+        base=100 * float(before.mean()),
+        specialised=100 * float(after.mean()),
+        difference=test.difference,
+        low=test.low,
+        high=test.high,
+        count=len(before),
+        # Sentences are counted, for 1.0 of 100 points must not turn on a float's last place.
+        flagged=100 * (test.lost - test.gained) > MOST_FALL_POINTS * len(before),
+    )
+
+
+def _cosines(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
+    if len(first) != len(second):
+        raise DataError(f"{len(first):,} and {len(second):,} sentences are no pairs; give as many of both")
+    cosines = np.einsum("nd,nd->n", directions(first), directions(second), dtype=np.float64)
+    # Equal sentences have cosine 1 whatever the last places say: ties must be ties.
+    return np.asarray(cosines.round(6), dtype=np.float64)
+
+
+def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Correlation of the ranks, ties sharing theirs: (draws, N) twice to (draws,); NaN where a draw is all equal."""
+    a, b = (rankdata(values, axis=1) for values in (first, second))
+    a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
+    lengths = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+    return np.divide((a * b).sum(axis=1), lengths, out=np.full(len(a), np.nan), where=lengths > 0)
+
+
+def _found(
+    queries: NDArray[np.floating], pool: NDArray[np.floating], texts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    if len(queries) != len(pool):
+        raise DataError(f"{len(queries):,} and {len(pool):,} sentences are no pairs; give as many of both")
+    own, other = np.arange(len(queries)), np.full(len(pool), -1)  # nothing is left out
+    nearest, _ = nearest_rows(directions(queries), own, directions(pool), other)
+    return texts[nearest[:, 0]] == texts

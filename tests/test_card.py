@@ -1,0 +1,72 @@
+"""What the model card says of the meters."""
+
+import json
+from typing import Any
+
+import pytest
+
+from emu_core.card import model_card
+from emu_core.evaluation.guard import LanguageChange
+from emu_core.evaluation.leakage import Leakage
+
+CONFIG = {
+    "encoder": "use", "method": "emu", "train_languages": ["en"], "unlabelled_languages": [], "seed": 0,
+    "hyperparameters": {"adversary": "none"}, "device": "cpu", "versions": {},
+}  # fmt: skip
+DATA = {"name": "small", "labelled": 9, "intents": 2}
+
+
+def card(**metrics: Any) -> str:
+    measured = {
+        "warnings": [], "split": "test", "base": {"en-en": 50.0}, "specialised": {"en-en": 60.0},
+        "counts": {"en-en": 10}, "mean_base": 50.0, "mean_specialised": 60.0, "mean_over": "all directions",
+    }  # fmt: skip
+    return model_card("r", CONFIG, DATA, json.loads(json.dumps(measured | metrics)))
+
+
+def guard(**differences: tuple[float, float, float]) -> dict[str, Any]:
+    return {code: LanguageChange(*numbers, 20).facts() for code, numbers in differences.items()}
+
+
+def test_each_language_that_loses_or_may_lose_is_named_in_bold() -> None:
+    text = card(
+        guard=guard(en=(9.0, 1.0, 17.0), de=(-8.0, -15.0, -1.0), ko=(-2.0, -9.0, 5.0), fr=(0.0, -9.0, 9.0))
+    )
+    bold = [line for line in text.splitlines() if line.startswith("**") and line.endswith("**")]
+    loses, may = (
+        next(line for line in bold if line.startswith(start)) for start in ("**Loses", "**May lose")
+    )
+    assert "German (de, -8.0 points)" in loses and "Korean (ko, -2.0 points)" in may
+    assert "English" not in loses + may and "French" not in loses + may
+    section = text.split("## Language guard")[1].split("##")[0]
+    assert "| de | -8.0 | -15.0 to -1.0 | 20 | loses |" in section
+    assert "| fr | +0.0 | -9.0 to +9.0 | 20 | no clear change |" in section
+    assert "No language is seen to lose" not in text
+
+
+def test_no_loss_is_said_too() -> None:
+    assert "No language is seen to lose." in card(guard=guard(en=(9.0, 1.0, 17.0), fr=(0.0, -9.0, 9.0)))
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_a_run_that_was_not_guarded_says_why(measured: bool) -> None:
+    unmeasured = model_card(
+        "r", CONFIG, DATA, {"note": "no rows", "warnings": [], "guard": None, "leakage": None}
+    )
+    text = card() if measured else unmeasured  # the first: a run of an earlier version
+    why = "before there was a guard" if measured else "no sentences were held out"
+    assert f"**Not guarded:** {why}" in text.replace("the run was measured ", "")
+    assert "No language is seen to lose" not in text and "## Language leakage" not in text
+
+
+def test_leakage_stands_beside_chance() -> None:
+    base, new = Leakage(90.0, 25.0, 60.0, 24.9, 400, 4), Leakage(40.0, 25.0, 30.0, 24.9, 400, 4)
+    text = card(guard=guard(en=(1.0, 0.5, 2.0)), leakage={"base": base.facts(), "specialised": new.facts()})
+    assert "400 held-out sentences tell which of 4 languages" in text
+    assert "| a linear probe (balanced accuracy) | 90.0 | 40.0 | 25.0 |" in text
+    assert "| the nearest neighbours (share in the own language) | 60.0 | 30.0 | 24.9 |" in text
+
+
+def test_warnings_are_said_of_a_run_without_measures_too() -> None:
+    text = model_card("r", CONFIG, DATA, {"note": "no rows", "warnings": ["the vectors have collapsed"]})
+    assert "Not measured: no rows." in text and "- the vectors have collapsed" in text

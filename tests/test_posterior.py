@@ -1,0 +1,274 @@
+"""The posterior head is its formula, fitted as it says; the encoder that wears it saves, opens and exports."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from sklearn.linear_model import LogisticRegression
+from small import small_set
+from torch.nn.functional import normalize
+
+from emu_core import load_encoder, train
+from emu_core.config import EmuConfig, Method, PosteriorConfig, configure
+from emu_core.data.demo import REFERENCE, reference_texts
+from emu_core.encoders.posterior import PosteriorEncoder
+from emu_core.encoders.registry import encoder_kind
+from emu_core.encoders.shared import head_after, once
+from emu_core.errors import EncoderError, TrainingError
+from emu_core.evaluation.leave_one_out import leave_one_out
+from emu_core.models.posterior_head import PosteriorHead, neutral
+from emu_core.runs import Run, RunState
+from emu_core.trainers.posterior import fit_head, language_space
+
+Matrix = NDArray[np.float64]
+PLAIN = PosteriorConfig(language_directions=0, centering=0.0)
+
+
+def unit(x: Matrix) -> Matrix:
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def classes(n: int, k: int, d: int, seed: int = 0) -> tuple[Matrix, list[int]]:
+    """N unit vectors in k classes of unequal size, and their classes."""
+    rng = np.random.default_rng(seed)
+    labels = [i % k if i % 3 else 0 for i in range(n)]
+    labels[:k] = range(k)
+    means = rng.normal(size=(k, d))
+    return unit(means[labels] + 0.7 * rng.normal(size=(n, d))), labels
+
+
+def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig) -> Matrix:
+    """What the method says, one sentence and one class at a time, in float64."""
+    k, n = max(labels) + 1, len(labels)
+    regression = LogisticRegression(C=config.inverse_penalty, max_iter=3000).fit(x, labels)
+    near = []
+    for i in range(n):
+        others = sorted(float(x[i] @ x[j]) for j in range(n) if j != i)
+        near.append(np.mean(others[-config.neighbours :]))
+    at, slope = np.quantile(near, config.gate_quantile), config.gate_width * np.std(near)
+    out = []
+    for v in q:
+        scores = []
+        for c in range(k):
+            mine = [j for j in range(n) if labels[j] == c]
+            kernel = sum(np.exp((v @ x[j] - 1) / config.kernel_temperature) for j in mine)
+            logit = regression.coef_[c] @ v + regression.intercept_[c]
+            scores.append(np.exp(logit) * kernel / np.sqrt(len(mine)))
+        p = np.array(scores) / sum(scores)
+        nearness = np.mean(sorted(float(v @ row) for row in x)[-config.neighbours :])
+        gate = 1 / (1 + np.exp(-(nearness - at) / slope))
+        s = config.share * gate * (p.max() - 1 / k) / (1 - 1 / k)
+        out.append([*(np.sqrt(1 - s) * v), *(np.sqrt(s) * p / np.linalg.norm(p))])
+    return np.array(out)
+
+
+def test_the_head_is_its_formula() -> None:
+    x, labels = classes(60, 4, 12)
+    queries = unit(np.vstack([x[:5], np.random.default_rng(1).normal(size=(10, 12))]))
+    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    out = head(torch.from_numpy(3 * queries).float()).numpy()  # of any length
+    assert out.shape == (15, 16) == (15, head.dim)
+    np.testing.assert_allclose(out, by_hand(x, labels, queries, PLAIN), atol=2e-5)
+    np.testing.assert_allclose(np.linalg.norm(out, axis=1), 1, atol=1e-6)
+    p = head.posterior(torch.from_numpy(queries).float())
+    np.testing.assert_allclose(p.sum(1), 1, atol=1e-6)
+    np.testing.assert_allclose(normalize(p, dim=1), unit(out[:, 12:].astype(np.float64)), atol=1e-5)
+
+
+def test_two_classes_are_as_good_as_more() -> None:
+    x, labels = classes(40, 2, 6)
+    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    regression = LogisticRegression(C=PLAIN.inverse_penalty, max_iter=3000).fit(x, labels)
+    logits = torch.from_numpy(x).float() @ head.weight.T + head.bias
+    np.testing.assert_allclose(logits.softmax(1).numpy(), regression.predict_proba(x), atol=1e-4)
+
+
+def test_what_is_unlike_the_training_sentences_stays_as_it_was() -> None:
+    x, labels = classes(60, 4, 64)
+    far = unit(np.random.default_rng(2).normal(size=(30, 64)))
+    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    posterior_far = head(torch.from_numpy(far).float())[:, 64:].norm(dim=1)
+    posterior_near = head(torch.from_numpy(x).float())[:, 64:].norm(dim=1)
+    assert posterior_far.max() < 0.01
+    assert posterior_near.median() > 0.4
+    nothing = fit_head(
+        x.astype(np.float32), labels, {}, PosteriorConfig(0.1, share=0, language_directions=0, centering=0)
+    )
+    np.testing.assert_allclose(nothing(torch.from_numpy(far).float())[:, :64].numpy(), far, atol=1e-6)
+
+
+def test_language_directions_and_the_mean_are_taken_out() -> None:
+    rng = np.random.default_rng(3)
+    content = rng.normal(size=(50, 20))
+    shift = {language: rng.normal(size=20) for language in ("en", "de", "fr")}
+    reference = {language: (content + 2 * shift[language] + 5).astype(np.float32) for language in shift}
+    directions, center = language_space(reference, PosteriorConfig(language_directions=2, centering=1.0), 20)
+    np.testing.assert_allclose((directions @ directions.T).numpy(), np.eye(2), atol=1e-5)
+    np.testing.assert_allclose((directions @ center).numpy(), 0, atol=1e-5)
+    units = {language: unit(vectors.astype(np.float64)) for language, vectors in reference.items()}
+    left = np.stack(
+        [v.mean(0) - v.mean(0) @ directions.numpy().T @ directions.numpy() for v in units.values()]
+    )
+    np.testing.assert_allclose(left - left.mean(0), 0, atol=1e-5)  # three means differ in two directions
+    np.testing.assert_allclose(center.numpy(), left.mean(0), atol=1e-5)
+    half = language_space(reference, PosteriorConfig(language_directions=2, centering=0.5), 20)[1]
+    np.testing.assert_allclose(half.numpy(), center.numpy() / 2, atol=1e-6)
+    x = neutral(torch.from_numpy(reference["en"]), directions, center)
+    np.testing.assert_allclose(x.norm(dim=1).numpy(), 1, atol=1e-6)
+    with pytest.raises(TrainingError, match="--language-directions"):
+        language_space(reference, PosteriorConfig(language_directions=3), 20)
+
+
+def test_gradients_reach_the_encoder_through_the_head() -> None:
+    x, labels = classes(30, 3, 5)
+    head = fit_head(
+        x.astype(np.float32), labels, {}, PosteriorConfig(language_directions=0, centering=0, gate_width=1.0)
+    )
+    vectors = torch.randn(4, 5, requires_grad=True)
+    head(vectors).square()[:, 5:].sum().backward()
+    assert vectors.grad is not None and vectors.grad.abs().sum() > 0
+    assert list(head.parameters()) == []
+
+
+@pytest.mark.parametrize(("labels", "message"), [([0] * 20, "two intents"), ([0, 1] * 2, "--neighbours")])
+def test_too_little_is_said(labels: list[int], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        fit_head(np.eye(20, dtype=np.float32)[: len(labels)], labels, {}, PLAIN)
+
+
+def test_reference_sentences_are_parallel_and_never_tested_on() -> None:
+    texts = reference_texts()
+    assert set(texts) == {"en", "de", "es", "fr", "ja", "zh"}
+    assert {len(some) for some in texts.values()} == {REFERENCE}
+    from emu_core.data.demo import load_demo
+
+    frame = load_demo().train_part().frame
+    ids = {
+        language: [
+            frame.loc[(frame["text"] == text) & (frame["language"] == language), "id"].iloc[0]
+            for text in some
+        ]
+        for language, some in texts.items()
+    }
+    assert len({tuple(some) for some in ids.values()}) == 1
+    assert len({name.rsplit("-", 1)[0] for name in ids["en"]}) > 20  # most intents have a part in it
+
+
+def test_a_list_of_texts_is_encoded_once() -> None:
+    calls = []
+
+    def encode(texts: list[str]) -> NDArray[np.float32]:
+        calls.append(texts)
+        return np.ones((len(texts), 3), dtype=np.float32)
+
+    remembered = once(encode)  # type: ignore[arg-type]
+    assert remembered(["a", "b"]) is remembered(["a", "b"])
+    remembered(["b", "a"])
+    assert calls == [["a", "b"], ["b", "a"]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(small_set(), out=tmp_path_factory.mktemp("runs") / "small", device="cpu")
+
+
+def test_it_is_the_method_where_none_is_named(run: Run) -> None:
+    assert run.status().state is RunState.FINISHED
+    assert run.config()["method"] == "posterior"
+    assert run.config()["hyperparameters"]["share"] == PosteriorConfig().share
+    metrics = run.metrics()
+    assert metrics["mean_specialised"] > metrics["mean_base"] + 5
+    assert not run.training_folder.exists()
+    card = (run.folder / "README.md").read_text("utf-8")
+    assert "`posterior`" in card and "no unlabelled sentences were used" in card
+
+
+def test_what_is_saved_is_what_was_measured(run: Run) -> None:
+    encoder = load_encoder(f"run:{run.folder}")
+    assert isinstance(encoder, PosteriorEncoder) and encoder.dim == 512 + 6
+    assert encoder_kind(f"run:{run.folder}") == "use"
+    test = small_set().select(splits=["test"]).frame
+    found = leave_one_out(
+        encoder.encode(test["text"].tolist()),
+        test["intent"].tolist(),
+        test["language"].tolist(),
+        test["id"].tolist(),
+    )
+    assert found.accuracy == run.metrics()["specialised"]
+    texts = test["text"].tolist()
+    both = head_after(load_encoder("use").encode, encoder.head, rows=7)(texts)
+    np.testing.assert_allclose(encoder.encode(texts), both, atol=1e-6)
+    with torch.no_grad():
+        np.testing.assert_allclose(encoder(encoder.tokenize(texts)).numpy(), both, atol=2e-6)
+
+
+def test_the_same_command_gives_the_same_weights(run: Run, tmp_path: Path) -> None:
+    again = train(small_set(), out=tmp_path / "again", seed=5, device="cpu")  # nothing in it is drawn
+    one, two = (load_file(r.encoder_folder / "head.safetensors") for r in (run, again))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_a_second_head_goes_on_the_first(run: Run, tmp_path: Path) -> None:
+    second = train(small_set(), out=tmp_path / "second", encoder=f"run:{run.folder}", device="cpu")
+    encoder = load_encoder(f"run:{second.folder}")
+    assert encoder.dim == 512 + 6 + 6
+    assert encoder_kind(f"run:{second.folder}") == "use"
+
+
+def test_its_weights_can_be_trained_on_by_another_method(run: Run, tmp_path: Path) -> None:
+    config = configure(Method.SOFTMAX, "use", epochs=1)
+    after = train(
+        small_set(),
+        out=tmp_path / "r",
+        encoder=f"run:{run.folder}",
+        method="softmax",
+        config=config,
+        device="cpu",
+    )
+    first, then = (load_encoder(f"run:{r.folder}") for r in (run, after))
+    assert isinstance(first, PosteriorEncoder) and isinstance(then, PosteriorEncoder)
+    assert torch.equal(first.head.anchors, then.head.anchors)
+    assert not torch.equal(first.base.layers()[0][0], then.base.layers()[0][0])
+
+
+@pytest.mark.parametrize("damage", ["cut", "shape", "missing", "number", "no base"])
+def test_a_damaged_folder_is_said(run: Run, damage: str, tmp_path: Path) -> None:
+    encoder = load_encoder(f"run:{run.folder}")
+    encoder.save(folder := tmp_path / "encoder")
+    head = folder / "head.safetensors"
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    match damage:
+        case "cut":
+            head.write_bytes(head.read_bytes()[:-100])
+        case "shape":
+            save_file(load_file(head) | {"bias": torch.zeros(2)}, head)
+        case "missing":
+            save_file({"bias": torch.zeros(2)}, head)
+        case "number":
+            config["head"]["neighbours"] = 10**6
+            (folder / "config.json").write_text(json.dumps(config), "utf-8")
+        case _:
+            (folder / "base" / "config.json").unlink()
+    with pytest.raises(EncoderError) as caught:
+        load_encoder(f"run:{tmp_path}")
+    assert "\n" not in str(caught.value)
+
+
+def test_settings_and_method_must_fit(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="EmuConfig, which is not what the method posterior takes"):
+        train(small_set(), out=tmp_path / "r", config=EmuConfig(), device="cpu")
+    with pytest.raises(TrainingError, match="PosteriorConfig, which is not what the method emu takes"):
+        train(small_set(), out=tmp_path / "r", method="emu", config=PLAIN, device="cpu")
+    assert not (tmp_path / "r").exists()
+
+
+def test_head_of_wrong_shapes_is_refused() -> None:
+    x, labels = classes(30, 3, 5)
+    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    tensors = head.state_dict()
+    with pytest.raises(ValueError, match="members has the shape"):
+        PosteriorHead.from_state(tensors | {"bias": torch.zeros(4)}, head.numbers())
