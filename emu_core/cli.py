@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
+from emu_core.bench.plan import Part
 from emu_core.config import EmuConfig, Method, PosteriorConfig, Settings, configure
 from emu_core.data.columns import ColumnMapping
 from emu_core.errors import CancelledError, EmuError, RunError
@@ -182,6 +183,38 @@ def _export(options: argparse.Namespace) -> dict[str, Any]:
     return {"folder": str(folder)}
 
 
+def _bench(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.bench.bench import bench_emu
+    from emu_core.bench.table import NOT_MEASURED
+
+    line = _Line()
+    report = bench_emu(
+        options.data,
+        out=options.out,
+        encoder=options.encoder,
+        seeds=options.seeds,
+        parts=options.tables,
+        train_languages=options.train_language or ["en"],
+        epochs=options.epochs,
+        device=options.device,
+        mapping=_mapping(options),
+        language=options.language,
+        on_progress=lambda done, total, cell: line.show(
+            f"{cell}: {done} of {total} cells are done", done / total
+        ),
+    )
+    if not options.json:
+        for table in report.tables:
+            print(f"\n{table.title}\n")
+            _print_table(table.head, [row for row in table.rows if not row[1].startswith(NOT_MEASURED)])
+            for row in table.rows:
+                if row[1].startswith(NOT_MEASURED):
+                    print(f"{row[0]}: {row[1]}")
+            print("".join(f"\n{said}" for said in table.verdict))
+        print(f"\n{report.folder / 'report.html'}, report.md and report.json are written")
+    return {"folder": str(report.folder), **report.to_json()}
+
+
 def _encoders(options: argparse.Namespace) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -316,10 +349,35 @@ def _parser() -> argparse.ArgumentParser:
     download = _verb(actions, "download", _download, "fetch the files of an encoder that is not in a package")
     download.add_argument("encoder", choices=["laser"])
 
+    _bench_options(verbs)
+
     app = _verb(verbs, "app", _app, "serve the app on this machine")
     app.add_argument("--port", type=int, default=8501)
     app.add_argument("--runs", default="runs", metavar="DIR", help="where runs are kept (default: runs)")
     return parser
+
+
+def _bench_options(verbs: Any) -> None:
+    bench = _verb(verbs, "bench", _bench, "run the paper's experiments and today's peers on a labelled set")
+    bench.add_argument("paper", choices=["emu"], help="whose experiments")
+    _data(bench)
+    bench.add_argument(
+        "--out", required=True, metavar="DIR", help="the same again goes on where it was stopped"
+    )
+    bench.add_argument(
+        "--encoder",
+        default="use",
+        metavar="SPEC",
+        help="use, e5-small, laser, hf:NAME_OR_PATH (default: use)",
+    )
+    bench.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="default: 0")
+    bench.add_argument("--tables", nargs="+", default=list(Part), choices=list(Part), help="default: all")
+    bench.add_argument(
+        "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
+    )
+    bench.add_argument(
+        "--epochs", type=int, metavar="N", help="of every system (default: measured for the encoder)"
+    )
 
 
 def _settings(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,135 @@
+"""Peers that train the encoder with sentence-transformers' own trainer."""
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from emu_core.bench.cells import Peer
+from emu_core.bench.pairs import positive_pairs, scored_pairs
+from emu_core.bench.sentence_model import SentenceModel, check_packages
+from emu_core.bench.stopwatch import now, since
+from emu_core.bench.systems import System
+from emu_core.data.labelled import LabelledSet
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a peer may use: the same as ours.
+
+    Attributes:
+        epochs: in each of which every sentence comes once; with losses that take pairs, once as the first of one.
+        batch_size: sentences, or pairs, a step.
+        learning_rate: of AdamW, falling to 0 in a line, without warm-up: the trainer's defaults.
+        seed: of every draw.
+        device: where to train.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    seed: int
+    device: str
+
+
+class Classification(nn.Module):
+    """A linear layer over a sentence's vector and softmax loss: SoftmaxLoss for single sentences."""
+
+    def __init__(self, model: Any, dim: int, n_classes: int) -> None:
+        """Put a new layer over a SentenceTransformer."""
+        super().__init__()
+        self.model = model
+        self.classifier = nn.Linear(dim, n_classes)
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        """The mean loss of a batch of one column of sentences."""
+        (features,) = sentence_features
+        vectors = self.model(features)["sentence_embedding"]  # (B, dim)
+        return F.cross_entropy(self.classifier(vectors), labels.view(-1))
+
+
+def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
+    """Train a peer in place.
+
+    Args:
+        peer: one of sentence-transformers' losses.
+        sentences: the model.
+        labelled: sentences of the training languages.
+        budget: what it may use.
+
+    Raises:
+        TrainingError: a package is missing, or the labels give no pairs.
+    """
+    check_packages("datasets", "accelerate")
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+    from sentence_transformers.base.sampler import BatchSamplers
+    from sentence_transformers.sentence_transformer import losses
+
+    torch.manual_seed(budget.seed)
+    rng = np.random.default_rng(budget.seed)
+    texts = sentences.texts(labelled.frame["text"].tolist())
+    number = {intent: i for i, intent in enumerate(labelled.intents)}
+    labels = [number[intent] for intent in labelled.frame["intent"]]
+    model, epochs, sampler = sentences.model, budget.epochs, BatchSamplers.BATCH_SAMPLER
+    columns: dict[str, Sequence[Any]] = {"text": texts, "label": labels}
+    loss: nn.Module
+    if peer is Peer.SOFTMAX:
+        loss = Classification(model, sentences.dim, len(number)).to(budget.device)
+    elif peer is Peer.TRIPLET:
+        loss, sampler = losses.BatchAllTripletLoss(model), BatchSamplers.GROUP_BY_LABEL
+    else:
+        # Fresh partners each epoch: all epochs' pairs are drawn at once and passed over once.
+        epochs = 1
+        if peer is Peer.RANKING:
+            loss, sampler = losses.MultipleNegativesRankingLoss(model), BatchSamplers.NO_DUPLICATES
+            pairs = positive_pairs(labels, budget.epochs, rng)
+            columns = {}
+        else:
+            loss = losses.CoSENTLoss(model)
+            pairs, scores = scored_pairs(labels, budget.epochs, rng)
+            columns = {"score": scores}
+        anchors, partners = ([texts[row] for row in side] for side in zip(*pairs, strict=True))
+        columns = {"anchor": anchors, "positive": partners, **columns}
+    data = Dataset.from_dict(columns)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = SentenceTransformerTrainingArguments(
+            output_dir=folder,
+            num_train_epochs=epochs,
+            per_device_train_batch_size=budget.batch_size,
+            learning_rate=budget.learning_rate,
+            batch_sampler=sampler,
+            seed=budget.seed,
+            use_cpu=budget.device == "cpu",
+            dataloader_pin_memory=budget.device != "cpu",
+            report_to="none",
+            save_strategy="no",
+            logging_strategy="no",
+            disable_tqdm=True,
+        )
+        trainer = SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=loss)
+        start = now()
+        trainer.train()
+        took = since(start)
+    model.eval()
+    return System(
+        sentences.encode,
+        classify=_classifier(loss, sentences, labelled.intents) if isinstance(loss, Classification) else None,
+        took=took,
+        facts={"sentence_passes": len(data) * epochs * (1 if "text" in columns else 2)},
+    )
+
+
+def _classifier(loss: Classification, sentences: SentenceModel, intents: Sequence[str]) -> Any:
+    def classify(texts: Sequence[str]) -> list[str]:
+        with torch.no_grad():
+            weight = loss.classifier.weight
+            logits = loss.classifier(torch.as_tensor(sentences.encode(texts)).to(weight))
+        return [intents[i] for i in logits.argmax(dim=1).tolist()]
+
+    return classify
