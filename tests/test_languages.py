@@ -1,7 +1,15 @@
 import pandas as pd
 import pytest
 
-from emu_core.data.languages import language_code, language_codes, language_name, language_of_file, ordered
+from emu_core.data.languages import (
+    is_known,
+    language_code,
+    language_codes,
+    language_name,
+    language_of_file,
+    ordered,
+)
+from emu_core.encoders.registry import available_encoders
 
 
 @pytest.mark.parametrize(
@@ -57,3 +65,8 @@ def test_names_and_order() -> None:
 )
 def test_language_of_file(name: str, code: str | None) -> None:
     assert language_of_file(name) == code
+
+
+def test_every_language_of_an_encoder_has_a_name() -> None:
+    for info in available_encoders():
+        assert [code for code in info.languages if not is_known(code)] == [], info.spec

@@ -12,17 +12,23 @@ af|afr|Afrikaans|Afrikaans
 am|amh|Amharic|አማርኛ
 ar|ara arb|Arabic|العربية
 as|asm|Assamese|অসমীয়া
+ay|aym|Aymara|Aymar aru
 az|aze azj|Azerbaijani|Azərbaycanca
 be|bel|Belarusian|Беларуская
+ber||Berber|Tamaziɣt
 bg|bul|Bulgarian|Български
 bn|ben|Bengali|বাংলা
 bo|bod tib|Tibetan|བོད་སྐད་
+br|bre|Breton|Brezhoneg
 bs|bos|Bosnian|Bosanski
 ca|cat|Catalan|Català
+cbk||Chavacano|Chavacano
 cs|ces cze|Czech|Čeština
 cy|cym wel|Welsh|Cymraeg
 da|dan|Danish|Dansk
 de|deu ger|German|Deutsch
+dtp||Central Dusun|Boros Dusun
+dv|div|Dhivehi|ދިވެހި
 el|ell gre|Greek|Ελληνικά
 en|eng|English|English
 eo|epo|Esperanto|Esperanto
@@ -42,25 +48,33 @@ hi|hin|Hindi|हिन्दी
 hr|hrv|Croatian|Hrvatski
 hu|hun|Hungarian|Magyar
 hy|hye arm|Armenian|Հայերեն
+ia|ina|Interlingua|Interlingua
 id|in ind|Indonesian|Bahasa Indonesia
+ie|ile|Interlingue|Interlingue
 ig|ibo|Igbo|Igbo
+io|ido|Ido|Ido
 is|isl ice|Icelandic|Íslenska
 it|ita|Italian|Italiano
 ja|jp jpn|Japanese|日本語
 jv|jav|Javanese|Basa Jawa
 ka|kat geo|Georgian|ქართული
+kab||Kabyle|Taqbaylit
 kk|kaz|Kazakh|Қазақша
 km|khm|Khmer|ខ្មែរ
 kn|kan|Kannada|ಕನ್ನಡ
 ko|kor|Korean|한국어
 ku|kur kmr|Kurdish|Kurdî
+kw|cor|Cornish|Kernewek
 ky|kir|Kyrgyz|Кыргызча
+kzj||Coastal Kadazan|Kadazan
 la|lat|Latin|Latina
 lb|ltz|Luxembourgish|Lëtzebuergesch
+lfn||Lingua Franca Nova|Lingua Franca Nova
 lo|lao|Lao|ລາວ
 lt|lit|Lithuanian|Lietuvių
 lv|lav lvs|Latvian|Latviešu
 mg|mlg plt|Malagasy|Malagasy
+mhr||Meadow Mari|Олык марий
 mi|mri mao|Maori|Māori
 mk|mkd mac|Macedonian|Македонски
 ml|mal|Malayalam|മലയാളം
@@ -70,10 +84,12 @@ ms|msa may zsm|Malay|Bahasa Melayu
 mt|mlt|Maltese|Malti
 my|mya bur|Burmese|မြန်မာ
 nb|nob|Norwegian Bokmål|Norsk bokmål
+nds||Low German|Plattdüütsch
 ne|nep npi|Nepali|नेपाली
 nl|nld dut|Dutch|Nederlands
 nn|nno|Norwegian Nynorsk|Nynorsk
 no|nor|Norwegian|Norsk
+oc|oci|Occitan|Occitan
 or|ori ory|Odia|ଓଡ଼ିଆ
 pa|pan|Punjabi|ਪੰਜਾਬੀ
 pl|pol|Polish|Polski
@@ -103,6 +119,7 @@ uk|ukr|Ukrainian|Українська
 ur|urd|Urdu|اردو
 uz|uzb uzn|Uzbek|Oʻzbekcha
 vi|vie|Vietnamese|Tiếng Việt
+wuu||Wu Chinese|吴语
 xh|xho|Xhosa|isiXhosa
 yi|ji yid ydd|Yiddish|ייִדיש
 yo|yor|Yoruba|Yorùbá
