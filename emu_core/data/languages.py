@@ -39,7 +39,9 @@ fa|fas per pes|Persian|فارسی
 fi|fin|Finnish|Suomi
 tl|fil tgl|Filipino|Filipino
 fr|fra fre|French|Français
+fy|fry|Western Frisian|Frysk
 ga|gle|Irish|Gaeilge
+gd|gla|Scottish Gaelic|Gàidhlig
 gl|glg|Galician|Galego
 gu|guj|Gujarati|ગુજરાતી
 ha|hau|Hausa|Hausa
@@ -90,6 +92,7 @@ nl|nld dut|Dutch|Nederlands
 nn|nno|Norwegian Nynorsk|Nynorsk
 no|nor|Norwegian|Norsk
 oc|oci|Occitan|Occitan
+om|orm gaz|Oromo|Afaan Oromoo
 or|ori ory|Odia|ଓଡ଼ିଆ
 pa|pan|Punjabi|ਪੰਜਾਬੀ
 pl|pol|Polish|Polski
@@ -97,6 +100,7 @@ ps|pus pbt|Pashto|پښتو
 pt|por|Portuguese|Português
 ro|ron rum mo|Romanian|Română
 ru|rus|Russian|Русский
+sa|san|Sanskrit|संस्कृतम्
 sd|snd|Sindhi|سنڌي
 si|sin|Sinhala|සිංහල
 sk|slk slo|Slovak|Slovenčina
