@@ -4,11 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from app import charts
+from app.csv_button import draw_csv_button
 from app.findings import findings_of
 from app.state import ChosenData
 from app.wording import literal
 from emu_core.data.audit import Audit
-from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 
@@ -21,13 +21,13 @@ def draw_set(chosen: ChosenData) -> None:
     labelled, audit = chosen.labelled, chosen.audit
     st.header(f"In use: {literal(chosen.title, 80)}", divider="gray")
     draw_size(labelled, audit)
-    draw_findings(audit)
+    draw_findings(audit, chosen.token)
     st.subheader("Sentences by intent and language")
     with st.container(height=TALLEST if len(audit.counts) > TALLEST // 20 else "content", border=False):
         st.plotly_chart(charts.class_balance(audit.counts), key="balance")
     st.subheader("Sentences")
     used = [column for column in labelled.frame if (labelled.frame[column] != "").any()]
-    draw_table(labelled.frame[used], "sentences")
+    draw_table(labelled.frame[used], "sentences", chosen.token)
 
 
 def draw_size(labelled: LabelledSet, audit: Audit) -> None:
@@ -62,8 +62,8 @@ def draw_size(labelled: LabelledSet, audit: Audit) -> None:
     )
 
 
-def draw_findings(audit: Audit) -> None:
-    """Draw what the audit found, folded away, with its rows."""
+def draw_findings(audit: Audit, token: str) -> None:
+    """Draw what the audit found, folded away, with its rows; the token is the set's."""
     findings = findings_of(audit)
     if not findings:
         st.success("The audit found nothing to mend.", icon=":material/check_circle:")
@@ -75,22 +75,14 @@ def draw_findings(audit: Audit) -> None:
             if finding.key == "dropped":
                 reasons = [line for line in audit.summary() if line.startswith("Dropped, ")]
                 st.markdown("\n".join(f"- {literal(line)}" for line in reasons))
-            draw_table(finding.table, finding.key)
+            draw_table(finding.table, finding.key, token)
     for note in audit.notes:
         st.info(literal(note), icon=":material/info:")
 
 
-def draw_table(table: pd.DataFrame, key: str) -> None:
-    """Draw a table's first rows, and offer all of them as a file."""
+def draw_table(table: pd.DataFrame, key: str, token: str) -> None:
+    """Draw a table's first rows, and offer all of them as a file; key and token tell it from every other."""
     if len(table) > MOST_ROWS:
         st.caption(f"The first {MOST_ROWS:,} of {len(table):,} rows; the download has them all.")
     st.dataframe(table.head(MOST_ROWS), hide_index=True, key=f"table-{key}")
-    st.download_button(
-        "Download as CSV",
-        lambda: safe_csv(table),  # made when it is asked for
-        file_name=f"{key}.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key=f"download-{key}",
-    )
+    draw_csv_button(table, (token, key), f"{key}.csv", key=f"download-{key}")

@@ -25,6 +25,7 @@ def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
             st.error(sentence(said), icon=":material/trending_down:")
         else:
             st.warning(sentence(said), icon=":material/trending_down:")
+    st.markdown("**What each language gained or lost**")
     changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
     st.plotly_chart(
         charts.guard_intervals(changes),

@@ -20,6 +20,7 @@ COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"
 POLL_S = 0.5
 GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and measuring have no steps
+ABOUT_TO_GO_ON = "about to go on"  # said of a run until its resumed process says more
 
 
 class JobManager:
@@ -153,7 +154,7 @@ class JobManager:
             if _goes_on(run):
                 arguments = ["resume", "--", str(run.folder)]
                 # A run that is over is what `resume` takes. Until it says more, the manager holds the run.
-                before = run.write_status(Status(state=RunState.CANCELLED, message="about to go on"))
+                before = run.write_status(Status(state=RunState.CANCELLED, message=ABOUT_TO_GO_ON))
             else:
                 arguments, before = ["train", *TrainRequest.load(run).arguments(run.folder)], None
             with (run.folder / LOG).open("ab") as log:

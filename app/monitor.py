@@ -7,7 +7,9 @@ import streamlit as st
 
 from app import charts
 from app.cache import job_manager
+from app.columns import roomy_columns
 from app.guard_panel import draw_guard
+from app.jobs import ABOUT_TO_GO_ON
 from app.run_table import progress_line, runs_frame, status_of
 from app.state import runs_root
 from app.wording import literal, sentence
@@ -20,9 +22,8 @@ STEPS_A_SECOND = 2_000  # a log of so many steps is read and drawn again each se
 SLOWEST_S = 20.0
 
 
-def draw_runs() -> None:
-    """Draw the run that is watched, and the list of runs; both follow what happens."""
-    runs = list_runs(runs_root())
+def draw_runs(runs: Sequence[Run]) -> None:
+    """Draw the one of all runs that is watched; it follows what happens, and so does the whole page."""
     if not runs:
         st.info("Runs appear here. Start the first one on the left.", icon=":material/arrow_back:")
         return
@@ -33,8 +34,6 @@ def draw_runs() -> None:
     running = status.state is RunState.RUNNING
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
     st.fragment(lambda: draw_curves(run), run_every=slower_s if running else None)()
-    st.subheader("All runs")
-    draw_list(runs)
 
 
 def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
@@ -44,7 +43,7 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
     status = status_of(run)
     if status.state is RunState.RUNNING:
         st.progress(status.progress, text=progress_line(status))
-    elif _starting(run, status):
+    elif _held(run, status) and status.message == ABOUT_TO_GO_ON:
         st.info("About to go on.")
     elif status.state is RunState.QUEUED:
         ahead = job_manager().ahead_of(run)
@@ -57,7 +56,7 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         draw_end(run, status)
     if not status.state.is_over:
         draw_cancel(run)
-    elif not _starting(run, status) and _can_resume(run):
+    elif not _held(run, status) and _can_resume(run):
         draw_resume(run)
 
 
@@ -70,7 +69,7 @@ def draw_cancel(run: Run) -> None:
         key=f"cancel-{run.name}",
     ):
         job_manager().cancel(run)
-        st.rerun(scope="fragment")
+        st.rerun()  # of the whole page: the click may have come with a run of all of it
 
 
 def draw_resume(run: Run) -> None:
@@ -110,7 +109,7 @@ def draw_gain(run: Run) -> None:
         st.info(sentence(metrics.get("note", "nothing was measured")), icon=":material/info:")
     else:
         base, specialised = metrics["mean_base"], metrics["mean_specialised"]
-        before, after = st.columns(2)
+        before, after = roomy_columns(2, 220, "gain")
         before.metric("Base encoder, mean Acc@1", f"{base:.1f} %", border=True, height="stretch")
         after.metric(
             "Specialised, mean Acc@1",
@@ -134,6 +133,7 @@ def draw_curves(run: Run) -> None:
     if status_of(run).state is not RunState.FINISHED:  # then the alarm is among its warnings
         draw_alarm(history)
     if history:
+        st.markdown("**Training, step by step**")
         st.plotly_chart(charts.loss_curves(history), key="losses")
 
 
@@ -150,6 +150,7 @@ def draw_list(runs: Sequence[Run]) -> None:
     st.dataframe(
         runs_frame(runs),
         hide_index=True,
+        placeholder="",
         column_config={
             "Before": accuracy,
             "After": accuracy,
@@ -164,11 +165,11 @@ def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
     """Return name, state and phase of each run that isn't over, or is about to go on."""
     found = [(run, status_of(run)) for run in runs]
     moving = {(run.name, s.state.value, s.phase) for run, s in found if not s.state.is_over}
-    return moving | {(run.name, "starting", "") for run, s in found if _starting(run, s)}
+    return moving | {(run.name, "held", "") for run, s in found if _held(run, s)}
 
 
-def _starting(run: Run, status: Status) -> bool:
-    """Whether a run that is to go on is about to do so."""
+def _held(run: Run, status: Status) -> bool:
+    """Whether a run that is over has a process yet: it is about to go on, or has only just come to its end."""
     return status.state.is_over and job_manager().holds(run)
 
 

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from uuid import uuid4
 
 import streamlit as st
 
@@ -29,6 +30,11 @@ class ChosenData:
     def sha256(self) -> str:
         """`labelled.sha256()`, computed once."""
         return self.labelled.sha256()
+
+    @cached_property
+    def token(self) -> str:
+        """Tells this set with its audit from every other of this server."""
+        return uuid4().hex
 
     @property
     def title(self) -> str:

@@ -1,6 +1,7 @@
 """The Compare and the Explore page without a browser, on a run that was really trained."""
 
 import base64
+import io
 import json
 import re
 import shutil
@@ -11,16 +12,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 import torch
 from small import small_file
 from small_run import small_run
 from streamlit.testing.v1 import AppTest
 
-from app import cache, encoders
+from app import cache, csv_button, encoders
 from app.background import Done, Failed, Outcome, Pending
 from app.compare import choice
 from app.compare.changes import changes
 from app.compare.measure import compare_encoders, matrix
+from app.csv_button import draw_csv_button
 from app.explore import points
 from app.explore.points import Filters
 from emu_core import train
@@ -384,6 +387,108 @@ def test_every_kind_of_encoder_can_be_compared_and_explored(
     explore(app)
     assert not app.error
     assert drawn_rows(app, "x") == drawn_rows(app, "x2") == list(range(len(pd.read_csv(file))))
+
+
+KEPT_STS = {
+    "base": 0.74, "specialised": 0.69, "difference": -0.05, "low": -0.06, "high": -0.04, "count": 1500, "flagged": True,
+}  # fmt: skip
+KEPT_PAIRS = {
+    "base": 93.0, "specialised": 94.5, "difference": 1.5, "low": 0.5, "high": 2.5, "count": 1000, "flagged": False,
+}  # fmt: skip
+
+
+@pytest.fixture
+def own_run(trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The trained run in a folder of runs that a test may write to."""
+    shutil.copytree(trained[0].folder, tmp_path / "runs" / "own")
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    return Run(tmp_path / "runs" / "own")
+
+
+def test_without_a_forgetting_check_the_command_that_makes_it_is_said(own_run: Run, trained: Trained) -> None:
+    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    assert app.code[0].value == f"emu forgetting {own_run.folder} --sts FOLDER --translations FOLDER"
+    assert not app.get("plotly_chart") and not app.dataframe and not app.error
+
+
+def test_what_was_forgotten_is_said_drawn_and_tabled(own_run: Run, trained: Trained) -> None:
+    found = {
+        "sts": {"de": KEPT_STS, "fr": {**KEPT_STS, "difference": 0.0, "low": -0.01, "high": 0.01, "flagged": False}},
+        "translations": {"de-en": KEPT_PAIRS},
+        "flagged": ["STS de"],
+    }  # fmt: skip
+    own_run.write("forgetting.json", found)
+    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    assert [error.value for error in app.error] == [
+        "**Forgotten:** similarity of sentences, German 0.740 → 0.690."
+    ]
+    sts, translations = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+    by_name = {trace["name"]: numbers(trace["x"]) for trace in sts["data"]}
+    assert by_name == {"fell too far": [-0.05], "kept": [0.0]}
+    assert {trace["name"]: numbers(trace["x"]) for trace in translations["data"]} == {"rose": [1.5]}
+    lines = [[shape["x0"] for shape in spec["layout"]["shapes"]] for spec in (sts, translations)]
+    assert lines == [[0, -0.02], [0, -1.0]]
+    table = app.dataframe[0].value
+    assert table["Language"].tolist() == ["German", "French", "German to English"]
+    assert table["Difference, 95 %"].tolist() == ["-0.060 to -0.040", "-0.010 to +0.010", "+0.5 to +2.5"]
+    assert table["Verdict"].tolist() == ["fell too far", "", ""]
+
+
+def test_nothing_forgotten_is_good_news(own_run: Run, trained: Trained) -> None:
+    own_run.write("forgetting.json", {"sts": {}, "translations": {"zh-TW-en": KEPT_PAIRS}, "flagged": []})
+    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    assert app.success[0].value.startswith("Nothing was forgotten") and not app.error
+    assert len(app.get("plotly_chart")) == 1
+    assert app.dataframe[0].value["Language"].tolist() == ["zh-TW-en"]  # which two are meant can't be told
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"sts": {}}',
+        '{"sts": {"de": {"base": "x"}}, "translations": {}}',
+        '{"sts": 3, "translations": {}}',
+    ],
+)
+def test_a_damaged_forgetting_file_is_said(own_run: Run, trained: Trained, content: str) -> None:
+    (own_run.folder / "forgetting.json").write_text(content)
+    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    assert "make it again with emu forgetting" in app.error[0].value
+
+
+def test_a_table_goes_out_as_it_was_filtered_and_with_the_page(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(st, "download_button", lambda label, data, **_: sent.append(data))
+    compare(app, "Changed neighbours")
+    for kinds in (["same", "moved"], ["same"]):
+        app.session_state["changed-kinds"] = kinds
+        app.run()
+        file = pd.read_csv(io.BytesIO(sent[-1]), encoding="utf-8-sig")
+        shown = app.dataframe[0].value
+        assert set(file["change"]) == set(kinds)
+        assert file["sentence"].tolist() == shown["sentence"].tolist()
+
+
+def test_two_tables_of_one_name_have_their_own_files_and_a_long_one_is_made_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(st, "download_button", lambda label, data, **_: sent.append(data))
+    first, second = (pd.DataFrame({"text": [text]}) for text in ("one", "two"))
+    for table, which in ((first, ("a", "x")), (second, ("b", "x")), (first, ("a", "x"))):
+        draw_csv_button(table, which, "x.csv")
+    assert [data.decode("utf-8-sig").split() for data in sent] == [
+        ["text", "one"],
+        ["text", "two"],
+        ["text", "one"],
+    ]
+    monkeypatch.setattr(csv_button, "MOST_AT_ONCE", 0)
+    draw_csv_button(second, ("c", "x"), "x.csv")
+    assert sent[-1]() == sent[1]
 
 
 # ------------------------------------------------------------------------------------------------ Explore

@@ -342,7 +342,7 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
     next(box for box in app.number_input if box.label == "Largest share of the posterior").set_value(
         0.1
     ).run()
-    button(app, "Start training").click().run()
+    button(app, "Start the run").click().run()
     assert not app.exception
     request = TrainRequest.load(Run(root / "posterior-use-1"))
     assert (request.method, request.changes, request.unlabelled_languages) == (
@@ -358,7 +358,7 @@ def test_training_starts_from_sensible_choices(app: AppTest) -> None:
     assert multiselect(app, "Labels in") == ["en"]
     assert multiselect(app, "Sentences without labels in") == ["de", "es", "fr", "ja", "zh"]
     assert app.text_input[0].value == "emu-use-1"
-    assert not button(app, "Start training").disabled
+    assert not button(app, "Start the run").disabled
     app.multiselect[0].set_value(["ja"]).run()
     assert multiselect(app, "Sentences without labels in") == ["en", "de", "es", "fr", "zh"]
     app.switch_page("views/data.py").run()
@@ -389,7 +389,7 @@ def test_what_does_not_fit_is_said_before_it_is_started(
     change(app)
     app.run()
     assert app.warning[0].value.replace("\\", "").startswith(reason)
-    assert button(app, "Start training").disabled
+    assert button(app, "Start the run").disabled
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ def test_data_that_can_not_be_trained_on(app: AppTest, frame: pd.DataFrame, meth
     train_page(app)
     app.selectbox(key="method").set_value(method).run()
     assert reason in app.warning[0].value.replace("\\", "")
-    assert button(app, "Start training").disabled
+    assert button(app, "Start the run").disabled
 
 
 def test_a_method_without_discriminator_needs_one_language_only(app: AppTest) -> None:
@@ -417,7 +417,7 @@ def test_a_method_without_discriminator_needs_one_language_only(app: AppTest) ->
     train_page(app)
     app.selectbox(key="method").set_value("emu-without-ld").run()
     assert not app.warning
-    assert not button(app, "Start training").disabled
+    assert not button(app, "Start the run").disabled
     assert "trained but not measured" in app.info[0].value  # there is no split
 
 
@@ -427,7 +427,7 @@ def test_settings_that_were_changed_and_only_those_reach_the_command(app: AppTes
     epochs = next(box for box in app.number_input if box.label == "Epochs")
     epochs.set_value(9).run()
     app.number_input(key="seed").set_value(3).run()
-    button(app, "Start training").click().run()
+    button(app, "Start the run").click().run()
     assert not app.exception
     run = Run(root / "emu-use-1")
     request = TrainRequest.load(run)
@@ -439,7 +439,7 @@ def test_settings_that_were_changed_and_only_those_reach_the_command(app: AppTes
 
 def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Path) -> None:
     train_page(app)
-    button(app, "Start training").click().run()
+    button(app, "Start the run").click().run()
     run = Run(root / "emu-use-1")
     until(lambda: run.status().state is RunState.RUNNING)
     assert json.loads((run.folder / "arguments.json").read_text())[-2:] == ["--", "demo"]
@@ -451,6 +451,7 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
         assert session.get("progress")[0].proto.value == 25
         assert session.text_input[0].value == "emu-use-2"
     button(app, "Cancel").click().run()
+    assert not app.exception
     until(lambda: run.status().state is RunState.CANCELLED)
     app.run()
     assert "cancelled after 1 steps" in app.warning[0].value
@@ -460,7 +461,7 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
 def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
     train_page(app)
     for _ in range(2):
-        button(app, "Start training").click().run()
+        button(app, "Start the run").click().run()
     first, second = Run(root / "emu-use-1"), Run(root / "emu-use-2")
     until(lambda: first.status().state is RunState.RUNNING)
     app.run()

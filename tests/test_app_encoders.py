@@ -84,7 +84,7 @@ def said(app: AppTest) -> str:
 
 
 def start(app: AppTest) -> Any:
-    return next(button for button in app.button if button.label == "Start training")
+    return next(button for button in app.button if button.label == "Start the run")
 
 
 # ----------------------------------------------------------------------------------------------- the list

@@ -193,3 +193,16 @@ def test_a_run_that_is_about_to_go_on_is_said_to_be(root: Path, monkeypatch: pyt
     assert "About to go on." in [info.value for info in app.info]
     assert not {"Resume", "Cancel"} & {button.label for button in app.button}
     assert not app.warning
+
+
+def test_a_run_that_has_just_ended_is_not_said_to_go_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs_ = manager(root)
+    monkeypatch.setenv("EMU_RUNS", str(root))
+    monkeypatch.setattr(cache, "_job_manager", lambda root: jobs_)
+    stopped(root, "a", replace(GONE, state=RunState.CANCELLED, message="cancelled after 3 steps"))
+    monkeypatch.setattr(jobs_, "holds", lambda held: True)  # its process is not gone yet
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app.switch_page("views/train.py").run()
+    assert "cancelled after 3 steps" in app.warning[0].value
+    assert "About to go on." not in [info.value for info in app.info]
+    assert not {"Resume", "Cancel"} & {button.label for button in app.button}

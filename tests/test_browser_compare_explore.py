@@ -182,6 +182,57 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple
     expect(opened.get_by_text(re.compile(r"^Specialised: \d+ of 10 have its intent"))).to_be_visible()
 
 
+def ranges(page: Page) -> list[list[float]]:
+    """What part of each map is seen."""
+    axes = "['xaxis', 'yaxis', 'xaxis2', 'yaxis2']"
+    found: list[list[float]] = page.evaluate(
+        f"{axes}.map(axis => document.querySelector('.js-plotly-plot')._fullLayout[axis].range)"
+    )
+    return found
+
+
+def middle_point(page: Page) -> dict[str, Any]:
+    """The point nearest to the middle of the right map as it is seen: there it stays when the map is zoomed."""
+    box = page.locator(".js-plotly-plot .nsewdrag").last.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    return min(points(page, "x2"), key=lambda point: (point["x"] - x) ** 2 + (point["y"] - y) ** 2)
+
+
+def test_picking_points_keeps_the_zoom(opened: Page) -> None:
+    go_to(opened, "Explore")
+    press(opened, "PCA")
+    until_drawn(opened, "g._fullLayout.annotations.every(note => note.text.endsWith('PCA'))")
+    whole = ranges(opened)
+    target = middle_point(opened)
+    opened.mouse.move(target["x"], target["y"])
+    # Plotly tells of a new layout when a wheel has come to its end.
+    opened.evaluate(
+        "document.querySelector('.js-plotly-plot').once('plotly_relayout', () => { window.still = true })"
+    )
+    opened.mouse.wheel(0, -600)
+    until_drawn(opened, "window.still")
+    zoomed = ranges(opened)
+    assert zoomed[2][1] - zoomed[2][0] < 0.95 * (whole[2][1] - whole[2][0])
+    for _ in range(2):  # the same point can be picked again
+        target = middle_point(opened)
+        opened.mouse.move(target["x"], target["y"])
+        expect(
+            opened.locator(".hoverlayer .hovertext")
+        ).to_be_visible()  # plotly knows the point under the mouse
+        opened.mouse.click(target["x"], target["y"])
+        expect(opened.get_by_role("heading", name="Picked: 1 sentence")).to_be_visible()
+        until_standing_out(opened, 2)
+        assert ranges(opened) == zoomed
+        opened.get_by_role("button", name="Clear").click()
+        expect(opened.get_by_role("heading", name="Picked sentences")).to_be_visible()
+        until_standing_out(opened, 0)
+        assert ranges(opened) == zoomed
+    press(opened, "Lasso")
+    until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
+    assert ranges(opened) == zoomed
+
+
 def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: Path) -> None:
     go_to(opened, "Explore")
     press(opened, "PCA")

@@ -71,7 +71,7 @@ def start_training(page: Page, name: str, epochs: int) -> None:
     page.get_by_label("Name of the run").fill(name)
     page.get_by_label("Name of the run").press("Enter")
     settle(page)
-    page.get_by_role("button", name="Start training").click()
+    page.get_by_role("button", name="Start the run").click()
 
 
 def test_a_csv_goes_in_and_a_trained_run_comes_out(

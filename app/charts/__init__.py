@@ -3,6 +3,7 @@
 from app.charts.accuracy import accuracy_difference, accuracy_matrix
 from app.charts.balance import class_balance
 from app.charts.curves import loss_curves
+from app.charts.forgetting import kept_intervals
 from app.charts.guard import guard_intervals
 from app.charts.scatter import sentence_maps
 from app.charts.similarity import similarity_matrix
@@ -13,6 +14,7 @@ __all__ = [
     "accuracy_matrix",
     "class_balance",
     "guard_intervals",
+    "kept_intervals",
     "loss_curves",
     "sentence_maps",
     "similarity_matrix",

@@ -19,7 +19,7 @@ _TITLES = {
     "adversarial": "Adversarial loss, weighted",
     "contrastive": "Contrastive loss",
     "n_pair": "N-pair loss",
-    "critic": "Language discriminator's loss",
+    "critic": "Discriminator's loss",
     "dev_accuracy": "Accuracy on dev",
 }
 MOST_POINTS = 600  # a curve; longer ones are drawn as means over equal stretches
@@ -52,8 +52,9 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
         cols=COLUMNS,
         subplot_titles=[_TITLES.get(name, name) for name in names],
         vertical_spacing=0.34 / rows,
-        horizontal_spacing=0.1,
+        horizontal_spacing=0.16,
     )
+    figure.update_annotations(font_size=13)  # the titles
     for place, name in enumerate(names):
         row, column = place // COLUMNS + 1, place % COLUMNS + 1
         colour = PALETTE[place % len(PALETTE)]
@@ -80,7 +81,8 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
         )
         if logarithmic:  # left to itself it prints every digit of a decade, one over the other
             figure.update_yaxes(dtick="D2", row=row, col=column)
-        figure.update_xaxes(rangemode="tozero", row=row, col=column)
+        last = place + COLUMNS >= len(names)  # nothing stands below it
+        figure.update_xaxes(rangemode="tozero", title="step" if last else None, row=row, col=column)
     if len(ends) <= MOST_MARKS:
         for epoch, step in ends.items():
             figure.add_vline(x=step, line={"color": GREY, "width": 1, "dash": "dot"}, row="all", col="all")
@@ -89,7 +91,7 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
                 text=f"epoch {epoch}", textangle=-90, font={"size": 10, "color": GREY}, row=1, col=1,
             )  # fmt: skip
     figure.update_layout(showlegend=False)
-    return on_page(figure, height=60 + 200 * rows)
+    return on_page(figure, height=80 + 200 * rows)
 
 
 def _curves(steps: Sequence[dict[str, Any]]) -> dict[str, Curve]:

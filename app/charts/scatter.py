@@ -76,8 +76,9 @@ def sentence_maps(
     on_page(figure, height=700)
     figure.update_layout(
         dragmode="pan",
+        clickmode="event+select",
         hovermode="closest",
-        margin={"pad": 0},
+        margin={"pad": 0, "t": 64},  # the tools above the titles
         modebar={"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]},
     )
     return figure

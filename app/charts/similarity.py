@@ -25,7 +25,7 @@ def similarity_matrix(
     """
     texts = [plain(short(text, 90)) for text in sentences]
     places = [str(place) for place in range(1, len(texts) + 1)]
-    cells = [[f"{value:.2f}" for value in row] for row in cosines]
+    cells = [[f"{value:z.2f}" for value in row] for row in cosines]
     hover = [
         [
             f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}<br>cosine {cell}"

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from app import charts
+from app.columns import roomy_columns
 from app.compare.measure import SIGNIFICANT, Comparison, matrix
 from app.encoders import BASE, NEW
 from app.guard_panel import draw_guard
@@ -15,6 +16,7 @@ from emu_core.evaluation.leakage import Leakage
 
 MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
 MOST_NAMED = 6  # directions named in a sentence
+_CHANCE_POINTS = 1.0  # the leakage of a few hundred sentences differs so much by chance
 _POINTS = 0.05  # differences below it are nothing to the first decimal
 
 
@@ -35,7 +37,7 @@ def _draw_means(comparison: Comparison) -> None:
     if "en" in base.languages and len(base.languages) > 1:
         name = f"Mean of the {2 * len(base.languages) - 1} with English"
         means[name] = (base.mean_with("en"), new.mean_with("en"))
-    cells = st.columns(len(means) + 2, border=True)
+    cells = roomy_columns(len(means) + 2, 260, "means", border=True)
     for cell, (name, (before, after)) in zip(cells, means.items(), strict=False):
         cell.metric(
             name,
@@ -94,7 +96,7 @@ def _draw_matrices(comparison: Comparison) -> None:
         "Difference": charts.accuracy_difference(difference, significant, "Difference, points"),
     }
     side_by_side = len(base) <= MOST_SIDE_BY_SIDE
-    places = st.columns(len(figures)) if side_by_side else st.tabs(list(figures))
+    places = roomy_columns(len(figures), 370, "matrices") if side_by_side else st.tabs(list(figures))
     for place, (name, figure) in zip(places, figures.items(), strict=True):
         place.plotly_chart(
             figure,
@@ -125,7 +127,7 @@ def _draw_leakage(base: Leakage, new: Leakage) -> None:
             f"{name} (chance {chance:.1f} %)",
             f"{after:.1f} %",
             f"{after - before:+.1f} points from {before:.1f}",
-            delta_color="inverse",
+            delta_color="inverse" if abs(after - before) >= _CHANCE_POINTS else "off",
         )
     st.caption(
         f"Of {counted(base.sentences, 'sentence')} in {base.languages} languages. The nearer to chance, the less the "

@@ -6,8 +6,9 @@ import streamlit as st
 
 from app.compare.changes import MEANING, Change, changes
 from app.compare.subject import Subject
+from app.csv_button import draw_csv_button
 from app.encoders import BASE, NEW
-from emu_core.data.export_csv import safe_csv
+from app.vectors import weights_of
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 
@@ -96,14 +97,8 @@ def draw_neighbours(subject: Subject, key: str) -> None:
     st.caption(
         f"{shown}{counted(len(table), 'sentence')}; a sentence never meets its own translations.".capitalize()
     )
-    st.download_button(
-        "Download as CSV",
-        lambda: safe_csv(table),
-        file_name="emu-neighbours.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    weights = tuple(weights_of(spec) for spec in subject.specs.values())
+    draw_csv_button(table, (key, weights, pool, tuple(queries), tuple(kinds)), "emu-neighbours.csv")
 
 
 def _columns() -> dict[str, Any]:
@@ -111,8 +106,8 @@ def _columns() -> dict[str, Any]:
     column = st.column_config
     return {
         "change": column.TextColumn("Change", width=70),
-        **{name: column.TextColumn(title, width=230) for name, title in _SENTENCES.items()},
-        **{name: column.TextColumn(title, width=120) for name, title in _INTENTS.items()},
+        **{name: column.TextColumn(title, width=215) for name, title in _SENTENCES.items()},
+        **{name: column.TextColumn(title, width=155) for name, title in _INTENTS.items()},
         **{name: column.TextColumn(title, width=90) for name, title in _LANGUAGES.items()},
         **{name: column.NumberColumn(title, width=90, format="%.2f") for name, title in _COSINES.items()},
     }

@@ -103,7 +103,7 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
             NEW: [new.s12, new.s13, new.s23],
         }
     )
-    table["Change"] = table[NEW] - table[BASE]
+    table["Change"] = (table[NEW] - table[BASE]).round(3) + 0.0  # no minus before a zero
     three = st.column_config.NumberColumn(format="%.3f")
     change = st.column_config.NumberColumn(format="%+.3f")
     st.dataframe(table, hide_index=True, column_config={BASE: three, NEW: three, "Change": change})

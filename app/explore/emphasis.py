@@ -24,7 +24,9 @@ export default function ({ data, parentElement }) {
       const picked = Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
       return { ...trace, selectedpoints: rows.size ? picked : null }
     })
-    graph.layout = { ...graph.layout, dragmode: data.drag, selections: [] }
+    // Told each time: a layout of before a redraw may be without it, and then a click picks nothing.
+    const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
+    graph.layout = { ...graph.layout, dragmode: data.drag, clickmode, selections: [] }
     graph.emit('plotly_restyle', [])
     // So that the same points can be picked again: the chart reports no selection twice.
     if (before && !rows.size) graph.emit('plotly_deselect')

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from app.columns import roomy_columns
+from app.csv_button import draw_csv_button
 from app.explore.selection import pick
 from app.wording import literal
-from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
@@ -53,19 +54,12 @@ def draw_picked(points: pd.DataFrame, rows: Sequence[int], data_sha: str) -> int
         key=f"explore-table-{hash(tuple(rows))}",  # another table has no row selected yet
         height="auto" if len(table) <= 10 else 320,
     )
-    left, right = st.columns([4, 1], vertical_alignment="center")
+    left, right = st.columns([3, 1], vertical_alignment="center")
     if len(table) > MOST_ROWS:
         left.caption(f"The first {MOST_ROWS:,} are shown, the download has all {len(table):,}.")
-    right.download_button(
-        "Download as CSV",
-        # Not on demand: a file that was promised by a run of the page that is over never comes.
-        safe_csv(table.drop(columns="row")),
-        file_name="emu-selection.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        width="stretch",
-    )
+    with right:
+        picked = table.drop(columns="row")
+        draw_csv_button(picked, (data_sha, tuple(rows)), "emu-selection.csv", width="stretch")
     if len(table) == 1:
         return int(table.index[0])
     if selected := state["selection"]["rows"]:
@@ -92,7 +86,8 @@ def draw_neighbours(points: pd.DataFrame, place: int, vectors: Mapping[str, Floa
         "Leave out its translations", value=True, key="explore-no-translations", persist_state="session"
     )
     ids = points["id"].tolist() if without else None
-    for column, (name, of_encoder) in zip(st.columns(len(vectors)), vectors.items(), strict=True):
+    columns = roomy_columns(len(vectors), 440, "neighbours")
+    for column, (name, of_encoder) in zip(columns, vectors.items(), strict=True):
         found = nearest(of_encoder, [place], NEIGHBOURS, ids)
         there = found.rows[0] >= 0
         rows = found.rows[0][there]
@@ -114,6 +109,7 @@ def draw_neighbours(points: pd.DataFrame, place: int, vectors: Mapping[str, Floa
             column_config={
                 "Cosine": st.column_config.NumberColumn(format="%.3f", width=65),
                 "Same intent": st.column_config.TextColumn(width=90),
-                "Sentence": st.column_config.TextColumn(width=300),
+                "Sentence": st.column_config.TextColumn(width=230),
+                "Language": st.column_config.TextColumn(width=75),
             },
         )

@@ -5,6 +5,7 @@ import streamlit as st
 from app.background import Done
 from app.compare.accuracy import draw_accuracy
 from app.compare.choice import choose_part
+from app.compare.forgetting import draw_forgetting
 from app.compare.measure import compare_encoders
 from app.compare.neighbours import draw_neighbours
 from app.compare.similarity import draw_similarity
@@ -55,8 +56,8 @@ def draw_comparison(run: Run) -> None:
         return
     comparison = outcome.value if isinstance(outcome, Done) else None
     subject = Subject(specs, part, vectors, comparison)
-    accuracy, triples, similarity, neighbours = st.tabs(
-        ["Accuracy", "Sentence triples", "Similarity", "Changed neighbours"],
+    accuracy, triples, similarity, neighbours, forgetting = st.tabs(
+        ["Accuracy", "Sentence triples", "Similarity", "Changed neighbours", "Forgetting"],
         key="compare-tab",
         on_change="rerun",
     )
@@ -72,6 +73,9 @@ def draw_comparison(run: Run) -> None:
     with neighbours:
         if neighbours.open:
             draw_neighbours(subject, key)
+    with forgetting:
+        if forgetting.open:
+            draw_forgetting(run)
 
 
 page()

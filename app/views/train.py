@@ -4,13 +4,14 @@ import streamlit as st
 
 from app.cache import job_manager, start_helpers
 from app.datafile import save_data
-from app.monitor import WATCHED, draw_runs
+from app.monitor import WATCHED, draw_list, draw_runs
 from app.request import TrainRequest
 from app.settings_form import draw_form
 from app.state import ChosenData, chosen_data, runs_root
 from app.wording import literal, sentence
 from emu_core.data.demo import DEMO
 from emu_core.errors import EmuError
+from emu_core.runs import list_runs
 
 STARTED = "runs_started"
 
@@ -20,14 +21,18 @@ def page() -> None:
     start_helpers()
     st.title("Train")
     st.caption(
-        "Specialise an encoder: with labels in one language, and sentences without labels in the others. A run goes "
-        "on when you leave this page or close the tab."
+        "Specialise an encoder with labels in one language, for all of its languages. A run goes on when you leave "
+        "this page or close the tab."
     )
     settings, runs = st.columns([5, 7], gap="large")
     with settings:
         draw_start(chosen_data())
+    all_runs = list_runs(runs_root())
     with runs:
-        draw_runs()
+        draw_runs(all_runs)
+    if all_runs:
+        st.subheader("All runs")
+        draw_list(all_runs)
 
 
 def draw_start(chosen: ChosenData) -> None:
@@ -47,7 +52,7 @@ def draw_start(chosen: ChosenData) -> None:
     if problem:
         st.warning(sentence(problem), icon=":material/block:")
     if st.button(
-        "Start training",
+        "Start the run",
         type="primary",
         icon=":material/play_arrow:",
         disabled=bool(problem),
