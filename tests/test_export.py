@@ -93,7 +93,10 @@ def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
     run.write_status(Status(RunState.FINISHED))
     out = export(run, tmp_path / "out")
     np.testing.assert_allclose(
-        readme_vectors(out, TEXTS, blocked=[]), encoder.encode(TEXTS), rtol=0, atol=2e-4  # a root near 0
+        readme_vectors(out, TEXTS, blocked=[]),
+        encoder.encode(TEXTS),
+        rtol=0,
+        atol=2e-4,  # a root near 0
     )
     assert {path.suffix for path in out.rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md"}
 
