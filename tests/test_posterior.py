@@ -18,11 +18,12 @@ from emu_core.data.demo import REFERENCE, reference_texts
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import encoder_kind
 from emu_core.encoders.shared import head_after, once
-from emu_core.errors import EncoderError, TrainingError
+from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.models.posterior_head import PosteriorHead, neutral
-from emu_core.runs import Run, RunState
+from emu_core.runs import Run, RunState, Status
 from emu_core.trainers.posterior import fit_head, language_space
+from emu_core.verbs.train import resume
 
 Matrix = NDArray[np.float64]
 PLAIN = PosteriorConfig(language_directions=0, centering=0.0)
@@ -272,3 +273,19 @@ def test_head_of_wrong_shapes_is_refused() -> None:
     tensors = head.state_dict()
     with pytest.raises(ValueError, match="members has the shape"):
         PosteriorHead.from_state(tensors | {"bias": torch.zeros(4)}, head.numbers())
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_head(run: Run, tmp_path: Path) -> None:
+    stopped = Run(tmp_path / "r")
+
+    def stop(status: Status) -> None:
+        if status.phase == "fitting":
+            stopped.cancel()
+
+    with pytest.raises(CancelledError):
+        train(small_set(), out=stopped.folder, device="cpu", on_progress=stop)
+    assert stopped.status().state is RunState.CANCELLED and stopped.can_resume
+    resume(stopped.folder)
+    one, two = (load_file(r.encoder_folder / "head.safetensors") for r in (run, stopped))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert stopped.metrics()["specialised"] == run.metrics()["specialised"]
