@@ -6,12 +6,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
 import emu_core
+from app.bench.folder import bench_on
 from app.request import TrainRequest
 from emu_core.errors import RunError
 from emu_core.runs import LABELLED, NAME, Run, RunState, Status, create_run, list_runs
@@ -87,13 +88,28 @@ class JobManager:
         return run.name in {other.name for other in known}
 
     def ahead_of(self, run: Run) -> int:
-        """Return how many runs must end before this one, which waits, begins."""
+        """Return how many runs, or benchmarks, must end before this one, which waits, begins."""
         with self._changed:
             for device, queue in self._queues.items():
                 names = [other.name for other in queue]
                 if run.name in names:
-                    return names.index(run.name) + (device in self._current)
+                    taken = device in self._current or bool(bench_on(self._root, device))
+                    return names.index(run.name) + taken
         return 0
+
+    def busy_with(self, device: str) -> str:
+        """Return the name of a run that is on a device or waits for it; "" where there is none."""
+        with self._changed:
+            if device in self._current:
+                return self._current[device].name
+            if queue := self._queues.get(device):
+                return queue[0].name
+            return self._run_on(device)
+
+    def undisturbed(self, begin: Callable[[], None]) -> None:
+        """Call `begin` while no run is started."""
+        with self._changed:
+            begin()
 
     def cancel(self, run: Run) -> None:
         """Stop a run: at its next step, or before it begins."""
@@ -141,10 +157,13 @@ class JobManager:
                 self._changed.notify_all()
 
     def _is_taken(self, device: str) -> bool:
-        """Whether a run that somebody else has started, such as an older server, is on the device."""
-        return any(
-            _state(run) is RunState.RUNNING and _device(run) == device for run in list_runs(self._root)
-        )
+        """Whether a run that somebody else has started, such as an older server, is on the device, or a benchmark."""
+        return bool(self._run_on(device) or bench_on(self._root, device))
+
+    def _run_on(self, device: str) -> str:
+        """The name of a run whose process is on the device; "" where there is none."""
+        running = (run for run in list_runs(self._root) if _state(run) is RunState.RUNNING)
+        return next((run.name for run in running if _device(run) == device), "")
 
     def _run(self, run: Run) -> None:
         if run.cancel_asked:
@@ -163,7 +182,7 @@ class JobManager:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    env=_environment(),
+                    env=environment(),
                     start_new_session=True,  # Ctrl+C at the server is not meant for the run
                 )
         except (OSError, ValueError, RunError) as error:
@@ -242,8 +261,8 @@ def last_line(log: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "").removeprefix("emu: ")[:500]
 
 
-def _environment() -> dict[str, str]:
-    """The server's environment, with the way to this very emu_core from any folder."""
+def environment() -> dict[str, str]:
+    """Return the server's environment, with the way to this very emu_core from any folder."""
     package = str(Path(emu_core.__file__).parent.parent)
     known = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": os.pathsep.join([package, known] if known else [package])}

@@ -1,0 +1,1 @@
+"""The Evidence page: `emu bench emu` chosen, started, followed and read."""
