@@ -48,7 +48,7 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
     elif status.state is RunState.QUEUED:
         ahead = job_manager().ahead_of(run)
         st.info(
-            f"Waiting for {ahead} other run{'s' * (ahead != 1)} on its device."
+            f"Waiting for {ahead} other job{'s' * (ahead != 1)} on its device."
             if ahead
             else "About to start."
         )

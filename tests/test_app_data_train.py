@@ -466,7 +466,7 @@ def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
     until(lambda: first.status().state is RunState.RUNNING)
     app.run()
     assert app.selectbox(key="watched").value == "emu-use-2"
-    assert "Waiting for 1 other run on its device." in [info.value for info in app.info]
+    assert "Waiting for 1 other job on its device." in [info.value for info in app.info]
     button(app, "Cancel").click().run()
     first.cancel()
     until(lambda: second.status().state is RunState.CANCELLED and first.status().state is RunState.CANCELLED)
