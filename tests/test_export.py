@@ -12,7 +12,6 @@ from sentence_transformers import SentenceTransformer
 from small_run import small_run
 
 from emu_core import export, load_encoder
-from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.e5_file import E5File
 from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
@@ -21,8 +20,8 @@ from emu_core.encoders.laser import LaserEncoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting.formats import ExportFormat
+from emu_core.models.posterior_head import PosteriorHead
 from emu_core.runs import Run, RunState, Status, create_run
-from emu_core.trainers.posterior import fit_head
 
 TEXTS = ["pool", "who: poét?", "", "Wo ist der Pool?", "pool " * 50]
 
@@ -84,9 +83,17 @@ def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
     transformer: tuple[Run, Encoder], tmp_path: Path
 ) -> None:
     _, base = transformer
-    texts = [*TEXTS, "a taxi", "call a taxi", "taxi!"]
-    config = PosteriorConfig(neighbours=2, language_directions=0, gate_width=1.0, centering=0.0)
-    head = fit_head(base.encode(texts), [i % 2 for i in range(len(texts))], {}, config)
+    torch.manual_seed(0)
+    anchors = torch.nn.functional.normalize(torch.randn(4, base.dim), dim=1)
+    tensors = {
+        "directions": torch.zeros(0, base.dim),
+        "center": torch.zeros(base.dim),
+        "anchors": anchors,
+        "members": torch.eye(2).repeat(2, 1),
+        "weight": 20 * torch.randn(2, base.dim),  # sure: of a share near zero the root enlarges rounding
+        "bias": torch.zeros(2),
+    }
+    head = PosteriorHead(tensors, share=0.5, temperature=1.0, neighbours=2, gate_at=-1.0, gate_slope=0.1)
     encoder = PosteriorEncoder(base, head)
     run = create_run(tmp_path / "posterior", {})
     encoder.save(run.encoder_folder)
@@ -96,7 +103,7 @@ def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
         readme_vectors(out, TEXTS, blocked=[]),
         encoder.encode(TEXTS),
         rtol=0,
-        atol=2e-4,  # a root near 0
+        atol=1e-5,
     )
     assert {path.suffix for path in out.rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md"}
 
