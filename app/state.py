@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import streamlit as st
 
+from app.wording import literal
 from emu_core.data.audit import Audit
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
@@ -40,6 +41,15 @@ class ChosenData:
     def title(self) -> str:
         """What a person calls the set."""
         return "Demo set" if self.is_demo else self.labelled.name
+
+    @property
+    def line(self) -> str:
+        """What the set is, in a line of Markdown."""
+        languages = literal(", ".join(self.labelled.languages), 80)
+        return (
+            f"On **{literal(self.title, 60)}**: {len(self.labelled):,} sentences, {len(self.labelled.intents):,} "
+            f"intents, {languages}"
+        )
 
 
 def chosen_data() -> ChosenData:

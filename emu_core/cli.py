@@ -137,6 +137,7 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
     from emu_core.meters import FORGETTING_HEAD, forgetting_rows
     from emu_core.verbs.forgetting import forgetting
 
@@ -145,8 +146,8 @@ def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
     )
     if options.json != STDOUT:
         _print_table(FORGETTING_HEAD, forgetting_rows(result))
-        fallen = result["flagged"]
-        print(f"\nfell by more than 0.02 or 1 point: {', '.join(fallen) or 'nothing'}")
+        fallen = ", ".join(result["flagged"]) or "nothing"
+        print(f"\nfell by more than {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} points: {fallen}")
     if options.json and options.json != STDOUT:
         try:
             Path(options.json).write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", "utf-8")

@@ -11,7 +11,7 @@ from app.bench.watch import POLL_S, WATCHED, draw_go_on, draw_list, draw_watched
 from app.cache import job_manager, start_helpers
 from app.datafile import save_data
 from app.state import ChosenData, chosen_data, runs_root
-from app.wording import literal, sentence
+from app.wording import sentence
 from emu_core.data.demo import DEMO
 from emu_core.errors import EmuError
 from emu_core.runs import RunState
@@ -58,11 +58,7 @@ def draw_found(bench: Bench) -> None:
 
 def draw_start(chosen: ChosenData) -> None:
     """Ask what to measure, and start it."""
-    labelled = chosen.labelled
-    st.markdown(
-        f"On **{literal(chosen.title, 60)}**: {len(labelled):,} sentences, {len(labelled.intents):,} intents, "
-        f"{literal(', '.join(labelled.languages), 80)}"
-    )
+    st.markdown(chosen.line)
     asked = draw_form(chosen, st.session_state.setdefault(STARTED, 0))
     if asked.problem:
         st.warning(sentence(asked.problem), icon=":material/block:")

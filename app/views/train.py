@@ -8,7 +8,7 @@ from app.monitor import WATCHED, draw_list, draw_runs
 from app.request import TrainRequest
 from app.settings_form import draw_form
 from app.state import ChosenData, chosen_data, runs_root
-from app.wording import literal, sentence
+from app.wording import sentence
 from emu_core.data.demo import DEMO
 from emu_core.errors import EmuError
 from emu_core.runs import list_runs
@@ -37,12 +37,8 @@ def page() -> None:
 
 def draw_start(chosen: ChosenData) -> None:
     """Ask for a run's settings and start it."""
-    labelled = chosen.labelled
-    st.markdown(
-        f"On **{literal(chosen.title, 60)}**: {len(labelled):,} sentences, {len(labelled.intents):,} intents, "
-        f"{literal(', '.join(labelled.languages), 80)}"
-    )
-    if not {"test", "dev"} & set(labelled.splits):
+    st.markdown(chosen.line)
+    if not {"test", "dev"} & set(chosen.labelled.splits):
         st.info(
             "No row is of split test, so a run will be trained but not measured. A column named split, with train and "
             "test in it, changes that.",

@@ -63,6 +63,11 @@ class Encoder(nn.Module, ABC):
         """Write safetensors and JSON into `folder`, which `load_encoder("run:...")` opens."""
 
     @property
+    def bare(self) -> "Encoder":
+        """The encoder without any head that was put on it: whose tokens and weights these are."""
+        return self
+
+    @property
     def device(self) -> torch.device:
         """Where the weights are."""
         return next(self.parameters()).device

@@ -61,6 +61,11 @@ class PosteriorEncoder(Encoder):
         config = {"encoder": self.spec, "dim": self.dim, "head": self.head.numbers()}
         (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
 
+    @property
+    def bare(self) -> Encoder:
+        """What is under this head, and under one below it."""
+        return self.base.bare
+
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
         """The base's token ids."""
         return self.base.token_ids(texts)
@@ -80,8 +85,7 @@ class PosteriorEncoder(Encoder):
 
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
         """Vectors (B, dim) of one batch."""
-        out: Tensor = self.head(self.base.batch_vectors(ids))
-        return out
+        return self.head.in_parts(self.base.batch_vectors(ids))
 
     def embeddings(self) -> list[nn.Parameter]:
         """The base's."""

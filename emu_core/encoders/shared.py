@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from torch import nn
 
 from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.models.posterior_head import PosteriorHead
 from emu_core.processes import Processes
 
 Encode = Callable[[Sequence[str]], FloatArray]
@@ -47,13 +47,11 @@ def once(encode: Encode) -> Encode:
     return remembered
 
 
-def head_after(encode: Encode, head: nn.Module, rows: int = 4096) -> Encode:
-    """`encode`, and a head (B, d) -> (B, dim) over its vectors, so many rows at a time."""
-    device = next(head.buffers()).device
+def head_after(encode: Encode, head: PosteriorHead) -> Encode:
+    """`encode`, and a head over its vectors."""
 
     @torch.no_grad()
     def encode_with_head(texts: Sequence[str]) -> FloatArray:
-        vectors = torch.from_numpy(encode(texts)).to(device)
-        return torch.cat([head(part) for part in vectors.split(rows)]).cpu().numpy()
+        return head.in_parts(torch.from_numpy(encode(texts)).to(head.bias.device)).cpu().numpy()
 
     return encode_with_head

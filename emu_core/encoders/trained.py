@@ -53,11 +53,9 @@ def _chosen(encoder: Encoder, config: EmuConfig) -> list[nn.Parameter]:
 
 @contextmanager
 def _lora(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
-    from emu_core.encoders.posterior import PosteriorEncoder
     from emu_core.encoders.transformer import TransformerEncoder
 
-    while isinstance(encoder, PosteriorEncoder):
-        encoder = encoder.base
+    encoder = encoder.bare
     if not isinstance(encoder, TransformerEncoder):
         raise TrainingError(
             f"LoRA is for transformers, and '{encoder.spec}' is none; choose another --trained, or the encoder e5-small"

@@ -147,10 +147,9 @@ def _graph_of(encoder: Encoder) -> nn.Module:
 
 
 def _check_ids(encoder: Encoder) -> list[TokenIds]:
-    if isinstance(encoder, PosteriorEncoder):
-        return _check_ids(encoder.base)
-    if isinstance(encoder, LaserEncoder):  # left to guess, it wants further packages for two of the languages
-        return encoder.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
+    bare = encoder.bare
+    if isinstance(bare, LaserEncoder):  # left to guess, it wants further packages for two of the languages
+        return bare.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
     return encoder.token_ids(CHECK_TEXTS)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.laser import DICTIONARY, LaserEncoder
 from emu_core.encoders.laser_download import CODES, VOCABULARY
-from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer import TransformerEncoder, quietly
 from emu_core.encoders.use import BOS, EOS, UNKNOWN, UseEncoder, resource
 from emu_core.errors import EncoderError
@@ -96,9 +95,7 @@ def write_token_files(encoder: Encoder, folder: Path) -> str:
     Raises:
         EncoderError: the written tokenizer makes other token ids than the encoder.
     """
-    tokenised_by = encoder
-    while isinstance(tokenised_by, PosteriorEncoder):
-        tokenised_by = tokenised_by.base
+    tokenised_by = encoder.bare
     match tokenised_by:
         case UseEncoder():
             shutil.copyfile(resource(PIECES), folder / PIECES)

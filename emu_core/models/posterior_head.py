@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+COSINES = 2**23
+"""Held at once (32 MB, and as much again for each step of their arithmetic)."""
 TINY = 1e-30  # a sentence may be too far from all of them for float32
 
 
@@ -100,10 +102,10 @@ class PosteriorHead(nn.Module):
         share = self.share * self._gate(cosines) * sure.clamp(0, 1)  # (B, 1)
         return torch.cat([(1 - share).sqrt() * x, share.sqrt() * F.normalize(posterior, dim=1)], dim=1)
 
-    def posterior(self, vectors: Tensor) -> Tensor:
-        """Probabilities (B, k) of the intents."""
-        x = neutral(vectors, self.directions, self.center)
-        return self._posterior(x, x @ self.anchors.T)
+    def in_parts(self, vectors: Tensor) -> Tensor:
+        """`forward`, on so many rows at a time that their cosines to many training sentences fit into memory."""
+        rows = max(1, COSINES // len(self.anchors))
+        return torch.cat([self(part) for part in vectors.split(rows)])
 
     def _posterior(self, x: Tensor, cosines: Tensor) -> Tensor:
         density = ((cosines - 1) / self.temperature).exp() @ self.members + TINY  # (B, k)
