@@ -3,13 +3,23 @@
 from collections.abc import Sequence
 from typing import cast
 
-from emu_core.config import Adversary, EmuConfig, Settings
+from emu_core.config import (
+    Adversary,
+    EmuConfig,
+    FmdaConfig,
+    MeaningLanguageConfig,
+    PosteriorConfig,
+    Settings,
+)
 from emu_core.data.labelled import LabelledSet, unlabelled_from
 from emu_core.data.languages import language_name
+from emu_core.data.parallel_slots import Utterance
+from emu_core.data.template_pairs import template_pairs
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import EmuError
 from emu_core.trainers.posterior import check_rows
 from emu_core.trainers.prepare import labelled_rows, prepare
+from emu_core.verbs.train_disentangled import training_pairs
 
 
 class _NoTokens:
@@ -24,6 +34,7 @@ def problem(
     train_languages: Sequence[str],
     unlabelled_languages: Sequence[str],
     config: Settings,
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return why training can't start, in one sentence; "" when it can.
 
@@ -33,6 +44,8 @@ def problem(
         part = labelled.train_part()
     except EmuError as error:
         return str(error)
+    if isinstance(config, FmdaConfig | MeaningLanguageConfig):
+        return _problem_of_pairs(labelled, pairs, config)
     if not train_languages:
         return "choose a language whose labels are used"
     if isinstance(config, EmuConfig) and config.adversary is not Adversary.NONE and not unlabelled_languages:
@@ -44,8 +57,29 @@ def problem(
         if isinstance(config, EmuConfig):
             pool = unlabelled_from(part, unlabelled_languages) if unlabelled_languages else None
             prepare(cast(Encoder, _NoTokens()), part, pool, train_languages, config)
-        else:
+        elif isinstance(config, PosteriorConfig):
             check_rows(labelled_rows(part, train_languages)[1], config)
+    except EmuError as error:
+        return str(error)
+    return ""
+
+
+def _problem_of_pairs(
+    labelled: LabelledSet, pairs: Sequence[tuple[str, str]], config: FmdaConfig | MeaningLanguageConfig
+) -> str:
+    there = labelled.train_part().languages
+    if len(there) < 2:
+        return (
+            f"this method learns from translations, and every sentence to train on is in {language_name(there[0])}; "
+            "add the same sentences, with the same ids, in another language"
+        )
+    if not pairs:
+        return "choose two languages whose translations are learnt from"
+    try:
+        train, _ = training_pairs(labelled, pairs)
+        if isinstance(config, FmdaConfig) and config.two_stage:
+            sentences: list[Utterance] = [one for pair in train for one in (*pair.first, *pair.second)]
+            template_pairs(sentences)
     except EmuError as error:
         return str(error)
     return ""

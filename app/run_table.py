@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pandas as pd
 
+from app.encoders import translations_of
 from app.methods import METHODS
 from app.model_name import short_name
 from app.wording import time_span
@@ -14,6 +15,7 @@ from emu_core.runs import Run, RunState, Status
 
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
+    "encoding": "Encoding every sentence once",
     "fitting": "Fitting the posterior",
     "training": "Training",
     "evaluating": "Measuring the specialised encoder",
@@ -29,21 +31,38 @@ def status_of(run: Run) -> Status:
         return Status(state=RunState.FAILED, message=str(error))
 
 
-def progress_line(status: Status) -> str:
-    """Return where a running run is, in words."""
+def progress_line(status: Status, *, may_end_early: bool = False) -> str:
+    """Return where a running run is, in words.
+
+    Args:
+        status: the run's.
+        may_end_early: its epochs are the most there can be.
+    """
     line = PHASES.get(status.phase, "Starting")
     if status.phase != "training":
         return f"{line} ..."
-    line += f": step {status.step:,} of {status.steps:,}, epoch {max(1, status.epoch)} of {status.epochs}"
+    most = "at most " if may_end_early else ""
+    line += f": step {status.step:,} of {most}{status.steps:,}, epoch {max(1, status.epoch)} of {most}{status.epochs}"
     left = status.seconds_left
-    return line if left is None else f"{line}, about {time_span(left)} left"
+    return line if left is None else f"{line}, {'at most' if most else 'about'} {time_span(left)} left"
 
 
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for each run: name, state, method, encoder, labels, mean Acc@1 before, after, gain, start, time."""
+    """Return a row for each run: what it is, what it learnt from, mean Acc@1 before, after, gain, start, time."""
     return pd.DataFrame(
         [_row(run) for run in runs],
-        columns=["Run", "State", "Method", "Encoder", "Labels", "Before", "After", "Gain", "Started", "Took"],
+        columns=[
+            "Run",
+            "State",
+            "Method",
+            "Encoder",
+            "Learnt from",
+            "Before",
+            "After",
+            "Gain",
+            "Started",
+            "Took",
+        ],
     )
 
 
@@ -61,9 +80,9 @@ def _row(run: Run) -> tuple[object, ...]:
     return (
         run.name,
         status.state.value,
-        METHODS[Method(method)][0] if method in list(Method) else method,
+        METHODS[Method(method)][0] if method in METHODS else method,
         short_name(str(config.get("encoder", ""))),
-        ", ".join(config.get("train_languages", [])),
+        translations_of(config) or ", ".join(config.get("train_languages", [])),
         before,
         after,
         gain,

@@ -42,11 +42,12 @@ class Status:
 
     Attributes:
         state: see `RunState`.
-        phase: what it is doing: loading, fitting or training, evaluating, saving.
+        phase: what it is doing: loading, encoding, fitting or training, evaluating, saving.
         step: training steps done, of `steps`.
         steps: training steps in all; 0 until known.
         epoch: the current epoch, from 1, of `epochs`.
-        epochs: epochs in all.
+        epochs: epochs in all; at most so many where training may end before them.
+        done: share of the phase that is done, for a phase before training that counts what it does.
         training_since: when the first step began, unix seconds; 0 before.
         started_at: unix seconds; 0 while queued.
         updated_at: unix seconds.
@@ -60,6 +61,7 @@ class Status:
     steps: int = 0
     epoch: int = 0
     epochs: int = 0
+    done: float = 0.0
     training_since: float = 0.0
     started_at: float = 0.0
     updated_at: float = 0.0
@@ -68,10 +70,10 @@ class Status:
 
     @property
     def progress(self) -> float:
-        """Share of the training steps done, 0 to 1."""
+        """Share of the training steps done, 0 to 1; before training, of what its preparation counts."""
         if self.state is RunState.FINISHED:
             return 1.0
-        return min(1.0, self.step / self.steps) if self.steps else 0.0
+        return min(1.0, self.step / self.steps) if self.steps else self.done
 
     @property
     def seconds_left(self) -> float | None:

@@ -13,7 +13,7 @@ from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.runs import Run, RunState, Status
-from emu_core.verbs.training import _selection
+from emu_core.verbs.train_emu import _selection
 from tests.small import small_set
 
 ONE_EPOCH = replace(configure(Method.EMU, "use"), epochs=1, critic_steps=2)

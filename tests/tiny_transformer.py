@@ -6,8 +6,10 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
+MASK = "[MASK]"
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-WORDS = [*SPECIAL, "find", "the", "hotel", "intent", ":", "where", "is", "pool", "?", "when", "does", "open"]
+WORDS = ["find", "the", "hotel", "intent", ":", "where", "is", "pool", "?", "when", "does", "open"]
+WORDS = [*SPECIAL, *WORDS, MASK]
 
 
 def tiny_transformer(folder: Path, layers: int = 2) -> Path:
@@ -21,6 +23,7 @@ def tiny_transformer(folder: Path, layers: int = 2) -> Path:
     PreTrainedTokenizerFast(
         tokenizer_object=words,
         **dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), SPECIAL, strict=True)),
+        mask_token=MASK,
         model_max_length=24,
     ).save_pretrained(folder)
     torch.manual_seed(0)

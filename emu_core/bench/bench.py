@@ -15,6 +15,7 @@ from emu_core.bench.report import Report
 from emu_core.bench.request import Request
 from emu_core.bench.result import CellResult
 from emu_core.bench.results import Results
+from emu_core.bench.runner import OnProgress, run_cells
 from emu_core.bench.setting import Setting
 from emu_core.bench.store import Store
 from emu_core.bench.translations import read_translations
@@ -26,7 +27,6 @@ from emu_core.devices import pick_device
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.verbs.inputs import Data, files_of, labelled_set
 
-OnProgress = Callable[[int, int, str], None]
 RunCell = Callable[[Request], CellResult]
 
 
@@ -90,9 +90,11 @@ def bench_emu(
     )
     chosen = tuple(dict.fromkeys(seeds))
     cells = plan(wanted, cut.train.languages, train, chosen, translated=bool(translations))
-    store = Store(Path(out), setting, cut, translations)
+    store: Store[Cell, CellResult] = Store(
+        Path(out), setting, cut.whole.frame, CellResult.from_json, translations
+    )
     shown = _shown(cut, train[0])
-    found = _run_all(store, cells, shown, on_progress, run)
+    found = run_cells(store, cells, lambda cell: _request(cell, store, setting, shown), run, on_progress)
     if found[BASE].not_measured:
         raise EncoderError(f"the base encoder can't be measured: {found[BASE].not_measured}")
     results = Results(found, cut.test.languages, train, chosen)
@@ -101,36 +103,11 @@ def bench_emu(
     return report
 
 
-def _run_all(
-    store: Store,
-    cells: Sequence[Cell],
-    shown: tuple[str, ...],
-    on_progress: OnProgress | None,
-    run: RunCell,
-) -> dict[Cell, CellResult]:
-    # All are read before any is run: a cell of other settings is refused before an hour's work and not after it.
-    found = {cell: result for cell in cells if (result := store.read(cell)) is not None}
-    for cell in cells:
-        if cell in found:
-            continue
-        if on_progress is not None:
-            on_progress(len(found), len(cells), cell.label)
-        in_figure = cell == BASE or (cell.kind is Kind.METHOD and cell.name in FIGURE_METHODS)
-        request = Request(
-            cell,
-            store.setting,
-            str(store.data_file),
-            str(store.translations_file),
-            shown if in_figure else (),
-        )
-        found[cell] = run(request)
-        if not found[cell].not_measured:
-            store.write(cell, found[cell])
-        elif cell == BASE:
-            break  # whatever stands in its way stands in every cell's
-    if on_progress is not None:
-        on_progress(len(cells), len(cells), "the report")
-    return found
+def _request(cell: Cell, store: Store[Cell, CellResult], setting: Setting, shown: tuple[str, ...]) -> Request:
+    in_figure = cell == BASE or (cell.kind is Kind.METHOD and cell.name in FIGURE_METHODS)
+    return Request(
+        cell, setting, str(store.data_file), str(store.translations_file), shown if in_figure else ()
+    )
 
 
 def _labelled(data: Data, mapping: ColumnMapping | None, language: str | None) -> LabelledSet:

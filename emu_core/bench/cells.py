@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from emu_core.config import Method
+from emu_core.config import DISENTANGLING, Method
 
 
 class Kind(StrEnum):
@@ -63,7 +63,7 @@ class Cell:
     @property
     def key(self) -> str:
         """The name of the cell's file without its ending."""
-        parts = (self.kind, self.name, self.rate, _languages(self.train_languages), f"s{self.seed}")
+        parts = (self.kind, self.name, self.rate, file_part(self.train_languages), f"s{self.seed}")
         return ".".join(part for part in parts if part)
 
     @property
@@ -109,8 +109,8 @@ LABELS = {
 
 
 def methods() -> tuple[Method, ...]:
-    """Every method there is, the paper's first and in its order."""
-    return (*PAPER_ORDER, *(method for method in Method if method not in PAPER_ORDER))
+    """Every method that learns from intents, the paper's first and in its order."""
+    return (*PAPER_ORDER, *(method for method in Method if method not in (*PAPER_ORDER, *DISENTANGLING)))
 
 
 def label_of(name: str) -> str:
@@ -118,8 +118,8 @@ def label_of(name: str) -> str:
     return LABELS.get(name, name)
 
 
-def _languages(codes: tuple[str, ...]) -> str:
-    """The codes as a part of a file's name: a code may be any text that a person put into a language column."""
+def file_part(codes: tuple[str, ...]) -> str:
+    """Return codes as a part of a file's name: a code may be any text that a person put into a language column."""
     joined = "+".join(codes)
     if re.fullmatch(r"[a-z0-9+-]{0,60}", joined):
         return joined

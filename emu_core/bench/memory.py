@@ -48,3 +48,10 @@ class PeakMemory:
 
     def _look(self) -> None:
         self._most = max(self._most, self._process.memory_info().rss)
+
+
+def gpu_megabytes() -> float:
+    """Return the most memory of a GPU that torch held in this process, in megabytes; 0 where it held none."""
+    import torch
+
+    return round(torch.cuda.max_memory_allocated() / 2**20, 1) if torch.cuda.is_initialized() else 0.0

@@ -24,7 +24,7 @@ def trained_method(request: Request, labelled: LabelledSet, folder: Path) -> Sys
         EmuError: what can't be trained, with the mend.
     """
     cell, setting = request.cell, request.setting
-    clock = _Clock()
+    clock = Clock()
     run = train(
         labelled,
         out=folder / "run",
@@ -42,14 +42,16 @@ def trained_method(request: Request, labelled: LabelledSet, folder: Path) -> Sys
     return System(encoder.encode, took=clock.took, facts={"warnings": warnings} if warnings else {})
 
 
-class _Clock:
+class Clock:
     """How long a run stood in its phase of training."""
 
     def __init__(self) -> None:
+        """Nothing has begun."""
         self._begun: Moment | None = None
         self._over: Moment | None = None
 
     def __call__(self, status: Status) -> None:
+        """See the run's status as it moves."""
         if self._begun is None and status.phase not in ("", "loading"):
             self._begun = now()
         if self._over is None and status.phase in ("evaluating", "saving"):
@@ -57,4 +59,5 @@ class _Clock:
 
     @property
     def took(self) -> Took:
+        """From the loaded encoder to the specialised one."""
         return Took() if self._begun is None or self._over is None else since(self._begun, self._over)

@@ -37,8 +37,8 @@ def maps_picture(
         An `<svg>` element.
     """
     names = sorted({intents[row] for view in views.values() for row in view.map_rows})
-    colour = {name: _colour(i, len(names)) for i, name in enumerate(names)}
-    with _drawing() as figure_of:
+    colour = {name: colour_of(i, len(names)) for i, name in enumerate(names)}
+    with drawing() as figure_of:
         figure = figure_of((4.2 * len(views), 5.0))
         panels = figure.subplots(1, len(views), squeeze=False)[0]
         for axis, (title, view) in zip(panels, views.items(), strict=True):
@@ -49,7 +49,7 @@ def maps_picture(
             for mark, code in zip(_MARKERS, shown, strict=False)
         ]
         keys += [
-            Line2D([], [], linestyle="none", marker="s", color=colour[name], label=_short(name))
+            Line2D([], [], linestyle="none", marker="s", color=colour[name], label=shortened(name))
             for name in names[:_MOST_NAMED]
         ]
         if len(names) > _MOST_NAMED:
@@ -57,31 +57,37 @@ def maps_picture(
                 Line2D([], [], linestyle="none", label=f"and {len(names) - _MOST_NAMED} more intents")
             )
         figure.legend(handles=keys, loc="outside lower center", ncols=6, frameon=False)
-        return _svg(figure)
+        return as_svg(figure)
 
 
-def bars_picture(values: Mapping[str, tuple[float, float]], base: float) -> str:
-    """Draw a bar for each system's mean accuracy with its spread over seeds, and a line at the base encoder.
+def bars_picture(
+    values: Mapping[str, tuple[float, float]],
+    base: float,
+    *,
+    label: str = "Acc@1, % (the line is the base encoder)",
+) -> str:
+    """Draw a bar for each system's mean accuracy with its spread over seeds, and a line at the base.
 
     Args:
         values: mean and standard deviation in percent, by the system's name.
-        base: the base encoder's mean.
+        base: the mean of what the line shows.
+        label: of the axis.
 
     Returns:
         An `<svg>` element.
     """
-    with _drawing() as figure_of:
+    with drawing() as figure_of:
         figure = figure_of((8.5, 0.8 + 0.34 * len(values)))
         axis = figure.subplots()
         places = np.arange(len(values))[::-1]
         means = [mean for mean, _ in values.values()]
         axis.barh(places, means, xerr=[deviation for _, deviation in values.values()], color="#6C8EBF")
         axis.axvline(base, color="#D55E00", linewidth=1.2)
-        axis.set_yticks(places, [_short(name, 60) for name in values])
-        axis.set(xlabel="Acc@1, % (the line is the base encoder)", xlim=(0, 100))
+        axis.set_yticks(places, [shortened(name, 60) for name in values])
+        axis.set(xlabel=label, xlim=(0, 100))
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
-        return _svg(figure)
+        return as_svg(figure)
 
 
 def _draw_map(
@@ -103,7 +109,7 @@ def _draw_map(
 
 
 @contextmanager
-def _drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
+def drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
     """Matplotlib's settings for a picture; gives what makes a figure of a size in inches."""
     there = {font.name for font in font_manager.fontManager.ttflist}
     settings: Any = {
@@ -117,19 +123,22 @@ def _drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
         yield lambda size: Figure(figsize=size, layout="constrained")
 
 
-def _svg(figure: Figure) -> str:
+def as_svg(figure: Figure) -> str:
+    """Return a figure as an `<svg>` element, the same each time."""
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     text = out.getvalue().decode()
     return text[text.index("<svg") :]
 
 
-def _colour(i: int, count: int) -> Any:
+def colour_of(i: int, count: int) -> Any:
+    """Return the i-th of so many colours."""
     if count <= 10:
         return colormaps["tab10"](i)
     return colormaps["gist_ncar"](0.02 + 0.93 * i / count)
 
 
-def _short(name: str, most: int = _NAME) -> str:
+def shortened(name: str, most: int = _NAME) -> str:
+    """Return a name on one line, of at most so many characters."""
     line = " ".join(name.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -46,16 +46,16 @@ class CellResult:
         """As plain values; each vector is a string of 0 and 1."""
         return {
             **{name: getattr(self, name) for name in _PLAIN},
-            "correct": {name: _bits(values) for name, values in self.correct.items()},
-            "classified": {name: _bits(values) for name, values in self.classified.items()},
+            "correct": {name: bits_of(values) for name, values in self.correct.items()},
+            "classified": {name: bits_of(values) for name, values in self.classified.items()},
         }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Read what `to_json` made. Raises KeyError, TypeError or ValueError where it is not that."""
         return cls(
-            correct={name: _vector(bits) for name, bits in values["correct"].items()},
-            classified={name: _vector(bits) for name, bits in values["classified"].items()},
+            correct={name: from_bits(bits) for name, bits in values["correct"].items()},
+            classified={name: from_bits(bits) for name, bits in values["classified"].items()},
             map_rows=tuple(int(row) for row in values["map_rows"]),
             map_points=tuple((float(x), float(y)) for x, y in values["map_points"]),
             **{name: values[name] for name in _PLAIN if name in values and not name.startswith("map")},
@@ -75,11 +75,13 @@ _PLAIN = (
 )
 
 
-def _bits(values: NDArray[np.bool_]) -> str:
+def bits_of(values: NDArray[np.bool_]) -> str:
+    """Return a vector of yes and no as a string of 1 and 0."""
     return "".join("1" if value else "0" for value in values)
 
 
-def _vector(bits: str) -> NDArray[np.bool_]:
+def from_bits(bits: str) -> NDArray[np.bool_]:
+    """Read what `bits_of` made. Raises ValueError where it is not that."""
     if set(bits) - {"0", "1"}:
         raise ValueError("a vector is written in 0 and 1")
     return np.array([bit == "1" for bit in bits], dtype=bool)

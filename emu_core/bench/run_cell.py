@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.bench.cells import Kind, Peer
-from emu_core.bench.memory import PeakMemory
+from emu_core.bench.memory import PeakMemory, gpu_megabytes
 from emu_core.bench.request import Request
 from emu_core.bench.result import CellResult
 from emu_core.bench.systems import Classify, System
@@ -46,7 +46,7 @@ def run_cell(request: Request) -> CellResult:
         cpu_seconds=round(system.took.cpu_seconds, 3),
         seconds_whole=round(seconds_whole, 3),
         peak_mb=round(memory.megabytes, 1),
-        gpu_mb=_gpu_mb(),
+        gpu_mb=gpu_megabytes(),
         facts=system.facts,
         map_rows=rows,
         map_points=points,
@@ -100,9 +100,3 @@ def _map(
     drawn = rows[stratified_sample(part["language"].tolist(), part["intent"].tolist(), MAP_SENTENCES)]
     points = project(vectors[drawn], Projection.TSNE).astype(float).round(3)
     return tuple(drawn.tolist()), tuple((x, y) for x, y in points.tolist())
-
-
-def _gpu_mb() -> float:
-    import torch
-
-    return round(torch.cuda.max_memory_allocated() / 2**20, 1) if torch.cuda.is_initialized() else 0.0

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 from emu_core.bench.cells import Cell, Kind, Peer, Rate
@@ -11,6 +13,14 @@ from emu_core.encoders.registry import encoder_kind
 
 THEIR_RATE = 2e-5  # what sentence-transformers' and SetFit's documentation trains with
 LDA_SHRINKAGE = 0.5
+COMPARED = MappingProxyType(
+    {
+        "encoder": "the encoder",
+        "device": "the device",
+        "data_sha256": "the data",
+        "epochs": "the number of epochs",
+    }
+)
 SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: so many pairs of each sort a sentence
 
 
@@ -33,6 +43,11 @@ class Setting:
     data_sha256: str
     translations_sha256: str = ""
     epochs: int | None = None
+
+    @property
+    def compared(self) -> Mapping[str, str]:
+        """The fields that may not differ within a folder, and what a person calls each."""
+        return COMPARED | {"translations_sha256": "the machine translations"}
 
     @property
     def budget(self) -> EmuConfig:
@@ -65,8 +80,13 @@ class Setting:
 
     def fingerprint(self, cell: Cell) -> str:
         """A checksum of all that decides what a cell measures."""
-        said = {"setting": asdict(self), "cell": asdict(cell), "hyperparameters": self.hyperparameters(cell)}
-        return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+        return checksum(asdict(self), asdict(cell), self.hyperparameters(cell))
+
+
+def checksum(setting: Mapping[str, Any], cell: Mapping[str, Any], hyperparameters: Mapping[str, Any]) -> str:
+    """A checksum of what decides a cell's numbers."""
+    said = {"setting": setting, "cell": cell, "hyperparameters": hyperparameters}
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def has_epochs(method: Method) -> bool:

@@ -2,30 +2,65 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import pandas as pd
 
-from emu_core.bench.cells import Cell
-from emu_core.bench.data import BenchData
-from emu_core.bench.result import CellResult
-from emu_core.bench.setting import Setting
 from emu_core.errors import RunError
 
 FORMAT = 1
-_SAID = {
-    "encoder": "the encoder",
-    "device": "the device",
-    "data_sha256": "the data",
-    "translations_sha256": "the machine translations",
-    "epochs": "the number of epochs",
-}
 
 
-class Store:
+class CellLike(Protocol):
+    """A cell, as a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def key(self) -> str:
+        """The name of its file without the ending."""
+
+    @property
+    def label(self) -> str:
+        """What to call it while it runs."""
+
+
+class ResultLike(Protocol):
+    """What a cell measured."""
+
+    @property
+    def not_measured(self) -> str:
+        """Why it measured nothing; empty where it did."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+
+
+C = TypeVar("C", bound=CellLike)
+C_contra = TypeVar("C_contra", bound=CellLike, contravariant=True)
+R = TypeVar("R", bound=ResultLike)
+
+
+class SettingLike(Protocol[C_contra]):
+    """What a folder's cells share, as a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def compared(self) -> Mapping[str, str]:
+        """The fields that may not differ within a folder, and what a person calls each."""
+
+    def hyperparameters(self, cell: C_contra) -> dict[str, Any]:
+        """What a cell is trained with."""
+
+    def fingerprint(self, cell: C_contra) -> str:
+        """A checksum of all that decides what a cell measures."""
+
+
+class Store(Generic[C, R]):
     """A benchmark's folder.
 
     Attributes:
@@ -34,28 +69,34 @@ class Store:
     """
 
     def __init__(
-        self, folder: Path, setting: Setting, data: BenchData, translations: Mapping[int, str] | None = None
+        self,
+        folder: Path,
+        setting: SettingLike[C],
+        sentences: pd.DataFrame,
+        from_json: Callable[[Mapping[str, Any]], R],
+        translations: Mapping[int, str] | None = None,
     ) -> None:
         """Begin a folder, or go on with one that was begun with the same setting and data.
 
         Args:
             folder: where it is.
             setting: what its cells share.
-            data: the sentences.
+            sentences: all that is trained on or measured.
+            from_json: reads a finished cell's result.
             translations: machine translations by row of the test part.
 
         Raises:
             RunError: the folder holds something else.
         """
-        self.folder, self.setting = folder, setting
-        said = {"format": FORMAT, **asdict(setting)}
+        self.folder, self.setting, self._from_json = folder, setting, from_json
+        said = {"format": FORMAT, **json.loads(json.dumps(asdict(setting)))}  # as it is when it is read back
         if self._said.exists():
-            _check_same(folder, _read(self._said), said)
+            _check_same(folder, _read(self._said), said, setting.compared)
             return
         if folder.exists() and not self._is_barely_begun():
             raise RunError(f"{folder} is in use and holds no benchmark; choose another folder with --out")
         self.cells.mkdir(parents=True, exist_ok=True)
-        data.whole.frame.to_parquet(self.data_file)
+        sentences.to_parquet(self.data_file)
         if translations:
             rows = pd.DataFrame({"row": list(translations), "text": list(translations.values())})
             rows.to_parquet(self.translations_file)
@@ -89,11 +130,11 @@ class Store:
         """The machine translations; absent where there are none."""
         return self.folder / "translations.parquet"
 
-    def file_of(self, cell: Cell) -> Path:
+    def file_of(self, cell: C) -> Path:
         """Where a finished cell is."""
         return self.cells / f"{cell.key}.json"
 
-    def read(self, cell: Cell) -> CellResult | None:
+    def read(self, cell: C) -> R | None:
         """Return a finished cell, or None where it is still to do.
 
         Raises:
@@ -108,11 +149,11 @@ class Store:
                 f"{path} was made with other settings than these; choose another folder with --out, or delete the file"
             )
         try:
-            return CellResult.from_json(values["result"])
+            return self._from_json(values["result"])
         except (KeyError, TypeError, ValueError, AttributeError):
             raise RunError(f"{path} is damaged; delete the file, and the cell is run again") from None
 
-    def write(self, cell: Cell, result: CellResult) -> None:
+    def write(self, cell: C, result: R) -> None:
         """Keep a finished cell."""
         said = {
             "cell": {"key": cell.key, **asdict(cell)},
@@ -145,10 +186,12 @@ def _read(path: Path) -> dict[str, Any]:
     return values
 
 
-def _check_same(folder: Path, there: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def _check_same(
+    folder: Path, there: Mapping[str, Any], asked: Mapping[str, Any], compared: Mapping[str, str]
+) -> None:
     if there.get("format") != FORMAT:
         raise RunError(f"{folder} was made by another version; choose another folder with --out")
-    for name, what in _SAID.items():
+    for name, what in compared.items():
         if there.get(name) != asked[name]:
             shown = "" if name.endswith("sha256") else f" ({there.get(name)}, not {asked[name]})"
             raise RunError(

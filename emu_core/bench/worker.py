@@ -3,7 +3,9 @@
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from emu_core.bench.request import Request
 from emu_core.bench.result import CellResult
@@ -13,15 +15,28 @@ from emu_core.errors import EmuError
 
 def main(out: str) -> None:
     """Run a cell and write its result; a cell that can't be measured says why."""
-    request = Request.from_json(_line())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    from emu_core.bench.run_cell import run_cell
 
-    try:
-        result = run_cell(request)
-    except EmuError as error:
-        result = CellResult(not_measured=str(error))
-    write_json(Path(out), result.to_json())
+    def run(line: str) -> dict[str, Any]:
+        from emu_core.bench.run_cell import run_cell
+
+        try:
+            return run_cell(Request.from_json(line)).to_json()
+        except EmuError as error:
+            return CellResult(not_measured=str(error)).to_json()
+
+    answer(out, run)
+
+
+def answer(out: str, run: Callable[[str], dict[str, Any]]) -> None:
+    """Read the request, write what `run` makes of it, and end at once where the parent ends.
+
+    Args:
+        out: the file to write.
+        run: from the request to the result as plain values.
+    """
+    line = _line()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    write_json(Path(out), run(line))
 
 
 def _line() -> str:

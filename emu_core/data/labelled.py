@@ -91,6 +91,13 @@ class LabelledSet:
         """Return the rows of split dev (or validation), or None where there are none."""
         return self.select(splits=["dev"]) if "dev" in self.splits else None
 
+    def held_out_part(self) -> "LabelledSet | None":
+        """Return the rows to measure on: those of split test, else of dev; None where there is neither."""
+        for split in ("test", "dev"):
+            if split in self.splits:
+                return self.select(splits=[split])
+        return None
+
     def counts(self) -> pd.DataFrame:
         """Return the number of sentences, intents (sorted) by languages (English first)."""
         return count_table(self.frame)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -103,12 +104,8 @@ class Encoder(nn.Module, ABC):
         on_progress: Callable[[int, int], None] | None = None,
     ) -> FloatArray:
         """As `encode`, for sentences that are tokenised already."""
-        was_training = self.training
-        self.eval()
-        try:
+        with evaluation_mode(self):
             return self.vectors(ids, batch_tokens=batch_tokens, on_progress=on_progress).cpu().numpy()
-        finally:
-            self.train(was_training)
 
     @torch.no_grad()
     def vectors(
@@ -135,6 +132,17 @@ class Encoder(nn.Module, ABC):
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
         """Vectors (B, dim) of one batch, for `vectors`, which takes no gradient."""
         return self(self.collate(ids)).float()
+
+
+@contextmanager
+def evaluation_mode(module: nn.Module) -> Iterator[None]:
+    """Put a module into evaluation mode for a while."""
+    was_training = module.training
+    module.eval()
+    try:
+        yield
+    finally:
+        module.train(was_training)
 
 
 def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

@@ -132,7 +132,7 @@ def encoder_kind(spec: str) -> str:
     if name + colon != "run:":
         return spec
     folder = Path(where) / "encoder"
-    while (kind := _kind(folder)) == "posterior":  # a head on an encoder
+    while (kind := _kind(folder)) in ("posterior", "disentangled"):  # layers on an encoder
         folder /= "base"
     return kind
 
@@ -161,6 +161,10 @@ def open_encoder(folder: Path) -> Encoder:
             from emu_core.encoders.posterior import PosteriorEncoder
 
             return PosteriorEncoder.from_folder(folder)
+        case "disentangled":
+            from emu_core.encoders.disentangled import DisentangledEncoder
+
+            return DisentangledEncoder.from_folder(folder)
     raise EncoderError(f"{folder} holds an encoder of the unknown kind '{kind}'; update emu_core")
 
 

@@ -98,6 +98,60 @@ class TransformerEncoder(Encoder):
             )
         return self.model.transformers_model
 
+    @property
+    def state_dim(self) -> int:
+        """Length of a token's state, which a dense module after the pooling may make another than `dim`."""
+        return int(self.backbone.config.hidden_size)
+
+    @property
+    def prompt(self) -> str:
+        """What is put before each text."""
+        return self._prompt or ""
+
+    @property
+    def mask_id(self) -> int:
+        """The id of the mask token. Raises EncoderError where the tokenizer has none."""
+        found = self.model.tokenizer.mask_token_id
+        if found is None:
+            raise EncoderError(
+                f"the tokenizer of '{self.spec}' has no mask token, with which slots are hidden; choose another model"
+            )
+        return int(found)
+
+    def tokens_with_offsets(self, texts: Sequence[str]) -> tuple[list[TokenIds], list[list[tuple[int, int]]]]:
+        """Token ids as `token_ids` gives them, and where each token stands in its text with the prompt before it.
+
+        Tokens that stand for no characters, such as the first and last, are at (0, 0).
+
+        Raises:
+            EncoderError: the tokenizer can't say where a token stands.
+        """
+        tokenizer = self.model.tokenizer
+        if not tokenizer.is_fast:
+            raise EncoderError(
+                f"the tokenizer of '{self.spec}' can't say where in a text a token stands; choose a model with a fast "
+                "one"
+            )
+        found = tokenizer(
+            [self.prompt + text.strip() for text in texts],
+            truncation=True,
+            max_length=self.max_tokens,
+            return_offsets_mapping=True,
+        )
+        if found["input_ids"] != self.token_ids(texts):
+            raise EncoderError(
+                f"'{self.spec}' changes a text before it makes tokens of it, so slots can't be found among them; "
+                "choose another model"
+            )
+        return found["input_ids"], found["offset_mapping"]
+
+    def states(self, features: Features) -> Tensor:
+        """(B, T) token ids -> the last layer's states (B, T, state_dim), float32."""
+        out: Tensor = self.backbone(
+            input_ids=features["input_ids"], attention_mask=features["attention_mask"]
+        ).last_hidden_state
+        return out.float()
+
     def embeddings(self) -> list[nn.Parameter]:
         """The word embeddings."""
         return list(self.backbone.get_input_embeddings().parameters())

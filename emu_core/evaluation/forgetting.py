@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, directions
-from emu_core.evaluation.retrieval import nearest_rows
+from emu_core.evaluation.arrays import directions
 from emu_core.evaluation.significance import paired_test
+from emu_core.evaluation.translation_retrieval import translation_retrieval
 
 MOST_FALL_SPEARMAN = 0.02  # a larger fall is flagged
 MOST_FALL_POINTS = 1.0  # of retrieval accuracy
@@ -107,8 +107,9 @@ def retrieval_kept(
     Raises:
         DataError: a vector is zero or not finite, or the lengths differ.
     """
-    texts = codes(answers, len(base[1]), "translations")
-    before, after = (_found(*vectors, texts) for vectors in (base, specialised))
+    before, after = (
+        translation_retrieval(*vectors, pool_texts=answers).correct for vectors in (base, specialised)
+    )
     test = paired_test(before, after)
     return Kept(
         base=100 * float(before.mean()),
@@ -136,13 +137,3 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
     a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     lengths = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
     return np.divide((a * b).sum(axis=1), lengths, out=np.full(len(a), np.nan), where=lengths > 0)
-
-
-def _found(
-    queries: NDArray[np.floating], pool: NDArray[np.floating], texts: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    if len(queries) != len(pool):
-        raise DataError(f"{len(queries):,} and {len(pool):,} sentences are no pairs; give as many of both")
-    own, other = np.arange(len(queries)), np.full(len(pool), -1)  # nothing is left out
-    nearest, _ = nearest_rows(directions(queries), own, directions(pool), other)
-    return texts[nearest[:, 0]] == texts

@@ -75,6 +75,30 @@ def binomial_interval(correct: int, n: int, confidence: float = 0.95) -> Interva
     return Interval(100 * float(interval.low), 100 * float(interval.high))
 
 
+def mean_interval(values: NDArray[np.floating], confidence: float = 0.95) -> Interval:
+    """Return an interval of the mean of scores from 0 to 1, in percent.
+
+    Student's t over the scores, after one score of 0 and one of 1 are added, as the language guard does:
+    a plain t has no width where all scores are alike.
+
+    Args:
+        values: (N,) scores, such as average precisions.
+        confidence: between 0 and 1.
+
+    Raises:
+        DataError: there is no score, one is not from 0 to 1, or the confidence is out of range.
+    """
+    _check_confidence(confidence)
+    scores = np.asarray(values, dtype=np.float64)
+    if scores.ndim != 1 or not len(scores) or not ((scores >= 0) & (scores <= 1)).all():
+        raise DataError("an interval is taken of one or more scores from 0 to 1; give such")
+    widened = np.append(scores, [0.0, 1.0])
+    n = len(widened)
+    margin = stats.t.ppf(0.5 + confidence / 2, n - 1) * widened.std(ddof=1) / np.sqrt(n)
+    low, high = np.clip([widened.mean() - margin, widened.mean() + margin], 0, 1)
+    return Interval(100 * float(low), 100 * float(high))
+
+
 def paired_test(
     base_correct: NDArray[np.bool_], other_correct: NDArray[np.bool_], confidence: float = 0.95
 ) -> PairedTest:

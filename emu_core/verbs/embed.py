@@ -13,6 +13,7 @@ from emu_core.data.demo import DEMO, demo_paths
 from emu_core.data.languages import language_of_file
 from emu_core.data.readers import read_table, read_text
 from emu_core.devices import pick_device
+from emu_core.encoders.part_encode import part_encode
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.shared import shared_encode
 from emu_core.errors import DataError
@@ -29,6 +30,7 @@ def embed(
     *,
     out: str | Path,
     encoder: str = "use",
+    part: str | None = None,
     device: str = "auto",
     mapping: ColumnMapping | None = None,
     language: str | None = None,
@@ -40,6 +42,8 @@ def embed(
         data: files, a folder of files, or "demo"; text files are read one sentence a line.
         out: the Parquet file; written aside and moved when whole.
         encoder: what `load_encoder` takes.
+        part: a `Part` to write instead of the meaning, of the length that it was learnt with; for a run of fmda or its
+            baseline.
         device: "auto", "cpu", "cuda:0".
         mapping: columns of the files, where their names are unusual.
         language: language of files that do not say it.
@@ -50,6 +54,7 @@ def embed(
 
     Raises:
         DataError: the data can't be read, or `out` can't be written.
+        EncoderError: there is no such encoder, or no such part of it.
     """
     named = [data] if isinstance(data, str | Path) else list(data)
     files = (
@@ -61,7 +66,7 @@ def embed(
     place = pick_device(device)
     processes = join_processes(place)
     model = load_encoder(encoder, device=place)
-    encode = shared_encode(model, processes)
+    encode = shared_encode(model, processes) if part is None else part_encode(model, part)
     schema = pa.schema(
         [
             *((name, pa.string()) for name in TEXT_COLUMNS),
@@ -69,7 +74,8 @@ def embed(
         ]
     )
     if not processes.main:  # it encodes its share and leaves the file to the first
-        for start in range(0, len(frame), PART):
+        shared = len(frame) if part is None else 0  # the first encodes a part alone
+        for start in range(0, shared, PART):
             encode(frame["text"].iloc[start : start + PART].tolist())
         return len(frame)
     target = Path(out)

@@ -44,8 +44,16 @@ class Progress:
         """Begin a phase; a run that was asked to cancel stops here."""
         if self._run.cancel_asked:
             raise CancelledError("cancelled before the end")
-        self.status = replace(self.status, phase=name)
+        self.status = replace(self.status, phase=name, done=0.0)
         self._write()
+
+    def counted(self, done: int, total: int) -> None:
+        """Say how far a phase is that takes long and has no steps; a run that was asked to cancel stops here."""
+        if self._run.cancel_asked:
+            raise CancelledError("cancelled before the end")
+        self.status = replace(self.status, done=done / total)
+        if time.time() - self.status.updated_at >= INTERVAL_S:
+            self._write()
 
     @contextmanager
     def training(self, steps: int, epoch: int, step: int) -> Iterator[OnRecord]:

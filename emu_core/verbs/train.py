@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
-from emu_core.config import Method, PosteriorConfig, Settings, configure
+from emu_core.config import DISENTANGLING, PosteriorConfig, Settings, configure
 from emu_core.data.columns import ColumnMapping
 from emu_core.data.labelled import LabelledSet, unlabelled_from
 from emu_core.data.languages import language_code
@@ -21,6 +21,7 @@ from emu_core.runs import Run, RunState, create_run
 from emu_core.verbs.inputs import Data, labelled_set, method_named
 from emu_core.verbs.kept import keep_sentences, kept_sentences
 from emu_core.verbs.progress import OnProgress
+from emu_core.verbs.train_disentangled import chosen_pairs, training_pairs
 from emu_core.verbs.training import CHECKPOINT_S, train_run
 
 
@@ -33,6 +34,7 @@ def train(
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
     seed: int = 0,
     device: str = "auto",
     precision: str | None = None,
@@ -50,11 +52,14 @@ def train(
     Args:
         data: labelled set, files, a folder of files, or "demo".
         out: the run's folder; must be new.
-        method: a `Method`: "posterior" takes seconds and leaves the encoder as it is, "emu" is the paper's.
+        method: a `Method`: "posterior" takes seconds and leaves the encoder as it is, "emu" is the paper's; "fmda" and
+            its baseline "meaning-language" split vectors, learnt from translations with annotated slots.
         encoder: what `load_encoder` takes.
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without their labels; None takes all but the training ones.
         unlabelled: files of unlabelled sentences, used instead of rows of `data`.
+        pairs: languages whose translations FMDA and its baseline learn from; None pairs the first training language
+            with every other.
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
         precision: "fp32" or "bf16", of the encoder's forward pass; None takes what a launcher asked for, or fp32.
@@ -71,8 +76,9 @@ def train(
         EmuError: what can't be read or trained on, with the mend; the run folder then says so too.
     """
     chosen = method_named(method)
-    settings = config if config is not None else configure(chosen, encoder_kind(encoder))
-    if isinstance(settings, PosteriorConfig) is not (chosen is Method.POSTERIOR):
+    usual = configure(chosen, encoder_kind(encoder))
+    settings = config if config is not None else usual
+    if type(settings) is not type(usual):
         raise TrainingError(
             f"the settings are a {type(settings).__name__}, which is not what the method {chosen} takes: name the "
             f"method too, or make them with configure(Method.{chosen.name})"
@@ -80,11 +86,14 @@ def train(
     labelled, audit = labelled_set(data, mapping=mapping, language=language)
     train_languages = _codes(train_languages)
     _check_languages(labelled, train_languages)
-    pool = (
-        None
-        if isinstance(settings, PosteriorConfig)  # which reads labelled sentences only
-        else _unlabelled(labelled, train_languages, unlabelled_languages, unlabelled)
-    )
+    pool: UnlabelledSet | None = None
+    paired: list[tuple[str, str]] = []
+    if chosen in DISENTANGLING:
+        paired = chosen_pairs(labelled, pairs, train_languages[0])
+        training_pairs(labelled, paired)  # what is wrong with the data is said before an encoder is loaded
+        train_languages = list(dict.fromkeys(code for pair in paired for code in pair))
+    elif not isinstance(settings, PosteriorConfig):  # which reads labelled sentences only
+        pool = _unlabelled(labelled, train_languages, unlabelled_languages, unlabelled)
     place = pick_device(device)
     processes = join_processes(place)
     config_json = {
@@ -92,6 +101,7 @@ def train(
         "encoder": encoder,
         "train_languages": list(train_languages),
         "unlabelled_languages": list(pool.languages) if pool else [],
+        **({"pairs": [list(pair) for pair in paired]} if paired else {}),
         "seed": seed,
         "device": place,
         "precision": pick_precision(precision, place).value,

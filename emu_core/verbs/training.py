@@ -1,30 +1,26 @@
 """The body of a training run, from loading the encoder to the last status: what `train` and `resume` share."""
 
 import shutil
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from emu_core.card import model_card
-from emu_core.config import EmuConfig, PosteriorConfig, Settings, settings_from
-from emu_core.data.demo import reference_texts
+from emu_core.config import EmuConfig, FmdaConfig, PosteriorConfig, Settings, settings_from
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.unlabelled import UnlabelledSet
-from emu_core.devices import Precision
-from emu_core.encoders.base import Encoder
-from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.shared import Encode, head_after, once, shared_encode
+from emu_core.encoders.shared import Encode
 from emu_core.errors import CancelledError, EmuError, TrainingError
 from emu_core.processes import Processes
 from emu_core.runs import Run, RunState
 from emu_core.trainers.checkpoint import Checkpoint
-from emu_core.trainers.loop import Fitted, fit, steps_per_epoch
+from emu_core.trainers.loop import Fitted
 from emu_core.trainers.memory import ran_out
-from emu_core.trainers.posterior import check_rows, fit_head
-from emu_core.trainers.prepare import TrainingData, labelled_rows, prepare
-from emu_core.verbs.inputs import measure
+from emu_core.verbs.job import Job, Outcome
 from emu_core.verbs.measured import UNGUARDED, Measured, harm, measure_all
 from emu_core.verbs.progress import OnProgress, Progress
+from emu_core.verbs.train_disentangled import train_disentangled
+from emu_core.verbs.train_emu import train_emu
+from emu_core.verbs.train_posterior import train_posterior
 
 CHECKPOINT_S = 30.0
 
@@ -45,7 +41,9 @@ def train_run(
     """
     said = run.config()
     config = settings_from(said["method"], said["hyperparameters"])
-    epochs = config.epochs if isinstance(config, EmuConfig) else 0
+    epochs = 0 if isinstance(config, PosteriorConfig) else config.epochs
+    if isinstance(config, FmdaConfig) and config.two_stage:
+        epochs *= 2
     progress = Progress(run, epochs, on_progress, writes=processes.main)
     try:
         _train(run, progress, labelled, unlabelled, config, processes, checkpoint_s)
@@ -79,103 +77,51 @@ def _train(
     said = run.config()
     progress.phase("loading")
     encoder = load_encoder(said["encoder"], device=said["device"])
-    held_out = _held_out(labelled)
-    if isinstance(config, PosteriorConfig):
-        check_rows(labelled_rows(labelled.train_part(), said["train_languages"])[1], config)
-        encode = once(shared_encode(encoder, processes))  # what is under the head stays as it is
-        base = None if held_out is None else measure_all(held_out, encode)
-        progress.phase("fitting")
-        with_head = _with_posterior(encoder, encode, labelled, said["train_languages"], config)
-        specialised: Encoder = with_head
-        after = head_after(encode, with_head.head)
-        fitted = Fitted(0, ())
-    else:
-        encode = after = shared_encode(encoder, processes)
-        data = prepare(encoder, labelled.train_part(), unlabelled, said["train_languages"], config)
-        base = None if held_out is None else measure_all(held_out, encode)
-        fitted = _fit(run, progress, labelled, encoder, encode, data, config, processes, checkpoint_s)
-        specialised = encoder
+    held_out = labelled.held_out_part()
+    base: list[Measured] = []
+
+    def measure_base(encode: Encode) -> None:
+        if held_out is not None:
+            base.append(measure_all(held_out, encode))
+
+    job = Job(
+        run=run,
+        said=said,
+        progress=progress,
+        labelled=labelled,
+        unlabelled=unlabelled,
+        encoder=encoder,
+        processes=processes,
+        checkpoint=Checkpoint(run.checkpoint, checkpoint_s),
+        before=measure_base,
+    )
+    outcome = _outcome(job, config)
     progress.phase("evaluating")
-    measured = None if held_out is None else measure_all(held_out, after)
+    measured = None if held_out is None else measure_all(held_out, outcome.encode)
 
     progress.phase("saving")
     if not processes.main:
         return
-    metrics = _metrics(held_out, base, measured, fitted, progress.seconds)
+    metrics = _metrics(held_out, base[0] if base else None, measured, outcome.fitted, progress.seconds)
+    metrics |= outcome.measured
     run.write("metrics.json", metrics)
     partial = run.folder / ".encoder"
     shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed while it wrote
-    specialised.save(partial)
+    outcome.encoder.save(partial)
     partial.rename(run.encoder_folder)
     (run.folder / "README.md").write_text(model_card(run.name, said, run.data(), metrics), "utf-8")
-    progress.end(RunState.FINISHED, " ".join(fitted.warnings))
+    progress.end(RunState.FINISHED, " ".join(outcome.fitted.warnings))
     run.forget_training()
 
 
-def _fit(
-    run: Run,
-    progress: Progress,
-    labelled: LabelledSet,
-    encoder: Encoder,
-    encode: Encode,
-    data: TrainingData,
-    config: EmuConfig,
-    processes: Processes,
-    checkpoint_s: float,
-) -> Fitted:
-    """Train the encoder's weights in place."""
-    said = run.config()
-    checkpoint = Checkpoint(run.checkpoint, checkpoint_s)
-    at = checkpoint.facts()
-    steps = steps_per_epoch(data, config) * config.epochs
-    with progress.training(steps, at.get("epoch", 0), at.get("step", 0)) as record:
-        return fit(
-            encoder,
-            data,
-            config,
-            seed=said["seed"],
-            on_record=record,
-            should_stop=lambda: processes.agree(run.cancel_asked),
-            held_out_accuracy=_selection(labelled, said["train_languages"], encode),
-            checkpoint=checkpoint,
-            precision=Precision(said["precision"]),
-            processes=processes,
-        )
-
-
-def _with_posterior(
-    encoder: Encoder,
-    encode: Encode,
-    labelled: LabelledSet,
-    train_languages: Sequence[str],
-    config: PosteriorConfig,
-) -> PosteriorEncoder:
-    """The encoder as it is, with a head fitted on its vectors of the training sentences."""
-    texts, labels = labelled_rows(labelled.train_part(), train_languages)
-    reference = (
-        {language: encode(some) for language, some in reference_texts().items()}
-        if config.language_directions or config.centering
-        else {}
-    )
-    return PosteriorEncoder(encoder, fit_head(encode(texts), labels, reference, config))
-
-
-def _selection(
-    labelled: LabelledSet, train_languages: Sequence[str], encode: Encode
-) -> Callable[[], float] | None:
-    """What chooses the epoch: labels of the training languages only, since the others' must stay unread."""
-    dev = labelled.dev_part()
-    if dev is None or not set(train_languages) <= set(dev.languages):
-        return None
-    part = dev.select(languages=train_languages)
-    return lambda: measure(part, encode).mean
-
-
-def _held_out(labelled: LabelledSet) -> LabelledSet | None:
-    for split in ("test", "dev"):
-        if split in labelled.splits:
-            return labelled.select(splits=[split])
-    return None
+def _outcome(job: Job, config: Settings) -> Outcome:
+    match config:
+        case PosteriorConfig():
+            return train_posterior(job, config)
+        case EmuConfig():
+            return train_emu(job, config)
+        case _:
+            return train_disentangled(job, config)
 
 
 def _metrics(

@@ -1,0 +1,53 @@
+"""`emu forgetting`."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from emu_core.cli.options import STDOUT, add_device, add_verb
+from emu_core.cli.printing import print_table
+from emu_core.errors import RunError
+
+
+def add_forgetting(verbs: Any) -> None:
+    """`emu forgetting RUN`."""
+    parser = add_verb(
+        verbs,
+        "forgetting",
+        _forgetting,
+        "measure similarity and translations before and after",
+        json_file=True,
+    )
+    parser.add_argument("run", metavar="RUN", help="a finished run's folder")
+    parser.add_argument(
+        "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
+    )
+    parser.add_argument(
+        "--translations",
+        metavar="FOLDER",
+        help="files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line",
+    )
+    add_device(parser)
+
+
+def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
+    from emu_core.meters import FORGETTING_HEAD, forgetting_rows
+    from emu_core.verbs.forgetting import forgetting
+
+    result = forgetting(
+        options.run, sts=options.sts, translations=options.translations, device=options.device
+    )
+    if options.json != STDOUT:
+        print_table(FORGETTING_HEAD, forgetting_rows(result))
+        fallen = ", ".join(result["flagged"]) or "nothing"
+        print(f"\nfell by more than {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} points: {fallen}")
+    if options.json and options.json != STDOUT:
+        try:
+            Path(options.json).write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        except OSError as error:
+            raise RunError(
+                f"can't write {options.json}: {error.strerror}; choose another file with --json"
+            ) from None
+    return result

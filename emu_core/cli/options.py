@@ -1,0 +1,86 @@
+"""What the verbs' arguments share: the verb itself, the data, the encoder."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from emu_core.data.columns import ColumnMapping
+
+STDOUT = "-"  # where --json prints
+FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
+_SPECS = f"{FRESH} or run:DIR"
+
+
+def add_verb(
+    verbs: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], dict[str, Any]],
+    summary: str,
+    *,
+    json_file: bool = False,
+) -> argparse.ArgumentParser:
+    """A verb's parser; with `json_file`, --json may name a file, which is then written beside what is printed."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    parser.set_defaults(verb=run)
+    if json_file:
+        parser.add_argument(
+            "--json",
+            nargs="?",
+            const=STDOUT,
+            metavar="FILE",
+            help="print one JSON object, or write it to FILE",
+        )
+    else:
+        parser.add_argument("--json", action="store_const", const=STDOUT, help="print one JSON object")
+    return parser
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Files, their columns and language, and the device that reads them."""
+    parser.add_argument(
+        "data", nargs="+", metavar="DATA", help="CSV, TSV, JSONL, Parquet or XLSX files, or the word demo"
+    )
+    for role in ("text", "intent", "language", "id", "split"):
+        parser.add_argument(f"--{role}-column", metavar="NAME")
+    parser.add_argument("--language", metavar="CODE", help="language of files that have no language column")
+    add_device(parser)
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Where to compute."""
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda:0 (default: auto)")
+
+
+def add_encoder(parser: Any, *, default: str = "use", specs: str = _SPECS) -> None:
+    """An encoder by its name, of those that `specs` tells of."""
+    parser.add_argument("--encoder", default=default, metavar="SPEC", help=f"{specs} (default: {default})")
+
+
+def add_encoder_or_run(parser: argparse.ArgumentParser) -> None:
+    """An encoder by its name, or by the run that specialised it."""
+    which = parser.add_mutually_exclusive_group()
+    add_encoder(which)
+    which.add_argument("--run", metavar="DIR", help="a finished run's specialised encoder")
+
+
+def encoder_of(options: argparse.Namespace) -> str:
+    """What `load_encoder` takes, of what `add_encoder_or_run` read."""
+    return f"run:{options.run}" if options.run else str(options.encoder)
+
+
+def mapping_of(options: argparse.Namespace) -> ColumnMapping:
+    """The columns that were named."""
+    return ColumnMapping(
+        text=options.text_column,
+        intent=options.intent_column,
+        language=options.language_column,
+        id=options.id_column,
+        split=options.split_column,
+    )
+
+
+def listed(value: str) -> list[str]:
+    """The codes of en,de."""
+    return [code.strip() for code in value.split(",") if code.strip()]

@@ -1,0 +1,53 @@
+"""What several verbs print: a table, the guard, a line that tells how far they are."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns of one width, the first to the left and all others to the right."""
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    for row in [head, *rows]:
+        print(
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+        )
+
+
+def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
+    """What each language gained or lost; without a guard, why there is none."""
+    if guard is None:
+        print(f"\nNot guarded: {reason}")
+        return
+    from emu_core.meters import GUARD_HEAD, guard_rows, guard_sentences
+
+    print("\nWhat each language's queries gained or lost, points of Acc@1\n")
+    print_table(GUARD_HEAD, guard_rows(guard))
+    print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
+
+
+class Line:
+    """Progress on stderr: one line rewritten in a terminal, a line for each tenth in a log."""
+
+    def __init__(self) -> None:
+        """Nothing is shown yet."""
+        self._tenth, self._words = -1, ""
+
+    def show(self, text: str, progress: float) -> None:
+        """Say where things stand; `progress` is 1 at the end."""
+        if sys.stderr.isatty():
+            print(f"\r\033[K{text}", end="\n" if progress >= 1 else "", file=sys.stderr, flush=True)
+            return
+        tenth, words = int(progress * 10), text.split(":", maxsplit=1)[0]
+        if tenth != self._tenth or words != self._words:
+            print(text, file=sys.stderr, flush=True)
+            self._tenth, self._words = tenth, words
+
+
+def counter(what: str) -> Callable[[int, int], None]:
+    """A line for an `on_progress` of (done, all)."""
+    line = Line()
+    return lambda done, total: line.show(f"{done:,} of {total:,} {what}", done / total)

@@ -1,0 +1,115 @@
+"""`emu train` and `emu resume`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from emu_core.cli.hyper_parameters import add_hyper_parameters, changed
+from emu_core.cli.options import add_data, add_encoder, add_verb, mapping_of
+from emu_core.cli.pairs import pairs_of
+from emu_core.cli.trained import print_training, training_line
+from emu_core.config import Method, configure
+from emu_core.errors import RunError
+from emu_core.processes import is_main
+from emu_core.runs import NAME, Run, new_run_name
+
+
+def add_train(verbs: Any) -> None:
+    """`emu train DATA`."""
+    parser = add_verb(verbs, "train", _train, "specialise an encoder on a labelled set")
+    add_data(parser)
+    parser.add_argument(
+        "--method",
+        default=Method.POSTERIOR.value,
+        choices=[method.value for method in Method],
+        help="posterior: seconds, the encoder stays as it is; emu: the paper's; fmda: a transformer's vectors split "
+        "into meaning, template and more (default: posterior)",
+    )
+    add_encoder(parser)
+    parser.add_argument(
+        "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
+    )
+    parser.add_argument(
+        "--unlabelled-language", action="append", metavar="CODE",
+        help="language of DATA used without labels; repeatable (default: all others)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unlabelled",
+        action="append",
+        metavar="FILE",
+        help="unlabelled sentences instead of DATA's; repeatable",
+    )
+    parser.add_argument(
+        "--pair", action="append", metavar="en-de",
+        help="languages whose translations fmda and meaning-language learn from; repeatable (default: the training "
+        "language with every other)",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--preset",
+        default="tuned",
+        choices=["tuned", "paper"],
+        help="defaults for the encoder, or the paper's own",
+    )
+    parser.add_argument(
+        "--precision", choices=["fp32", "bf16"], help="of the encoder's forward pass (default: fp32)"
+    )
+    add_hyper_parameters(parser)
+
+
+def add_resume(verbs: Any) -> None:
+    """`emu resume RUN`."""
+    parser = add_verb(verbs, "resume", _resume, "go on with a run that was stopped")
+    parser.add_argument("run", metavar="RUN", help="the run's folder")
+
+
+def _train(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.encoders.registry import encoder_kind
+    from emu_core.verbs.train import train
+
+    config = configure(
+        Method(options.method),
+        encoder_kind(options.encoder) if options.preset == "tuned" else None,
+        **changed(options),
+    )
+    out = (
+        Path(options.out)
+        if options.out
+        else Path("runs") / new_run_name(Path("runs"), options.method, options.encoder)
+    )
+    if not NAME.fullmatch(out.name):
+        raise RunError(
+            f"'{out.name}' can't name a run: use lower-case letters, digits, '.', '_' and '-' in --out"
+        )
+    run = train(
+        options.data,
+        out=out,
+        method=options.method,
+        encoder=options.encoder,
+        train_languages=options.train_language or ["en"],
+        unlabelled_languages=options.unlabelled_language,
+        unlabelled=options.unlabelled,
+        pairs=pairs_of(options.pair, Method(options.method)),
+        seed=options.seed,
+        device=options.device,
+        precision=options.precision,
+        config=config,
+        mapping=mapping_of(options),
+        language=options.language,
+        on_progress=training_line(),
+    )
+    return _trained(run, options)
+
+
+def _resume(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.verbs.train import resume
+
+    return _trained(resume(options.run, on_progress=training_line()), options)
+
+
+def _trained(run: Run, options: argparse.Namespace) -> dict[str, Any]:
+    metrics = run.metrics()
+    if not options.json and is_main():
+        print_training(run, metrics)
+    return {"run": str(run.folder), **metrics}

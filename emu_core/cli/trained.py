@@ -1,0 +1,79 @@
+"""What `emu train` and `emu resume` print: where the run is, and what came of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from emu_core.cli.printing import Line, print_guard, print_table
+from emu_core.runs import Run, Status
+
+Facts = Mapping[str, Any]
+
+
+def training_line() -> Callable[[Status], None]:
+    """A progress line for a run."""
+    line = Line()
+
+    def show(status: Status) -> None:
+        if status.state.is_over:
+            line.show(status.state, 1.0)
+        elif status.phase == "training":
+            left = status.seconds_left
+            pace = "" if left is None else f", {left:.0f} s left"
+            line.show(f"training: step {status.step} of {status.steps}{pace}", status.progress)
+        elif status.phase:
+            line.show(status.phase, status.progress)
+
+    return show
+
+
+def print_training(run: Run, metrics: Facts) -> None:
+    """What was measured before and after."""
+    for warning in metrics["warnings"]:
+        print(f"note: {warning}")
+    if "base" in metrics:
+        base, specialised = metrics["base"], metrics["specialised"]
+        print(f"leave-one-out Acc@1 %, split {metrics['split']}\n")
+        rows = [
+            (pair, f"{base[pair]:.1f}", f"{specialised[pair]:.1f}", f"{specialised[pair] - base[pair]:+.1f}")
+            for pair in base
+        ]
+        print_table(("direction", "before", "after", "difference"), rows)
+        before, after = metrics["mean_base"], metrics["mean_specialised"]
+        print(f"\nmean over the {metrics['mean_over']}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")
+        print_guard(metrics["guard"], "")
+        if metrics["leakage"]:
+            from emu_core.meters import LEAKAGE_HEAD, leakage_rows
+
+            print("\nHow well the vectors tell the language\n")
+            print_table(LEAKAGE_HEAD, leakage_rows(metrics["leakage"]))
+        if "parts" in metrics:
+            _print_parts(metrics["parts"])
+    else:
+        print(metrics["note"])
+    print(f"{run.folder} in {metrics['seconds']:.0f} s")
+
+
+def _print_parts(parts: Facts) -> None:
+    """A row for each embedding; a measure for which the sentences do not do has no column, and a note says why."""
+    embeddings: dict[str, Facts] = {
+        name: found for name, found in parts.items() if name not in ("counts", "notes")
+    }
+    translation, template = parts["counts"]["translation"], parts["counts"]["template"]
+    probed = all("probe" in found for found in embeddings.values())
+    if translation:
+        print("\nWhat each embedding finds, Acc@1 %: translations, and sentences of the same template\n")
+        head = ["embedding", *translation, *(f"template {code}" for code in template), *["probe"] * probed]
+        rows = [
+            [
+                name,
+                *(f"{found['translation'][way]:.1f}" for way in translation),
+                *(f"{found['template'][code]:.1f}" for code in template),
+                *[f"{found['probe']:.1f}" for _ in range(probed)],
+            ]
+            for name, found in embeddings.items()
+        ]
+        print_table(head, rows)
+        if probed:
+            print("\nprobe: how well a linear probe tells the language by it, %")
+    for note in parts["notes"]:
+        print(f"note: {note}")

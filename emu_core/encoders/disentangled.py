@@ -1,0 +1,163 @@
+"""A frozen transformer with FMDA's layers, or its baseline's, on it: what those methods leave."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, Self
+
+import torch
+import torch.nn.functional as F
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from emu_core.encoders.base import Encoder, Features, FloatArray, TokenIds, evaluation_mode
+from emu_core.encoders.token_states import require_transformer
+from emu_core.encoders.transformer import TransformerEncoder
+from emu_core.errors import EncoderError
+from emu_core.models.fmda import Fmda, FmdaOutput
+from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.parts import Part, mean_over_tokens
+
+BASE, HEAD = "base", "head.safetensors"
+
+
+class DisentangledEncoder(Encoder):
+    """A transformer and the layers that split its token states.
+
+    As an encoder it gives the meaning embedding, at length 1. `parts` gives every embedding.
+
+    Attributes:
+        base: the transformer, whose tokens it takes.
+        model: the layers over its states.
+    """
+
+    spec: ClassVar[str] = "disentangled"
+
+    def __init__(self, base: TransformerEncoder, model: Fmda | MeaningLanguage) -> None:
+        """Put layers on a transformer; neither is copied."""
+        super().__init__()
+        self.base, self.model = base, model.to(base.device)
+        self.dim, self.max_tokens, self.languages = model.dim, base.max_tokens, base.languages
+        self.eval()
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        from emu_core.encoders.registry import open_encoder
+
+        base = require_transformer(open_encoder(folder / BASE))
+        try:
+            config = json.loads((folder / "config.json").read_text("utf-8"))
+            languages = tuple(str(code) for code in config["languages"])
+            model: Fmda | MeaningLanguage
+            with torch.random.fork_rng(devices=[]):  # first weights are drawn, and then replaced
+                if config["model"] == "fmda":
+                    model = Fmda(base.state_dim, languages, int(config["hidden"]))
+                else:
+                    model = MeaningLanguage(base.state_dim, languages)
+            model.load_state_dict(load_file(folder / HEAD))
+            return cls(base, model)
+        except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError):
+            raise EncoderError(
+                f"{folder} does not hold a whole encoder '{cls.spec}'; train the run again"
+            ) from None
+
+    def save(self, folder: Path) -> None:
+        """Write config.json, the layers' safetensors, and `base/`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.base.save(folder / BASE)
+        save_file(
+            {name: tensor.cpu().contiguous() for name, tensor in self.model.state_dict().items()},
+            folder / HEAD,
+        )
+        config = {
+            "encoder": self.spec,
+            "dim": self.dim,
+            "model": "fmda" if isinstance(self.model, Fmda) else "meaning-language",
+            "languages": list(self.model.languages),
+            **({"hidden": self.model.hidden} if isinstance(self.model, Fmda) else {}),
+        }
+        (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
+
+    @property
+    def bare(self) -> Encoder:
+        """The transformer."""
+        return self.base
+
+    @property
+    def part_names(self) -> tuple[Part, ...]:
+        """What `parts` gives."""
+        if isinstance(self.model, Fmda):
+            return tuple(Part)
+        return (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
+
+    @torch.no_grad()
+    def parts(
+        self, texts: Sequence[str], *, on_progress: Callable[[int, int], None] | None = None
+    ) -> dict[Part, FloatArray]:
+        """Every embedding of N sentences: arrays (N, dim), of the length that the layers gave them.
+
+        Args:
+            texts: N sentences.
+            on_progress: called with (sentences done, N) after each batch.
+        """
+        ids = self.token_ids(texts)
+        found = {part: torch.empty((len(ids), self.dim)) for part in self.part_names}
+        done = 0
+        with evaluation_mode(self):
+            for rows in self.batches(ids):
+                features = self.collate([ids[row] for row in rows])
+                states, mask = self.base.states(features), features["attention_mask"].bool()
+                own = {Part.CLS: states[:, 0], Part.MEAN: mean_over_tokens(states, mask)}
+                own |= self.model(states, mask).parts()
+                for part, vectors in own.items():
+                    found[part][rows] = vectors.float().cpu()
+                done += len(rows)
+                if on_progress is not None:
+                    on_progress(done, len(ids))
+        return {part: vectors.numpy() for part, vectors in found.items()}
+
+    @torch.no_grad()
+    def attention(self, text: str) -> list[tuple[str, float, float]]:
+        """What the template and the residual embedding of a sentence are made of: (token, share, share) for each token.
+
+        The shares of each embedding add up to 1. They include the tokens that the encoder itself puts around the
+        sentence.
+
+        Raises:
+            EncoderError: the baseline has no attention.
+        """
+        if not isinstance(self.model, Fmda):
+            raise EncoderError("only FMDA has an attention over tokens; choose a run of the method fmda")
+        ids = self.token_ids([text])
+        features = self.collate(ids)
+        with evaluation_mode(self):
+            out: FmdaOutput = self.model(self.base.states(features), features["attention_mask"].bool())
+        tokens = self.base.model.tokenizer.convert_ids_to_tokens(ids[0])
+        return list(zip(tokens, out.attention[0].tolist(), out.residual_attention[0].tolist(), strict=True))
+
+    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
+        """The transformer's token ids."""
+        return self.base.token_ids(texts)
+
+    def collate(self, ids: Sequence[TokenIds]) -> Features:
+        """The transformer's batch."""
+        return self.base.collate(ids)
+
+    def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
+        """The transformer's batches."""
+        return self.base.batches(ids, batch_tokens)
+
+    def forward(self, features: Features) -> Tensor:
+        """A batch -> meaning embeddings (B, dim) of length 1."""
+        out = self.model(self.base.states(features), features["attention_mask"].bool())
+        return F.normalize(out.meaning, dim=-1)
+
+    def embeddings(self) -> list[nn.Parameter]:
+        """The transformer's."""
+        return self.base.embeddings()
+
+    def layers(self) -> list[list[nn.Parameter]]:
+        """The transformer's, and then the layers on it that have a part in the meaning embedding."""
+        return [*self.base.layers(), self.model.meaning_layers()]

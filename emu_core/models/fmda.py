@@ -1,0 +1,117 @@
+"""FMDA's layers over a frozen encoder's token states (Wu et al., section 3.1)."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from emu_core.models.parts import Part, softmax_over_tokens
+
+
+@dataclass(frozen=True)
+class FmdaOutput:
+    """What FMDA makes of B sentences of at most L tokens.
+
+    Attributes:
+        language: (B, d), what is the language's alone.
+        template: (B, d), the sentence without its slots.
+        residual: (B, d), what the template leaves.
+        meaning: (B, d), made of template and residual.
+        attention: (B, L), how much of the template embedding comes from each token; 0 on padding.
+        residual_attention: (B, L), the same of the residual embedding.
+    """
+
+    language: Tensor
+    template: Tensor
+    residual: Tensor
+    meaning: Tensor
+    attention: Tensor
+    residual_attention: Tensor
+
+    def parts(self) -> dict[Part, Tensor]:
+        """The four embeddings by name."""
+        return {
+            Part.LANGUAGE: self.language,
+            Part.TEMPLATE: self.template,
+            Part.RESIDUAL: self.residual,
+            Part.MEANING: self.meaning,
+        }
+
+
+class Fmda(nn.Module):
+    """FMDA's trainable layers.
+
+    The paper's four FFN layers are single linear layers here, and its MLPs two linear layers with a ReLU between.
+
+    Attributes:
+        dim: length d of token states and of every embedding.
+        hidden: width of the MLPs.
+        languages: codes, in the order of the language logits.
+    """
+
+    def __init__(self, dim: int, languages: tuple[str, ...], hidden: int) -> None:
+        """Draw the layers' first weights from torch's random state."""
+        super().__init__()
+        self.dim, self.hidden, self.languages = dim, hidden, languages
+        self.language = _mlp(dim, hidden)
+        self.identify = nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, len(languages)))
+        self.query, self.key = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.template_value, self.residual_value = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.meaning = _mlp(dim, hidden)
+        self.rebuild = _mlp(dim, hidden)
+
+    def forward(self, states: Tensor, mask: Tensor) -> FmdaOutput:
+        """Split sentences.
+
+        Only the attention's row of the [CLS] position is computed, since only that position of the sequences is read.
+        Both attentions sum to one, so a linear layer over tokens can be applied after the sum over them: the result
+        is that of the paper's L x L attention at a fraction of the work.
+
+        Args:
+            states: (B, L, d), the frozen encoder's last token states, [CLS] first.
+            mask: (B, L), True on tokens.
+        """
+        cls = states[:, 0]
+        toward = (
+            self.query(cls) @ self.key.weight
+        )  # (B, d): q K^T = (q W_K) h^T, and q b_K moves every logit alike
+        attention = softmax_over_tokens(
+            (states @ toward.unsqueeze(-1)).squeeze(-1), mask
+        )  # (B, L), no sqrt(d)
+        residual_attention = softmax_over_tokens(1 - attention, mask)
+        template = self.template_value(_pooled(attention, states))
+        residual = self.residual_value(_pooled(residual_attention, states))
+        return FmdaOutput(
+            language=self.language(cls),
+            template=template,
+            residual=residual,
+            meaning=self.meaning(template + residual),
+            attention=attention,
+            residual_attention=residual_attention,
+        )
+
+    def language_logits(self, language: Tensor) -> Tensor:
+        """Language embeddings (B, d) -> logits (B, languages), section 3.2."""
+        out: Tensor = self.identify(language)
+        return out
+
+    def rebuilt(self, out: FmdaOutput) -> Tensor:
+        """The utterance embedding rebuilt from language, template and residual (section 3.3): (B, d)."""
+        utterance: Tensor = self.rebuild(out.language + out.template + out.residual)
+        return utterance
+
+    def template_layers(self) -> list[nn.Parameter]:
+        """The template encoder: what the first of two stages trains and the second leaves (section 4.6)."""
+        return [*self.query.parameters(), *self.key.parameters(), *self.template_value.parameters()]
+
+    def meaning_layers(self) -> list[nn.Parameter]:
+        """What has a part in the meaning embedding; the key's bias moves every token's logit alike, so it has none."""
+        read = (self.query, self.key, self.template_value, self.residual_value, self.meaning)
+        return [weight for layer in read for weight in layer.parameters() if weight is not self.key.bias]
+
+
+def _mlp(dim: int, hidden: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, dim))
+
+
+def _pooled(attention: Tensor, states: Tensor) -> Tensor:
+    return (attention.unsqueeze(1) @ states).squeeze(1)

@@ -1,0 +1,231 @@
+"""What FMDA and its baseline train on: the frozen encoder's states of every sentence, computed once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from emu_core.config import FmdaConfig, MeaningLanguageConfig
+from emu_core.data.negatives import draw_negatives
+from emu_core.data.parallel_slots import SlotPairs, Utterance
+from emu_core.data.template_pairs import template_pairs
+from emu_core.encoders.base import TokenIds
+from emu_core.encoders.token_states import (
+    Span,
+    TokenStates,
+    cls_states,
+    masked_ids,
+    template_spans,
+    token_states,
+)
+from emu_core.encoders.transformer import TransformerEncoder
+from emu_core.errors import DataError
+
+OnEncoded = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """N sentences as the frozen encoder sees them.
+
+    Attributes:
+        states: of their tokens.
+        language: (N,), a number for each sentence's language.
+        template_target: (N, d), [CLS] of the sentence with its slots masked; (0, d) where nothing reads it.
+        residual_target: (N, d), [CLS] of the sentence with its template masked; the same.
+        negatives: (N, each), rows of sentences of the same language with another meaning.
+    """
+
+    states: TokenStates
+    language: Tensor
+    template_target: Tensor
+    residual_target: Tensor
+    negatives: Tensor
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Sentences that choose the epoch.
+
+    Attributes:
+        states: of their tokens.
+        pairs: for each language pair, rows (P, 2) of sentences of one meaning.
+        templates: for each language, rows (T, 2) of sentences of one template; empty where no stage needs them.
+    """
+
+    states: TokenStates
+    pairs: list[Tensor]
+    templates: list[Tensor]
+
+
+@dataclass(frozen=True)
+class DisentangleData:
+    """Everything that training reads.
+
+    Attributes:
+        languages: codes, in the order of `Sentences.language`.
+        sentences: of the training pairs, and of the template pairs if there are any.
+        pairs: (P, 2), rows of sentences of one meaning in two languages; all language pairs together.
+        template_pairs: (T, 2), rows of sentences of one template in one language; None for one stage.
+        held_out: None where there is nothing to choose the epoch by.
+        warnings: what a person should know of the data, a sentence each.
+    """
+
+    languages: tuple[str, ...]
+    sentences: Sentences
+    pairs: Tensor
+    template_pairs: Tensor | None
+    held_out: HeldOut | None
+    warnings: tuple[str, ...] = ()
+
+
+def prepare_disentangling(
+    encoder: TransformerEncoder,
+    train: Sequence[SlotPairs],
+    dev: Sequence[SlotPairs],
+    config: FmdaConfig | MeaningLanguageConfig,
+    *,
+    seed: int,
+    cache: Path | None = None,
+    on_progress: OnEncoded | None = None,
+) -> DisentangleData:
+    """Encode every sentence once, with its slots masked and with its template masked once, and draw the negatives.
+
+    Args:
+        encoder: frozen; on its device.
+        train: language pairs to train on; a language may stand in several.
+        dev: the same language pairs of other meanings, to choose the epoch by; may be empty.
+        config: which losses there are, and so which targets are needed.
+        seed: of the negatives and the template pairs.
+        cache: folder that keeps the negatives.
+        on_progress: called with (sentences encoded, of so many).
+
+    Raises:
+        DataError: a sentence has too few negatives; no template pair can be made.
+        EncoderError: slots can't be masked with this encoder.
+    """
+    languages = tuple(dict.fromkeys(code for pair in train for code in (pair.source, pair.target)))
+    utterances, pairs = _numbered(train)
+    two_stage = isinstance(config, FmdaConfig) and config.two_stage
+    negatives = _negatives(utterances, languages, config.negatives, seed, cache)
+    template_rows: Tensor | None = None
+    if two_stage:
+        made = template_pairs(utterances, seed=seed)
+        others = [targets[0] for targets in made.targets]
+        template_rows = torch.tensor(
+            [[row, len(utterances) + number] for number, row in enumerate(made.rows)]
+        )
+        negatives = np.concatenate([negatives, negatives[list(made.rows)]])
+        utterances = [*utterances, *others]
+    dev_utterances, dev_pairs = _numbered(dev)
+    dev_templates: list[list[tuple[int, int]]] = []
+    warnings: tuple[str, ...] = ()
+    if two_stage and dev:
+        try:
+            dev_utterances, dev_templates = _with_template_pairs(dev_utterances, languages, seed)
+        except DataError as error:
+            warnings = (
+                f"the template encoder's last epoch was kept, since of the sentences that choose it {error}",
+            )
+
+    everyone = [*utterances, *dev_utterances]
+    ids = encoder.token_ids([one.text for one in everyone])
+    masked = isinstance(config, FmdaConfig)
+    counter = _Counter(on_progress, len(everyone) + 2 * masked * len(utterances))
+    states = token_states(encoder, ids, on_progress=counter.part(len(everyone)))
+    targets = [torch.empty(0, encoder.state_dim, device=encoder.device)] * 2
+    if masked:
+        targets = [
+            cls_states(encoder, some, on_progress=counter.part(len(utterances)))
+            for some in _masked(encoder, utterances)
+        ]
+    device = encoder.device
+    number = {code: place for place, code in enumerate(languages)}
+    cut = int(states.starts[len(utterances)])
+    return DisentangleData(
+        languages=languages,
+        sentences=Sentences(
+            states=TokenStates(states.states[:cut], states.starts[: len(utterances) + 1]),
+            language=torch.tensor([number[one.language] for one in utterances], device=device),
+            template_target=targets[0],
+            residual_target=targets[1],
+            negatives=torch.from_numpy(negatives).to(device),
+        ),
+        pairs=torch.tensor([row for some in pairs for row in some], device=device),
+        template_pairs=None if template_rows is None else template_rows.to(device),
+        held_out=HeldOut(
+            states=TokenStates(states.states[cut:], states.starts[len(utterances) :] - cut),
+            pairs=[torch.tensor(some, device=device) for some in dev_pairs],
+            templates=[torch.tensor(some, device=device) for some in dev_templates],
+        )
+        if dev
+        else None,
+        warnings=warnings,
+    )
+
+
+def _numbered(pairs: Sequence[SlotPairs]) -> tuple[list[Utterance], list[list[tuple[int, int]]]]:
+    """Each utterance once, and each pair's row numbers among them."""
+    rows: dict[tuple[str, str], int] = {}
+    found: list[Utterance] = []
+
+    def row(one: Utterance) -> int:
+        place = rows.setdefault((one.language, one.id), len(found))
+        if place == len(found):
+            found.append(one)
+        return place
+
+    numbered = [[(row(a), row(b)) for a, b in zip(pair.first, pair.second, strict=True)] for pair in pairs]
+    return found, numbered
+
+
+def _negatives(
+    utterances: Sequence[Utterance], languages: Sequence[str], each: int, seed: int, cache: Path | None
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    negatives = np.empty((len(utterances), each), dtype=np.int64)
+    for language in languages:
+        own = np.array([row for row, one in enumerate(utterances) if one.language == language])
+        texts = [utterances[row].text for row in own]
+        negatives[own] = own[draw_negatives(texts, language, seed=seed, each=each, cache=cache)]
+    return negatives
+
+
+def _with_template_pairs(
+    utterances: list[Utterance], languages: Sequence[str], seed: int
+) -> tuple[list[Utterance], list[list[tuple[int, int]]]]:
+    """The utterances and, behind them, one of the same template for each of those that has slots, by language."""
+    found, templates = list(utterances), []
+    for language in languages:
+        own = [row for row, one in enumerate(utterances) if one.language == language]
+        made = template_pairs([utterances[row] for row in own], seed=seed, distinct_templates=True)
+        templates.append([(own[row], len(found) + number) for number, row in enumerate(made.rows)])
+        found += [targets[0] for targets in made.targets]
+    return found, templates
+
+
+def _masked(
+    encoder: TransformerEncoder, utterances: Sequence[Utterance]
+) -> tuple[list[TokenIds], list[TokenIds]]:
+    """Token ids with the slots masked, and with the template masked."""
+    texts = [one.text for one in utterances]
+    slots: list[list[Span]] = [[(slot.start, slot.end) for slot in one.slots] for one in utterances]
+    templates = [template_spans(len(text), own) for text, own in zip(texts, slots, strict=True)]
+    return masked_ids(encoder, texts, slots), masked_ids(encoder, texts, templates)
+
+
+class _Counter:
+    """Adds the progress of several encodings up."""
+
+    def __init__(self, on_progress: OnEncoded | None, total: int) -> None:
+        self._on_progress, self._total, self._before = on_progress, total, 0
+
+    def part(self, size: int) -> OnEncoded | None:
+        """What the next encoding, of at most so many sentences, is to call."""
+        if self._on_progress is None:
+            return None
+        tell, before = self._on_progress, self._before
+        self._before += size
+        return lambda done, of: tell(before + done * size // of, self._total)

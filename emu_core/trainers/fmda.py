@@ -1,0 +1,131 @@
+"""FMDA's training step: eq. 5, all losses at once or in two stages (sections 3.5 and 4.6)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from emu_core.config import FmdaConfig
+from emu_core.losses.cosine_contrast import cosine_contrast
+from emu_core.models.fmda import Fmda, FmdaOutput
+from emu_core.trainers.disentangle import Losses, Stage
+from emu_core.trainers.disentangle_data import DisentangleData, Sentences
+from emu_core.trainers.disentangle_scores import template_score, translation_score
+
+
+def fmda_stages(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Stage]:
+    """One stage with every loss, or the template encoder's and then the rest's.
+
+    Args:
+        model: on the data's device.
+        data: with template pairs, if there are two stages.
+        config: which losses there are.
+    """
+    score, template = translation_score(model, data.held_out), template_score(model, data.held_out)
+    weights = list(model.parameters())
+    if data.template_pairs is None:
+        return [
+            Stage("all losses", weights, data.pairs, lambda *rows: _all(model, data, config, *rows), score)
+        ]
+    frozen = {id(weight) for weight in model.template_layers()}
+    first = [*model.template_layers(), *model.language.parameters()]
+    return [
+        Stage(
+            "template",
+            first,
+            data.template_pairs,
+            lambda *rows: _template_stage(model, data.sentences, config, *rows),
+            template,
+        ),
+        Stage(
+            "rest",
+            [weight for weight in weights if id(weight) not in frozen],
+            data.pairs,
+            lambda *rows: _rest(model, data, config, *rows),
+            score,
+        ),
+    ]
+
+
+def _all(model: Fmda, data: DisentangleData, config: FmdaConfig, pairs: Tensor, negatives: Tensor) -> Losses:
+    """The losses of eq. 5 for pairs (B, 2) and their negatives (B, 2)."""
+    batch = _Batch(model, data.sentences, pairs, negatives)
+    return _template_losses(batch, data.sentences, config) | _other_losses(model, batch, data, config)
+
+
+def _rest(model: Fmda, data: DisentangleData, config: FmdaConfig, pairs: Tensor, negatives: Tensor) -> Losses:
+    """The second stage's: all but the template's."""
+    return _other_losses(model, _Batch(model, data.sentences, pairs, negatives), data, config)
+
+
+def _template_stage(
+    model: Fmda, sentences: Sentences, config: FmdaConfig, pairs: Tensor, negatives: Tensor
+) -> Losses:
+    """The first stage's, on pairs of one template in one language."""
+    return _template_losses(_Batch(model, sentences, pairs, negatives), sentences, config)
+
+
+class _Batch:
+    """What the model makes of B pairs, row by row, and of their negatives."""
+
+    def __init__(self, model: Fmda, sentences: Sentences, pairs: Tensor, negatives: Tensor) -> None:
+        self.rows = pairs.T  # (2, B)
+        every = torch.cat([pairs.T, negatives.T]).flatten()  # four utterances a step: (4B,)
+        out: FmdaOutput = model(*sentences.states.batch(every))
+        self.first, self.second, self.first_negative, self.second_negative = _quarters(out)
+
+
+def _quarters(out: FmdaOutput) -> list[FmdaOutput]:
+    columns = [getattr(out, name).chunk(4) for name in FmdaOutput.__dataclass_fields__]
+    return [FmdaOutput(*(column[i] for column in columns)) for i in range(4)]
+
+
+def _template_losses(batch: _Batch, sentences: Sentences, config: FmdaConfig) -> Losses:
+    """Reconstruction of the template targets (eq. 1, 2), and contrast of the templates (eq. 3)."""
+    losses: Losses = {}
+    a, b = batch.first, batch.second
+    to_a, to_b = sentences.template_target[batch.rows]
+    if config.template_weight:
+        losses["template"] = config.template_weight * (
+            F.mse_loss(a.template + a.language, to_a) + F.mse_loss(b.template + b.language, to_b)
+        )
+    if config.template_cross_weight:
+        losses["template_cross"] = config.template_cross_weight * (
+            F.mse_loss(a.template + b.language, to_b) + F.mse_loss(b.template + a.language, to_a)
+        )
+    if config.template_contrast_weight:
+        losses["template_contrast"] = config.template_contrast_weight * cosine_contrast(
+            a.template, b.template, batch.first_negative.template, batch.second_negative.template
+        )
+    return losses
+
+
+def _other_losses(model: Fmda, batch: _Batch, data: DisentangleData, config: FmdaConfig) -> Losses:
+    """Language identification, the utterance's and the residual's reconstruction, contrast of meanings (eq. 4)."""
+    sentences = data.sentences
+    losses: Losses = {}
+    a, b = batch.first, batch.second
+    if config.language_weight:
+        of_a, of_b = sentences.language[batch.rows]
+        losses["language"] = config.language_weight * (
+            F.cross_entropy(model.language_logits(a.language), of_a)
+            + F.cross_entropy(model.language_logits(b.language), of_b)
+        )
+    if config.utterance_weight:
+        cls_a, cls_b = (sentences.states.first(rows) for rows in batch.rows)
+        losses["utterance"] = config.utterance_weight * (
+            F.mse_loss(model.rebuilt(a), cls_a) + F.mse_loss(model.rebuilt(b), cls_b)
+        )
+    to_a, to_b = sentences.residual_target[batch.rows]
+    if config.residual_weight:
+        losses["residual"] = config.residual_weight * (
+            F.mse_loss(a.residual + a.language, to_a) + F.mse_loss(b.residual + b.language, to_b)
+        )
+    if config.residual_cross_weight:
+        losses["residual_cross"] = config.residual_cross_weight * (
+            F.mse_loss(a.residual + b.language, to_b) + F.mse_loss(b.residual + a.language, to_a)
+        )
+    if config.meaning_contrast_weight:
+        losses["meaning_contrast"] = config.meaning_contrast_weight * cosine_contrast(
+            a.meaning, b.meaning, batch.first_negative.meaning, batch.second_negative.meaning
+        )
+    return losses

@@ -1,0 +1,69 @@
+"""The training step of FMDA's baseline (Tiyajamorn et al., 2021)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from emu_core.config import MeaningLanguageConfig
+from emu_core.losses.cosine_contrast import clipped_contrast
+from emu_core.losses.language_embedding import language_attraction, language_repulsion
+from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.trainers.disentangle import Losses, Stage
+from emu_core.trainers.disentangle_data import DisentangleData
+from emu_core.trainers.disentangle_scores import translation_score
+
+
+def meaning_language_stages(
+    model: MeaningLanguage, data: DisentangleData, config: MeaningLanguageConfig
+) -> list[Stage]:
+    """The one stage that there is."""
+    return [
+        Stage(
+            "all losses",
+            list(model.parameters()),
+            data.pairs,
+            lambda *rows: _losses(model, data, config, *rows),
+            translation_score(model, data.held_out),
+        )
+    ]
+
+
+def _losses(
+    model: MeaningLanguage,
+    data: DisentangleData,
+    config: MeaningLanguageConfig,
+    pairs: Tensor,
+    negatives: Tensor,
+) -> Losses:
+    """Every loss for pairs (B, 2) and their negatives (B, 2)."""
+    sentences = data.sentences
+    every = torch.cat([pairs.T, negatives.T])  # (4, B)
+    cls = sentences.states.first(every.flatten())
+    out = model.split(cls)
+    meaning, language = out.meaning.chunk(4), out.language.chunk(4)
+    cls_a, cls_b = cls.chunk(4)[:2]
+    (m_a, m_b, m_a_neg, m_b_neg), (l_a, l_b, l_a_neg, l_b_neg) = meaning, language
+    losses: Losses = {}
+    if config.reconstruction_weight:
+        losses["reconstruction"] = config.reconstruction_weight * (
+            F.mse_loss(m_a + l_a, cls_a) + F.mse_loss(m_b + l_b, cls_b)
+        )
+    if config.cross_reconstruction_weight:
+        losses["cross_reconstruction"] = config.cross_reconstruction_weight * (
+            F.mse_loss(m_a + l_b, cls_b) + F.mse_loss(m_b + l_a, cls_a)
+        )
+    if config.meaning_weight:
+        losses["meaning"] = config.meaning_weight * clipped_contrast(m_a, m_b, m_a_neg, m_b_neg)
+    if config.attraction_weight:
+        losses["attraction"] = config.attraction_weight * (
+            language_attraction(l_a, l_a_neg) + language_attraction(l_b, l_b_neg)
+        )
+    if config.language_weight:
+        of_a, of_b = sentences.language[pairs.T]
+        losses["language"] = config.language_weight * (
+            F.cross_entropy(model.language_logits(l_a), of_a)
+            + F.cross_entropy(model.language_logits(l_b), of_b)
+        )
+    if config.repulsion_weight:
+        losses["repulsion"] = config.repulsion_weight * language_repulsion(l_a, l_b)
+    return losses

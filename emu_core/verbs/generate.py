@@ -1,0 +1,101 @@
+"""`emu generate`: slot-annotated commands in several languages, written as files."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from emu_core.data.commands.generate import generate_commands
+from emu_core.data.commands.package import WANTED
+from emu_core.data.commands.report import CommandsReport, commands_report
+from emu_core.data.export_csv import safe_csv
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.languages import language_name
+from emu_core.errors import DataError
+
+REPORT, NOTE = "report.json", "README.md"
+
+
+def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -> dict[str, Any]:
+    """Generate commands and write a CSV for each language, report.json and README.md with the licence.
+
+    Args:
+        languages: codes or names, at least one.
+        pairs: how many meanings, each once in every language.
+        seed: the same seed gives the same files.
+        out: the folder to write; it is made, and may exist if none of the files does.
+
+    Returns:
+        What report.json says: `languages`, `pairs` and `weak` of `CommandsReport`, `rows` by language and split.
+
+    Raises:
+        DataError: what `generate_commands` raises, or a file is there already or can't be written.
+    """
+    commands = generate_commands(languages, pairs, seed=seed)
+    report = commands_report(commands.languages)
+    said = _said(commands, report, seed)
+    files = {
+        f"{language}.csv": safe_csv(commands.select(languages=[language]).frame)
+        for language in commands.languages
+    }
+    files[REPORT] = (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
+    files[NOTE] = _note(commands, report, seed).encode()
+    _write(Path(out), files)
+    return said
+
+
+def _said(commands: LabelledSet, report: CommandsReport, seed: int) -> dict[str, Any]:
+    counts = commands.frame.groupby(["language", "split"]).size()
+    rows: dict[str, dict[str, int]] = {language: {} for language in commands.languages}
+    for (language, split), count in counts.items():
+        rows[language][split] = int(count)
+    return {
+        "made_from": list(WANTED),
+        "seed": seed,
+        "sha256": commands.sha256(),
+        "rows": rows,
+        "groups": report.groups,
+        "languages": [asdict(one) for one in report.languages],
+        "pairs": [asdict(pair) for pair in report.pairs],
+        "weak": [pair.sentence for pair in report.weak],
+    }
+
+
+def _note(commands: LabelledSet, report: CommandsReport, seed: int) -> str:
+    names = ", ".join(language_name(language) for language in commands.languages)
+    meanings = commands.frame["id"].nunique()
+    weak = "".join(f"\n- {pair.sentence}" for pair in report.weak)
+    return f"""# Commands to a home's voice assistant
+
+{meanings:,} meanings in {names}, each once in every language, with seed {seed}. One CSV for each language, with
+the columns id, text, intent, language, split and annotated. The same id means the same in every language;
+`annotated` marks slots as `[slot : value]`. Train, dev and test share no id; some wordings of dev and test are in
+no train row.
+
+## Licence
+
+These files are under [CC BY 4.0](https://creativecommons.org/licenses/by/4.0/). They are made from the sentence
+templates of [Home Assistant Intents](https://github.com/OHF-Voice/intents), by the Home Assistant Authors and the
+contributors of each language, under CC BY 4.0; packages used: {", ".join(WANTED)}.
+
+What was changed: templates were expanded at random; some of their rules and lists of words were replaced, and
+expansions that are ungrammatical or that mean another thing in another language were left out; articles and
+prepositions before values were made to agree; names of rooms, devices, shopping items, tasks, timers, messages and
+media were added, which the templates leave to the user; values were marked as slots, and sentences with the same
+intent, slots and values were paired across languages.
+{f"{chr(10)}## Weak pairs{chr(10)}{weak}{chr(10)}" if weak else ""}"""
+
+
+def _write(folder: Path, files: dict[str, bytes]) -> None:
+    there = [name for name in files if (folder / name).exists()]
+    if there:
+        raise DataError(f"{folder / there[0]} is there already; name another folder or remove it")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    except OSError as fault:
+        raise DataError(
+            f"{folder} can't be written ({fault.strerror or fault}); name another folder"
+        ) from fault

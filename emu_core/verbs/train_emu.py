@@ -1,0 +1,47 @@
+"""Training by Emu and the other systems of its Table 2, which move the encoder's weights."""
+
+from collections.abc import Callable, Sequence
+
+from emu_core.config import EmuConfig
+from emu_core.data.labelled import LabelledSet
+from emu_core.devices import Precision
+from emu_core.encoders.shared import Encode, shared_encode
+from emu_core.trainers.loop import fit, steps_per_epoch
+from emu_core.trainers.prepare import prepare
+from emu_core.verbs.inputs import measure
+from emu_core.verbs.job import Job, Outcome
+
+
+def train_emu(job: Job, config: EmuConfig) -> Outcome:
+    """Train the encoder in place, from its checkpoint if there is one."""
+    said = job.said
+    encode = shared_encode(job.encoder, job.processes)
+    data = prepare(job.encoder, job.labelled.train_part(), job.unlabelled, said["train_languages"], config)
+    job.before(encode)
+    at = job.checkpoint.facts()
+    steps = steps_per_epoch(data, config) * config.epochs
+    with job.progress.training(steps, at.get("epoch", 0), at.get("step", 0)) as record:
+        fitted = fit(
+            job.encoder,
+            data,
+            config,
+            seed=said["seed"],
+            on_record=record,
+            should_stop=job.should_stop,
+            held_out_accuracy=_selection(job.labelled, said["train_languages"], encode),
+            checkpoint=job.checkpoint,
+            precision=Precision(said["precision"]),
+            processes=job.processes,
+        )
+    return Outcome(job.encoder, encode, fitted)
+
+
+def _selection(
+    labelled: LabelledSet, train_languages: Sequence[str], encode: Encode
+) -> Callable[[], float] | None:
+    """What chooses the epoch: labels of the training languages only, since the others' must stay unread."""
+    dev = labelled.dev_part()
+    if dev is None or not set(train_languages) <= set(dev.languages):
+        return None
+    part = dev.select(languages=train_languages)
+    return lambda: measure(part, encode).mean

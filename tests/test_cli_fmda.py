@@ -1,0 +1,301 @@
+"""The command's flags for FMDA, its pairs, its embeddings and its benchmark."""
+
+import json
+import subprocess
+import sys
+from argparse import Namespace
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from emu_core import load_encoder
+from emu_core.bench.fmda.bench import bench_fmda
+from emu_core.bench.fmda.plan import FmdaPart
+from emu_core.bench.fmda.request import FmdaRequest
+from emu_core.bench.fmda.result import FmdaResult
+from emu_core.cli import _parser, main
+from emu_core.cli.hyper_parameters import changed
+from emu_core.cli.pairs import language_pair
+from emu_core.config import EmuConfig, FmdaConfig, MeaningLanguageConfig, PosteriorConfig
+from emu_core.encoders.disentangled import DisentangledEncoder
+from emu_core.errors import TrainingError
+from emu_core.models.parts import Part
+from emu_core.runs import Run
+from tests.fmda_set import drawn_cell, fmda_set
+from tests.tiny_transformer import tiny_transformer
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with slots.csv in English, German and Spanish, and a transformer in tiny/."""
+    folder = tmp_path_factory.mktemp("fmda")
+    fmda_set().frame.to_csv(folder / "slots.csv", index=False)
+    tiny_transformer(folder / "tiny")
+    return folder
+
+
+def trained(folder: Path, name: str, *arguments: str) -> list[str]:
+    command = ["train", str(folder / "slots.csv"), "--encoder", f"hf:{folder / 'tiny'}", "--device", "cpu"]
+    return [*command, "--epochs", "1", "--out", str(folder / "runs" / name), *arguments]
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Run:
+    """A run of FMDA in two stages on one pair, whose second language is named first."""
+    assert main(trained(folder, "fmda", "--method", "fmda", "--pair", "de-en", "--two-stage")) == 0
+    return Run(folder / "runs" / "fmda")
+
+
+@pytest.fixture(scope="module")
+def baseline(folder: Path) -> Run:
+    """A run of the baseline."""
+    chosen = ["--method", "meaning-language", "--attraction-weight", "0"]
+    assert main(trained(folder, "baseline", *chosen)) == 0
+    return Run(folder / "runs" / "baseline")
+
+
+@pytest.mark.parametrize(
+    ("value", "pair"),
+    [
+        ("en-de", ("en", "de")),
+        ("German-eng", ("de", "en")),
+        ("xx-yy", ("xx", "yy")),  # codes that we have no name for
+        ("en-zh-tw", ("en", "zh-tw")),
+        ("zh-tw-en", ("zh-tw", "en")),
+    ],
+)
+def test_a_pair_is_two_codes(value: str, pair: tuple[str, str]) -> None:
+    assert language_pair(value) == pair
+
+
+@pytest.mark.parametrize(
+    "value", ["en", "", "-", "en-", "en-de-fr", "en-en", "en-eng", "en–de", "../x-y", "a\nb-c"]
+)
+def test_what_is_no_pair_is_said(value: str) -> None:
+    with pytest.raises(TrainingError, match=r"is no pair of languages; .* --pair en-de") as caught:
+        language_pair(value)
+    assert "\n" not in str(caught.value)
+
+
+def parsed(*arguments: str) -> Namespace:
+    return _parser().parse_args(["train", "demo", *arguments])
+
+
+def test_every_setting_has_a_flag_and_each_flag_its_type() -> None:
+    assert changed(parsed()) == {}
+    decided = {"objective", "parallel"}
+    for settings in (EmuConfig(), PosteriorConfig(), FmdaConfig(), MeaningLanguageConfig()):
+        for field in fields(settings):
+            default = getattr(settings, field.name)
+            flag = f"--{field.name.replace('_', '-')}"
+            if field.name in decided:
+                with pytest.raises(SystemExit):
+                    parsed(flag)
+            elif isinstance(default, bool):
+                assert changed(parsed(flag)) == {field.name: True}
+            else:
+                given = changed(parsed(flag, str(default)))
+                kind = str if isinstance(default, str) else type(default)
+                assert given == {field.name: default} and type(given[field.name]) is kind
+
+
+def test_a_flag_of_two_methods_stands_once_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parsed("--help")
+    _, _, groups = capsys.readouterr().out.partition("\nhyper-parameters:")
+    flags = [line.split()[0] for line in groups.splitlines() if line.startswith("  --")]
+    assert len(flags) == len(set(flags))
+    assert {"--batch-size", "--two-stage", "--language-weight", "--repulsion-weight"} <= set(flags)
+    said = " ".join(groups.partition("meaning-language:")[2].split())
+    assert said.startswith(
+        "and of those above: --language-weight, --negatives, --batch-size, --learning-rate, --epochs, --patience"
+    )
+
+
+def test_the_run_is_of_the_pair_and_the_settings_named(run: Run, baseline: Run) -> None:
+    assert run.config()["pairs"] == [["de", "en"]]
+    assert run.config()["hyperparameters"]["two_stage"] is True
+    assert run.config()["hyperparameters"]["epochs"] == 1
+    assert baseline.config()["pairs"] == [["en", "de"], ["en", "es"]]
+    assert baseline.config()["hyperparameters"]["attraction_weight"] == 0
+
+
+def test_what_each_embedding_finds_is_printed(
+    folder: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--method", "fmda", "--pair", "de-en", "--two-stage"]
+    assert main(trained(folder, "again", *asked)) == 0
+    parts = Run(folder / "runs" / "again").metrics()["parts"]
+    assert parts == run.metrics()["parts"]
+    lines = capsys.readouterr().out.splitlines()
+    head = next(line for line in lines if line.startswith("embedding"))
+    ways = ["de-en", "en-de", "template", "de", "template", "en", "probe"]
+    assert head.split() == ["embedding", *ways]
+    table = lines[lines.index(head) + 1 :]
+    for line, part in zip(table, Part, strict=False):
+        found = parts[part]
+        numbers = [*found["translation"].values(), *found["template"].values(), found["probe"]]
+        assert line.split() == [part, *(f"{number:.1f}" for number in numbers)]
+    assert main(trained(folder, "json", *asked, "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["parts"] == parts
+
+
+def test_a_measure_for_which_the_sentences_do_not_do_is_a_note(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = fmda_set(("en", "de")).frame
+    whole, plain = tmp_path / "slots.csv", frame["split"] == "test"
+    # No slot in the test split: nothing to fill, and nothing that is a template.
+    frame.assign(annotated=frame["annotated"].mask(plain, "")).to_csv(whole, index=False)
+    command = trained(folder, "plain", "--method", "fmda")
+    command[1] = str(whole)
+    assert main(command) == 0
+    parts, printed = Run(folder / "runs" / "plain").metrics()["parts"], capsys.readouterr().out
+    assert parts["notes"] and all(f"note: {note}" in printed for note in parts["notes"])
+    assert "template en" not in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "fmda", "--pair", "german"], "'german' is no pair of languages"),
+        (["--method", "fmda", "--pair", "en-fr"], "no sentence to train on in fr"),
+        (["--method", "emu", "--pair", "en-de"], "the method emu learns from no pairs; leave --pair out"),
+        (["--method", "emu", "--two-stage"], "the method emu has no setting two_stage"),
+        (["--method", "meaning-language", "--hidden", "3"], "the method meaning-language has no setting hidden"),
+        (["--method", "fmda", "--negatives", "0"], "negatives must be a whole number above 0"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_is_one_sentence(
+    folder: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(trained(folder, "wrong", *arguments, "--json")) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.startswith(f"emu: {message}") and printed.err.count("\n") == 1
+    assert not (folder / "runs" / "wrong").exists()
+
+
+def test_embed_writes_the_part_that_is_named(
+    folder: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emu_core.verbs.embed.PART", 50)
+    texts = fmda_set().frame["text"].tolist()
+    encoder = load_encoder(f"run:{run.folder}")
+    assert isinstance(encoder, DisentangledEncoder)
+    expected = encoder.parts(texts)
+    command = ["embed", str(folder / "slots.csv"), "--run", str(run.folder), "--device", "cpu", "--out"]
+    for part in Part:
+        out = tmp_path / f"{part}.parquet"
+        assert main([*command, str(out), "--part", part]) == 0
+        table = pq.read_table(out)
+        assert table.column("text").to_pylist() == texts
+        vectors = np.array(table.column("vector").to_pylist(), dtype=np.float32)
+        np.testing.assert_allclose(vectors, expected[part], atol=1e-5)
+        assert pq.ParquetFile(out).num_row_groups == -(-len(texts) // 50)
+    assert main([*command, str(tmp_path / "none.parquet")]) == 0
+    whole = np.array(pq.read_table(tmp_path / "none.parquet").column("vector").to_pylist(), dtype=np.float32)
+    np.testing.assert_allclose(whole, encoder.encode(texts), atol=1e-5)
+    assert np.abs(expected[Part.TEMPLATE] - expected[Part.MEANING]).max() > 1e-2
+
+
+def test_a_part_that_is_not_there_is_said(
+    folder: Path, run: Run, baseline: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "v.parquet"
+    command = ["embed", str(folder / "slots.csv"), "--device", "cpu", "--out", str(out), "--part"]
+    for arguments, message in (
+        (["template", "--encoder", f"hf:{folder / 'tiny'}"], "name a run of the method fmda"),
+        (["tempalte", "--run", str(run.folder)], "no embedding 'tempalte'; there are: cls, mean,"),
+        (["template", "--run", str(baseline.folder)], "there are: cls, mean, language, meaning. Choose"),
+    ):
+        assert main([*command, *arguments]) == 2
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert said.startswith("emu: ") and message in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_the_help_spells_out_are_all_there(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, option, names in (
+        (["embed"], "--part PART", list(Part)),
+        (["bench", "fmda"], "--tables PART [PART ...]", list(FmdaPart)),
+    ):
+        with pytest.raises(SystemExit):
+            main([*command, "--help"])
+        said = capsys.readouterr().out.partition(f"\n  {option}")[2].partition("\n  --")[0]
+        assert f" {', '.join(names)}" in " ".join(said.split())
+
+
+def test_no_help_imports_torch() -> None:
+    check = (
+        "import contextlib, sys\n"
+        "from emu_core.cli import main\n"
+        "for verb in ('train', 'embed', 'bench', 'generate'):\n"
+        "    with contextlib.suppress(SystemExit):\n"
+        "        main([verb, '--help'])\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", check], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    )
+
+
+def drawn(request: FmdaRequest) -> FmdaResult:
+    return drawn_cell(request.cell, request.setting.pairs)
+
+
+def test_the_benchmark_prints_its_tables_or_one_object(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emu_core.bench.fmda.bench.bench_fmda", partial(bench_fmda, run=drawn))
+    out = folder / "bench"
+    # As the app writes it: no value can be taken for an option.
+    command = [
+        "bench",
+        "fmda",
+        f"--out={out}",
+        "--device=cpu",
+        "--pair=en-de",
+        "--pair=es-en",
+        "--tables",
+        "2",
+        "--",
+    ]
+    assert main([*command, str(folder / "slots.csv")]) == 0
+    printed = capsys.readouterr()
+    assert "cross-lingual semantic retrieval" in printed.out and f"{out / 'report.html'}" in printed.out
+    assert "cells are done" in printed.err
+    more = ["bench", "fmda", str(folder / "slots.csv"), *command[2:-1], "--json", "--seeds", "0", "1"]
+    assert main(more) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["folder"] == str(out) and "table2" in report["tables"] and report["seeds"] == [0, 1]
+    assert main([*more[:-3], "--tables", "2", "seven"]) == 2
+    assert "no table 'seven'; there are: 2, 3, 4, 5, 6, 9, probes, figure4" in capsys.readouterr().err
+
+
+def test_generate_prints_what_it_wrote_and_the_weak_pairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["generate", "--languages", "en, de", "--pairs", "40", "--out"]
+    assert main([*asked, str(tmp_path / "first")]) == 0
+    printed = capsys.readouterr()
+    for code in ("en", "de"):
+        frame = pd.read_csv(tmp_path / "first" / f"{code}.csv")
+        counts = [str((frame["split"] == split).sum()) for split in ("train", "dev", "test")]
+        row = next(line for line in printed.out.splitlines() if line.startswith(f"{code} "))
+        assert row.split() == [code, *counts] and len(frame) == 40
+    assert "note:" not in printed.out and printed.err.splitlines() == ["generating", "finished"]
+    monkeypatch.setattr("emu_core.data.commands.report.WEAK", 1.01)  # now every pair is weak
+    assert main([*asked, str(tmp_path / "second"), "--seed", "1"]) == 0
+    assert "note: English and German share " in capsys.readouterr().out
+    assert main([*asked, str(tmp_path / "third"), "--seed", "1", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["folder"] == str(tmp_path / "third") and made["seed"] == 1 and len(made["weak"]) == 1
+    same, other = ((tmp_path / name / "en.csv").read_bytes() for name in ("second", "third"))
+    assert same == other != (tmp_path / "first" / "en.csv").read_bytes()
+    assert main(["generate", "--languages", "en,xx", "--out", str(tmp_path / "none")]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("emu: no commands in xx")
