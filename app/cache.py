@@ -1,8 +1,9 @@
 """What the pages share and never compute twice: the background worker, the job manager, sentence vectors."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,7 +12,7 @@ from app.background import Background, Failed, Pending
 from app.jobs import JobManager
 from app.model_name import must_be_fetched
 from app.state import runs_root
-from app.tasks import encode_to_file, fetch, warm_up
+from app.tasks import encode_to_file, fetch, parts_to_file, warm_up
 from app.vectors import vectors_path, weights_of
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import EncoderError
@@ -63,16 +64,37 @@ def embeddings(encoder_spec: str, data_sha: str, texts: Sequence[str]) -> Pendin
             raise EncoderError(outcome.message)
     weights = weights_of(encoder_spec)
     path = vectors_path(runs_root(), weights, data_sha, texts)
+    return _on_disk(path, encode_to_file, encoder_spec, weights, list(texts), path)
+
+
+def part_embeddings(run_spec: str, data_sha: str, texts: Sequence[str]) -> Pending | FloatArray:
+    """As `embeddings`, every embedding that a run of FMDA or its baseline splits a text into: (P, N, dim).
+
+    Args:
+        run_spec: "run:DIR".
+        data_sha: `state.current_sha()`, or "" for texts that are in no set.
+        texts: N sentences.
+
+    Raises:
+        EncoderError: the run's encoder can't be loaded, or the worker failed.
+    """
+    weights = weights_of(run_spec)
+    path = vectors_path(runs_root(), f"parts of {weights}", data_sha, texts)
+    return _on_disk(path, parts_to_file, run_spec, weights, list(texts), path)
+
+
+def _on_disk(path: Path, function: Callable[..., None], *args: Any) -> Pending | FloatArray:
+    """The array of a .npy file, which the function writes in the background where it is not there."""
     key = str(path)
     if not path.is_file():
-        outcome = background().run(key, encode_to_file, encoder_spec, weights, list(texts), path)
+        outcome = background().run(key, function, *args)
         if isinstance(outcome, Pending):
             return outcome
         background().forget(key)
         if isinstance(outcome, Failed):
             raise EncoderError(outcome.message)
         if not path.is_file():  # done long ago and cleared away since
-            return embeddings(encoder_spec, data_sha, texts)
+            return _on_disk(path, function, *args)
     os.utime(path)  # the files used longest ago are the first to go
     vectors: FloatArray = np.load(path, mmap_mode="r")
     return vectors

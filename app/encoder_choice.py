@@ -13,6 +13,8 @@ from emu_core.errors import EncoderError
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
 
+READS_WORDS = "e5-small"  # gives a state for each token, and is there without a download
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -29,16 +31,18 @@ class Choice:
     problem: str
 
 
-def draw_encoder(key: str = "encoder") -> Choice:
+def draw_encoder(key: str = "encoder", first: str | None = None) -> Choice:
     """Ask for an encoder, and for the model's name where one is open for any.
 
     Args:
         key: of the choice; another place on the app's pages has another.
+        first: the spec that is chosen until a person chooses another; None is the first of the list.
     """
     encoders = {encoder.spec: encoder for encoder in available_encoders()}
     spec = st.selectbox(
         "Encoder",
         list(encoders),
+        index=0 if first is None else list(encoders).index(first),
         format_func=lambda spec: (
             encoders[spec].name + ("" if encoders[spec].available else " (not available here)")
         ),

@@ -82,5 +82,12 @@ def run_facts(run: Run) -> str:
     config = run.config()
     labels = ", ".join(map(str, config.get("train_languages", [])))
     unlabelled = ", ".join(map(str, config.get("unlabelled_languages", []))) or "none"
-    facts = f"{config.get('method')} over {config.get('encoder')}; labels: {labels}; unlabelled: {unlabelled}"
-    return literal(f"{facts}; seed {config.get('seed')}", 300)
+    pairs = pairs_of(config)
+    learnt = f"translations: {pairs}" if pairs else f"labels: {labels}; unlabelled: {unlabelled}"
+    facts = f"{config.get('method')} over {config.get('encoder')}; {learnt}; seed {config.get('seed')}"
+    return literal(facts, 300)
+
+
+def pairs_of(config: Mapping[str, Any]) -> str:
+    """Return which languages' translations a run learnt from, such as "en-de, en-es"; "" if it learnt from labels."""
+    return ", ".join("-".join(map(str, pair)) for pair in config.get("pairs", []))

@@ -15,6 +15,7 @@ def main() -> None:
         st.Page("views/train.py", title="Train", icon=":material/model_training:"),
         st.Page("views/compare.py", title="Compare", icon=":material/compare_arrows:"),
         st.Page("views/explore.py", title="Explore", icon=":material/scatter_plot:"),
+        st.Page("views/split.py", title="Split", icon=":material/call_split:"),
         st.Page("views/bench.py", title="Evidence", icon=":material/query_stats:"),
         st.Page("views/encoders.py", title="Encoders", icon=":material/translate:"),
     ]

@@ -1,10 +1,7 @@
 """The methods and their settings in a newcomer's words."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any
-
+from app.disentangling import BASELINE_FIRST, BASELINE_MORE, FMDA_FIRST, FMDA_MORE
+from app.setting import Setting
 from emu_core.config import Adversary, EmuConfig, Method, Objective, Trained
 
 METHODS = {
@@ -33,30 +30,18 @@ METHODS = {
     Method.SOFTMAX: ("Softmax", "A baseline: a plain classifier on the encoder, trained with it."),
     Method.CONTRASTIVE: ("Contrastive", "A baseline: pairs of one intent come close, other pairs stay apart."),
     Method.N_PAIR: ("N-pair", "A baseline: each sentence's partner is picked out among those of other intents."),
+    Method.FMDA: (
+        "FMDA: template, meaning and language",
+        "The encoder stays as it is; layers on it split each sentence into its language, its template (the sentence "
+        "without its slots), the residual (the slots) and its meaning. Learnt from translations with annotated slots; "
+        "intents are not read.",
+    ),
+    Method.MEANING_LANGUAGE: (
+        "Meaning and language (FMDA's baseline)",
+        "The encoder stays as it is; three layers on it split each sentence into its meaning and its language. Learnt "
+        "from the same translations as FMDA, to be compared with it.",
+    ),
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A field of `EmuConfig`, or of `PosteriorConfig`, that a person may change.
-
-    Attributes:
-        name: the field.
-        label: what the page calls it.
-        meaning: what it does.
-        least: the smallest number that makes sense.
-        most: the largest; None where there is none.
-        choices: what the values of a field that is no number are called.
-        matters: whether it does anything under these settings.
-    """
-
-    name: str
-    label: str
-    meaning: str
-    least: float = 0.0
-    most: float | None = None
-    choices: Mapping[StrEnum, str] = field(default_factory=dict)
-    matters: Callable[[Any], bool] = lambda _: True
 
 
 def _classifies(config: EmuConfig) -> bool:
@@ -273,7 +258,15 @@ OF_THE_METHOD = ("objective", "parallel")  # they make a method what it is
 
 def settings_of(method: Method) -> tuple[tuple[Setting, ...], dict[str, tuple[Setting, ...]]]:
     """Return a method's settings: those that stand first, and the others by heading."""
-    return (POSTERIOR_FIRST, POSTERIOR_MORE) if method is Method.POSTERIOR else (FIRST, MORE)
+    match method:
+        case Method.POSTERIOR:
+            return POSTERIOR_FIRST, POSTERIOR_MORE
+        case Method.FMDA:
+            return FMDA_FIRST, FMDA_MORE
+        case Method.MEANING_LANGUAGE:
+            return BASELINE_FIRST, BASELINE_MORE
+        case _:
+            return FIRST, MORE
 
 
 def all_settings(method: Method = Method.EMU) -> tuple[Setting, ...]:
@@ -282,6 +275,6 @@ def all_settings(method: Method = Method.EMU) -> tuple[Setting, ...]:
     return (*first, *(setting for group in more.values() for setting in group))
 
 
-def has_layers_for_lora(encoder: str) -> bool:
-    """Whether an encoder, by its spec, is a transformer, whose layers take LoRA's additions."""
+def is_transformer(encoder: str) -> bool:
+    """Whether an encoder, by its spec, is a transformer: its layers take LoRA's additions, its tokens have states."""
     return encoder == "e5-small" or encoder.startswith("hf:")

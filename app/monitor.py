@@ -11,8 +11,9 @@ from app.columns import roomy_columns
 from app.guard_panel import draw_guard
 from app.jobs import ABOUT_TO_GO_ON
 from app.run_table import progress_line, runs_frame, status_of
-from app.state import runs_root
+from app.state import method_of, runs_root
 from app.wording import literal, sentence
+from emu_core.config import DISENTANGLING
 from emu_core.errors import RunError
 from emu_core.runs import Run, RunState, Status, list_runs
 
@@ -42,7 +43,8 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         st.rerun()
     status = status_of(run)
     if status.state is RunState.RUNNING:
-        st.progress(status.progress, text=progress_line(status))
+        line = progress_line(status, may_end_early=method_of(run) in DISENTANGLING)
+        st.progress(status.progress, text=line)
     elif _held(run, status) and status.message == ABOUT_TO_GO_ON:
         st.info("About to go on.")
     elif status.state is RunState.QUEUED:
@@ -120,9 +122,17 @@ def draw_gain(run: Run) -> None:
             help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
             f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
         )
+        if method_of(run) in DISENTANGLING:
+            st.caption(
+                "Of the meaning, as a vector of its own. It has not learnt from intents, but from translations."
+            )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
         st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
+    if method_of(run) in DISENTANGLING:
+        st.page_link(
+            "views/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
+        )
     for warning in metrics.get("warnings", []):
         st.warning(sentence(warning), icon=":material/info:")
 

@@ -10,7 +10,7 @@ from emu_core.errors import RunError
 from emu_core.runs import Run
 
 FILE = "request.json"
-Value = float | str  # a number, or an enum's value
+Value = float | str | bool  # a number, an enum's value, or whether something is on
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class TrainRequest:
         device: such as "cpu" or "cuda:0".
         preset: "tuned" or "paper", where the settings start from.
         changes: fields of the method's settings that differ from the preset.
+        pairs: codes of the languages, two by two, whose translations FMDA and its baseline learn from.
     """
 
     name: str
@@ -40,6 +41,7 @@ class TrainRequest:
     device: str
     preset: str
     changes: dict[str, Value]
+    pairs: tuple[tuple[str, str], ...] = ()
 
     def on(self, data: str) -> "TrainRequest":
         """Return the same request with its data named."""
@@ -57,14 +59,14 @@ class TrainRequest:
             "--encoder": [self.encoder],
             "--train-language": self.train_languages,
             "--unlabelled-language": self.unlabelled_languages,
+            "--pair": [_pair(*codes) for codes in self.pairs],
             "--seed": [str(self.seed)],
             "--device": [self.device],
             "--preset": [self.preset],
-            **{f"--{name.replace('_', '-')}": [str(value)] for name, value in self.changes.items()},
         }
         # --option=value, and -- before the data: no value can be taken for an option.
-        pairs = [f"{option}={value}" for option, values in options.items() for value in values]
-        return [*pairs, "--", self.data]
+        named = [f"{option}={value}" for option, values in options.items() for value in values]
+        return [*named, *(_flag(name, value) for name, value in self.changes.items()), "--", self.data]
 
     def config(self) -> dict[str, Any]:
         """Return what the run's config.json says while the run waits; the trainer writes it anew."""
@@ -73,6 +75,7 @@ class TrainRequest:
             "encoder": self.encoder,
             "train_languages": list(self.train_languages),
             "unlabelled_languages": list(self.unlabelled_languages),
+            **({"pairs": [list(codes) for codes in self.pairs]} if self.pairs else {}),
             "seed": self.seed,
             "device": self.device,
             "data": self.data,
@@ -88,7 +91,7 @@ class TrainRequest:
         """Read the request back. Raises RunError when there is none, or a damaged one."""
         try:
             values = json.loads((run.folder / FILE).read_text("utf-8"))
-            lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+            lists = {name: _tuples(value) for name, value in values.items() if isinstance(value, list)}
             return cls(**values | lists)
         except (OSError, ValueError, TypeError, AttributeError):
             raise RunError(f"{run.folder / FILE} is missing or damaged; start the run anew") from None
@@ -97,3 +100,18 @@ class TrainRequest:
 def preset_settings(method: str, encoder: str, preset: str, **changes: Value) -> Settings:
     """Return a method's settings: those measured for the encoder ("tuned"), or the paper's own ("paper")."""
     return configure(Method(method), encoder if preset == "tuned" else None, **changes)
+
+
+def _tuples(values: list[Any]) -> tuple[Any, ...]:
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+def _pair(first: str, second: str) -> str:
+    """Two languages as `emu train` reads them: one hyphen, none within a code such as zh-tw."""
+    return f"{first.replace('-', '_')}-{second.replace('-', '_')}"
+
+
+def _flag(name: str, value: Value) -> str:
+    """A setting as `emu train` takes it; what is on or off is off at first, and so is only ever switched on."""
+    option = name.replace("_", "-")
+    return f"--{option}" if value is True else f"--{option}={value}"

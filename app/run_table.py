@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pandas as pd
 
-from app.encoders import translations_of
+from app.encoders import pairs_of
 from app.methods import METHODS
 from app.model_name import short_name
 from app.wording import time_span
@@ -82,7 +82,7 @@ def _row(run: Run) -> tuple[object, ...]:
         status.state.value,
         METHODS[Method(method)][0] if method in METHODS else method,
         short_name(str(config.get("encoder", ""))),
-        translations_of(config) or ", ".join(config.get("train_languages", [])),
+        pairs_of(config) or ", ".join(config.get("train_languages", [])),
         before,
         after,
         gain,

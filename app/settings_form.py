@@ -1,18 +1,19 @@
 """A run's settings on the Train page."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import streamlit as st
 
-from app.encoder_choice import KEPT, Choice, draw_encoder
+from app.encoder_choice import KEPT, READS_WORDS, Choice, draw_encoder
 from app.fit import problem
-from app.methods import METHODS
+from app.methods import METHODS, is_transformer
 from app.model_name import short_name
 from app.request import TrainRequest
 from app.settings_more import draw_settings
 from app.state import ChosenData, runs_root
 from app.wording import literal
-from emu_core.config import Method, Settings
+from emu_core.config import DISENTANGLING, Method, Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.data.wording import listed
@@ -33,10 +34,17 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
         The request, its data still unnamed, and why it can't be started ("" when it can).
     """
     method = draw_method()
-    encoder = draw_encoder()
-    train = draw_train_languages(chosen)
-    # What trains no encoder needs nothing to keep it from drifting.
-    unlabelled = [] if method is Method.POSTERIOR else draw_unlabelled_languages(chosen, train)
+    unlabelled: list[str] = []
+    pairs: list[tuple[str, str]] = []
+    if method in DISENTANGLING:
+        encoder = draw_encoder("encoder-of-tokens", first=READS_WORDS)
+        pairs = draw_pairs(chosen)
+        train = list(dict.fromkeys(code for pair in pairs for code in pair))
+    else:
+        encoder = draw_encoder()
+        train = draw_train_languages(chosen)
+        if method is not Method.POSTERIOR:  # what trains no encoder needs nothing to keep it from drifting
+            unlabelled = draw_unlabelled_languages(chosen, train)
     _say_strangers(encoder.info, (*train, *unlabelled))
     devices = {device.name: device.label for device in available_devices()}
     device = st.selectbox(
@@ -64,6 +72,7 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
         device=device,
         preset=preset,
         changes=changes,
+        pairs=tuple(pairs),
     )
     return request, why_not(chosen, request, encoder)
 
@@ -76,12 +85,22 @@ def why_not(chosen: ChosenData, request: TrainRequest, encoder: Choice) -> str:
         return "the run's name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
     if (runs_root() / request.name).exists():
         return f"there is a run '{request.name}' already; choose another name"
+    if request.method in DISENTANGLING and not is_transformer(encoder.spec):
+        return (
+            f"this method reads a state for each word of a sentence, which {encoder.info.name} does not give; choose "
+            "Multilingual E5, small, or a transformer"
+        )
     try:
         config = request.settings()
     except TrainingError as error:
         return str(error)
     return _problem(
-        chosen.sha256, chosen.labelled, request.train_languages, request.unlabelled_languages, config
+        chosen.sha256,
+        chosen.labelled,
+        request.train_languages,
+        request.unlabelled_languages,
+        config,
+        request.pairs,
     )
 
 
@@ -104,6 +123,22 @@ def draw_train_languages(chosen: ChosenData) -> list[str]:
         format_func=language_name,
         key=f"train-{chosen.sha256}",
         help="Of these languages sentences and intents are used.",
+        **KEPT,
+    )
+
+
+def draw_pairs(chosen: ChosenData) -> list[tuple[str, str]]:
+    """Ask which languages' translations are learnt from."""
+    languages = _training_languages(chosen.sha256, chosen.labelled)
+    pairs = list(combinations(languages, 2))  # English stands first
+    return st.multiselect(
+        "Translations between",
+        pairs,
+        default=[pair for pair in pairs if pair[0] == languages[0]],
+        format_func=lambda pair: " and ".join(map(language_name, pair)),
+        key=f"pairs-{chosen.sha256}",
+        help="Sentences of two languages with the same id are translations of each other. Every pair of languages is "
+        "learnt by the same layers at once.",
         **KEPT,
     )
 
@@ -150,5 +185,6 @@ def _problem(
     train_languages: tuple[str, ...],
     unlabelled_languages: tuple[str, ...],
     config: Settings,
+    pairs: tuple[tuple[str, str], ...],
 ) -> str:
-    return problem(_labelled, train_languages, unlabelled_languages, config)
+    return problem(_labelled, train_languages, unlabelled_languages, config, pairs)

@@ -8,9 +8,10 @@ from typing import Any
 import streamlit as st
 
 from app.encoder_choice import KEPT
-from app.methods import Setting, has_layers_for_lora, settings_of
+from app.methods import is_transformer, settings_of
 from app.request import Value, preset_settings
-from emu_core.config import Method, Trained
+from app.setting import Setting
+from emu_core.config import DISENTANGLING, Method, Trained
 
 PRESETS = {"tuned": "Measured for this encoder", "paper": "The paper's"}
 
@@ -25,7 +26,8 @@ def draw_settings(method: Method, encoder: str) -> tuple[str, dict[str, Value]]:
     at_first, more = settings_of(method)
     first = st.container()
     with st.expander("More settings", icon=":material/tune:"):
-        preset = draw_preset(method, encoder)
+        # Nothing was measured for one encoder alone, and the paper names no values.
+        preset = "tuned" if method in DISENTANGLING else draw_preset(method, encoder)
         start = preset_settings(method.value, encoder, preset)
         where = f"{method.value}-{encoder}-{preset}"
         now, values = start, dict[str, Value]()
@@ -83,17 +85,17 @@ class _Fields:
         place = self._places[self._count % 2]
         self._count += 1
         key = f"{setting.name}-{self._where}"
-        return (
-            self._choice(place, setting, default, key)
-            if setting.choices
-            else _number(place, setting, default, key)
-        )
+        if setting.choices:
+            return self._choice(place, setting, default, key)
+        if isinstance(default, bool):
+            return _checkbox(place, setting, default, key)
+        return _number(place, setting, default, key)
 
     def _choice(self, place: Any, setting: Setting, default: StrEnum, key: str) -> str:
         options = [
             choice
             for choice in setting.choices
-            if choice is not Trained.LORA or has_layers_for_lora(self._encoder)
+            if choice is not Trained.LORA or is_transformer(self._encoder)
         ]
         chosen: StrEnum = place.selectbox(
             setting.label,
@@ -105,6 +107,11 @@ class _Fields:
             **KEPT,
         )
         return chosen.value
+
+
+def _checkbox(place: Any, setting: Setting, default: bool, key: str) -> bool:
+    value: bool = place.checkbox(setting.label, default, help=setting.meaning, key=key, **KEPT)
+    return value
 
 
 def _number(place: Any, setting: Setting, default: float, key: str) -> float:

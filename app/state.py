@@ -13,6 +13,7 @@ from emu_core.data.audit import Audit
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.load import read_labelled
+from emu_core.errors import RunError
 from emu_core.runs import Run, RunState, list_runs
 
 _DATA = "data"
@@ -86,6 +87,14 @@ def runs_root() -> Path:
 def finished_runs() -> dict[str, Run]:
     """Return the finished runs by name, the newest first."""
     return {run.name: run for run in list_runs(runs_root()) if run.status().state is RunState.FINISHED}
+
+
+def method_of(run: Run) -> str:
+    """Return a run's method; nothing where it can't be read."""
+    try:
+        return str(run.config().get("method", ""))
+    except RunError:
+        return ""
 
 
 def run_picker(label: str) -> Run | None:

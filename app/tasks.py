@@ -7,11 +7,14 @@ from tempfile import NamedTemporaryFile
 
 import numpy as np
 
+from app.split.sentence import SplitSentence, split_sentence
 from app.vectors import prune
 from app.worker import report
 from emu_core.devices import pick_device
-from emu_core.encoders.base import Encoder
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
+from emu_core.errors import EncoderError
 from emu_core.evaluation.projection import Projection, project
 
 
@@ -27,12 +30,27 @@ def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) ->
     Raises:
         EncoderError: the encoder can't be loaded.
     """
-    vectors = _encoder(spec, weights).encode(texts, on_progress=report)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        np.save(file, vectors)
-    Path(file.name).replace(path)
-    prune(path.parent)
+    _write(_encoder(spec, weights).encode(texts, on_progress=report), path)
+
+
+def parts_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
+    """As `encode_to_file`, every embedding of each text (P, N, dim), in the order of `part_names`.
+
+    Raises:
+        EncoderError: the encoder can't be loaded, or splits nothing.
+    """
+    encoder = _splitting(spec, weights)
+    parts = encoder.parts(texts, on_progress=report)
+    _write(np.stack([parts[part] for part in encoder.part_names]), path)
+
+
+def split(spec: str, weights: str, text: str) -> SplitSentence:
+    """Split one sentence.
+
+    Raises:
+        EncoderError: the encoder can't be loaded, or splits nothing.
+    """
+    return split_sentence(_splitting(spec, weights), text)
 
 
 def warm_up() -> None:
@@ -50,3 +68,18 @@ def fetch(spec: str) -> bool:
 @lru_cache(maxsize=2)
 def _encoder(spec: str, weights: str) -> Encoder:
     return load_encoder(spec, device=pick_device("auto"))
+
+
+def _splitting(spec: str, weights: str) -> DisentangledEncoder:
+    encoder = _encoder(spec, weights)
+    if not isinstance(encoder, DisentangledEncoder):
+        raise EncoderError(f"{spec} splits no sentences; choose a run of the method fmda or meaning-language")
+    return encoder
+
+
+def _write(vectors: FloatArray, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        np.save(file, vectors)
+    Path(file.name).replace(path)
+    prune(path.parent)

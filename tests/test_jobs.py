@@ -16,7 +16,8 @@ from app.jobs import LOG, JobManager, last_line
 from app.methods import all_settings
 from app.request import FILE, TrainRequest
 from emu_core import cli
-from emu_core.config import Method, configure
+from emu_core.cli.pairs import pairs_of
+from emu_core.config import DISENTANGLING, Method, configure
 from emu_core.errors import RunError, TrainingError
 from emu_core.runs import Run, RunState, Status, list_runs
 
@@ -237,10 +238,15 @@ def test_a_setting_out_of_range_leaves_no_folder(root: Path) -> None:
 
 
 def test_a_request_comes_back_from_its_folder_as_it_was(tmp_path: Path) -> None:
-    request = replace(REQUEST, changes={"epochs": 2, "learning_rate": 1e-5})
+    request = replace(REQUEST, changes={"epochs": 2, "two_stage": True}, pairs=(("en", "de"), ("en", "ja")))
     run = Run(tmp_path)
     request.save(run)
     assert TrainRequest.load(run) == request
+
+
+def _other(value: float, most: float | None) -> float:
+    """Another value of a setting: on instead of off, or the double."""
+    return not value if isinstance(value, bool) else min(2 * value, most or math.inf)
 
 
 @pytest.mark.parametrize("method", list(Method))
@@ -250,17 +256,21 @@ def test_the_command_understands_every_request(method: Method, preset: str, tmp_
     changes = {
         setting.name: list(setting.choices)[-1].value
         if setting.choices
-        else min(2 * getattr(start, setting.name), setting.most or math.inf)
+        else _other(getattr(start, setting.name), setting.most)
         for setting in all_settings(method)
         if setting.matters(start)
     }
-    request = replace(REQUEST, method=method.value, preset=preset, changes=changes, data="--json")
+    pairs = (("en", "de"), ("zh-tw", "en")) if method in DISENTANGLING else ()
+    request = replace(
+        REQUEST, method=method.value, preset=preset, changes=changes, data="--json", pairs=pairs
+    )
     options = cli._parser().parse_args(["train", *request.arguments(tmp_path / "x")])
     assert options.data == ["--json"]  # a file of that name, not an option
     assert options.out == str(tmp_path / "x")
     assert (options.method, options.encoder, options.preset) == (method.value, "use", preset)
     assert (options.train_language, options.unlabelled_language) == (["en"], ["de", "ja"])
     assert (options.seed, options.device) == (7, "cpu")
+    assert tuple(pairs_of(options.pair, method) or ()) == pairs
     told = {name: getattr(options, name) for name in changes}
     assert told == changes
     numbers = {name: value for name, value in told.items() if not isinstance(value, str)}

@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from app.charts.style import GREY, PALETTE, on_page
+from app.charts.style import CLOSEST, GREY, PALETTE, on_page, plain
 
-_NOT_PARTS = {"kind", "step", "epoch", "seconds", "learning_rate"}
+_NOT_PARTS = {"kind", "stage", "step", "epoch", "seconds", "learning_rate"}
 _TITLES = {
     "loss": "Loss: all parts",
     "softmax": "Softmax loss",
@@ -20,6 +20,19 @@ _TITLES = {
     "contrastive": "Contrastive loss",
     "n_pair": "N-pair loss",
     "critic": "Discriminator's loss",
+    "language": "Telling the language",
+    "utterance": "Rebuilding the sentence",
+    "template": "Rebuilding the template",
+    "template_cross": "The other language's template",
+    "residual": "Rebuilding the residual",
+    "residual_cross": "The other language's residual",
+    "template_contrast": "Templates of translations alike",
+    "meaning_contrast": "Meanings of translations alike",
+    "reconstruction": "Rebuilding the sentence",
+    "cross_reconstruction": "The other language's sentence",
+    "meaning": "Meanings of translations alike",
+    "attraction": "One language, one place",
+    "repulsion": "Two languages apart",
     "dev_accuracy": "Accuracy on dev",
 }
 MOST_POINTS = 600  # a curve; longer ones are drawn as means over equal stretches
@@ -34,9 +47,9 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
     """Return one panel for each named part of the loss over the steps, the end of each epoch marked.
 
     Args:
-        history: the run's log: dicts of kind "step", each with `step`, `epoch` and the parts by name, and of
-            kind "epoch", of which `dev_accuracy` is drawn where there is one. A part that is not a finite
-            number at a step leaves a gap there.
+        history: the run's log: dicts of kind "step", each with `step`, `epoch`, perhaps `stage`, and the
+            parts by name, and of kind "epoch", of which `dev_accuracy` is drawn where there is one. A part that
+            is not a finite number at a step leaves a gap there.
     """
     steps = [record for record in history if record.get("kind") == "step"]
     curves = _curves(steps)
@@ -46,11 +59,14 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
     names = [*curves, *(["dev_accuracy"] if accuracy else [])]
     if not names:
         return _nothing_yet()
+    stages = _stage_starts(steps)
+    # Layers that are trained in stages are chosen by what their vectors find among held-out pairs.
+    titles = _TITLES | ({"dev_accuracy": "Found among held-out pairs, %"} if stages else {})
     rows = math.ceil(len(names) / COLUMNS)
     figure = make_subplots(
         rows=rows,
         cols=COLUMNS,
-        subplot_titles=[_TITLES.get(name, name) for name in names],
+        subplot_titles=[titles.get(name, name) for name in names],
         vertical_spacing=0.34 / rows,
         horizontal_spacing=0.16,
     )
@@ -59,8 +75,7 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
         row, column = place // COLUMNS + 1, place % COLUMNS + 1
         colour = PALETTE[place % len(PALETTE)]
         if name == "dev_accuracy":
-            x = np.array([ends.get(record["epoch"], math.nan) for record in accuracy])
-            y = np.array([record["dev_accuracy"] for record in accuracy], dtype=np.float64)
+            x, y = _accuracy(accuracy, ends)
         else:
             x, y = _thinned(*curves[name])
         figure.add_trace(
@@ -69,7 +84,7 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
                 y=y,
                 mode="lines+markers" if len(x) < 30 else "lines",
                 line={"color": colour, "width": 2},
-                name=_TITLES.get(name, name),
+                name=titles.get(name, name),
                 hovertemplate="step %{x:.0f}: %{y:.4g}<extra></extra>",
             ),
             row=row,
@@ -90,8 +105,38 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
                 x=step, y=1, yref="y domain", xanchor="right", yanchor="top", showarrow=False,
                 text=f"epoch {epoch}", textangle=-90, font={"size": 10, "color": GREY}, row=1, col=1,
             )  # fmt: skip
+    for stage, step in list(stages.items())[
+        1:
+    ]:  # two stages may have losses and accuracies of different kinds
+        figure.add_vline(x=step, line={"color": CLOSEST, "width": 2}, row="all", col="all")
+        figure.add_annotation(
+            x=step, y=0, yref="y domain", xanchor="left", yanchor="bottom", showarrow=False,
+            text=f"stage: {plain(stage)}", font={"size": 10, "color": CLOSEST}, row=1, col=1,
+        )  # fmt: skip
     figure.update_layout(showlegend=False)
     return on_page(figure, height=80 + 200 * rows)
+
+
+def _accuracy(epochs: Sequence[dict[str, Any]], ends: dict[int, float]) -> Curve:
+    """Accuracy at the ends of epochs, with a gap between two stages, which may measure different things."""
+    x, y, before = [], [], None
+    for record in epochs:
+        if before is not None and record.get("stage") != before:
+            x.append(math.nan)
+            y.append(math.nan)
+        before = record.get("stage")
+        x.append(ends.get(record["epoch"], math.nan))
+        y.append(record["dev_accuracy"])
+    return np.array(x, dtype=np.float64), np.array(y, dtype=np.float64)
+
+
+def _stage_starts(steps: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Each stage's first step; empty where training has no stages."""
+    starts: dict[str, float] = {}
+    for record in steps:
+        if "stage" in record:
+            starts.setdefault(str(record["stage"]), float(record["step"]))
+    return starts
 
 
 def _curves(steps: Sequence[dict[str, Any]]) -> dict[str, Curve]:

@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, get_args
+from typing import Literal
 
 import pandas as pd
 
 from app.charts.style import PALETTE
 from emu_core.data.languages import language_name, ordered
 
-ColourBy = Literal["intent", "language"]
+ColourBy = Literal["intent", "language", "template"]
 # plotly's number of each shape, and matplotlib's letter for it.
 SHAPES = (
     (0, "o"), (1, "s"), (2, "D"), (5, "^"), (3, "P"), (4, "X"), (17, "*"), (6, "v"), (13, "p"), (14, "h"),
     (7, "<"), (8, ">"),
 )  # fmt: skip
-TITLES = {"intent": "Intent", "language": "Language"}
+TITLES = {"intent": "Intent", "language": "Language", "template": "Template"}
 
 
 @dataclass(frozen=True)
 class Group:
-    """All points of one intent, or of one language.
+    """All points of one intent, of one language, or of one template.
 
     Attributes:
-        value: the intent, or the language's code.
+        value: the intent, the language's code, or the template.
         name: how a person reads it.
         place: its number among the groups, from 0.
     """
@@ -55,12 +55,11 @@ class Fill(IntEnum):
 
 def other(colour_by: ColourBy) -> ColourBy:
     """Return what the shape says where the colour says `colour_by`."""
-    first, second = get_args(ColourBy)
-    return second if colour_by == first else first
+    return "intent" if colour_by == "language" else "language"
 
 
 def groups(points: pd.DataFrame, by: ColourBy) -> tuple[Group, ...]:
-    """Return the groups of a frame's column `by`: intents sorted, languages English first."""
+    """Return the groups of a frame's column `by`: sorted, languages English first."""
     values: Sequence[str] = ordered(points[by].unique()) if by == "language" else sorted(points[by].unique())
     name = language_name if by == "language" else str
     return tuple(Group(value, name(value), place) for place, value in enumerate(values))

@@ -27,7 +27,8 @@ def sentence_maps(
 
     Args:
         panels: by the panel's title, the places (N, 2) of the N points.
-        points: columns text, intent, language, and row: the integer a selection gives back (customdata).
+        points: columns text, intent, language, row (the integer a selection gives back as customdata), and template
+            where the colour says it.
         colour_by: what the colour says; the shape says the other.
         chosen: rows to stand out; the others fade. Empty: all stand alike, until plotly's selected points do.
     """

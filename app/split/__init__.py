@@ -1,0 +1,1 @@
+"""The Split page's parts."""

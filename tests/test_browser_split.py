@@ -1,0 +1,91 @@
+"""A sentence split, its neighbours and the maps: in a real browser, on the real app."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from conftest import settle
+from playwright.sync_api import Page, expect
+
+from app.split.neighbours import SHOWN
+from app.split.words import NAMES
+from emu_core import train
+from emu_core.config import Method, configure
+from emu_core.models.parts import Part
+from tests.fmda_set import fmda_set
+from tests.tiny_transformer import tiny_transformer
+
+pytestmark = pytest.mark.browser
+
+RUN = "split-in-parts"
+
+
+@pytest.fixture(scope="module")
+def file(runs_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data of a finished run of FMDA among the app's runs."""
+    folder = tmp_path_factory.mktemp("slots")
+    train(
+        fmda_set(), out=runs_folder / RUN, method="fmda", encoder=f"hf:{tiny_transformer(folder / 'tiny')}",
+        pairs=[("en", "de")], device="cpu", config=configure(Method.FMDA, epochs=2, batch_size=16),
+    )  # fmt: skip
+    fmda_set().frame.to_csv(folder / "slots.csv", index=False)
+    return folder / "slots.csv"
+
+
+@pytest.fixture
+def opened(page: Page, app_url: str, file: Path) -> Page:
+    """The Split page with the run and its own data."""
+    page.goto(app_url)
+    settle(page)
+    page.locator('input[type="file"]').set_input_files(file)
+    page.get_by_role("heading", name="slots.csv", level=2).wait_for()
+    page.get_by_role("link", name="Split", exact=True).click()
+    page.get_by_role("heading", name="Split", level=1).wait_for()
+    settle(page)
+    page.get_by_role("combobox", name=re.compile("Run")).click()
+    page.get_by_role("option", name=RUN, exact=True).click()
+    settle(page)
+    return page
+
+
+def test_a_typed_sentence_is_split_and_its_neighbours_go_out_as_csv(opened: Page) -> None:
+    opened.get_by_role("radio", name="Typed").click()
+    settle(opened)
+    field = opened.get_by_role("textbox", name="Sentence")
+    field.fill("where is [place : the pool] ?")
+    field.press("Enter")
+    picture = opened.locator(".js-plotly-plot")
+    expect(picture.locator(".ytick text")).to_have_text(["[CLS]", "where", "is", "the", "pool", "?", "[SEP]"])
+    expect(picture.locator(".annotation-text")).to_have_text(["Template", "Residual"])
+    expect(picture.locator(".bars .point")).to_have_count(14)
+    expect(opened.get_by_role("heading", name="Nearest neighbours")).to_be_visible()
+    settle(opened)
+    with opened.expect_download() as started:
+        opened.get_by_test_id("stDownloadButton").get_by_role("button", name="Download as CSV").click()
+    rows = list(csv.DictReader(io.StringIO(Path(started.value.path()).read_text("utf-8-sig"))))
+    assert [row["embedding"] for row in rows] == [name for name in NAMES.values() for _ in range(SHOWN)]
+    nearest = next(row for row in rows if row["embedding"] == NAMES[Part.MEANING])
+    expect(opened.get_by_text(nearest["sentence"]).first).to_be_visible()
+
+    opened.get_by_role("link", name="Explore", exact=True).click()
+    opened.get_by_role("heading", name="Explore", level=1).wait_for()
+    opened.get_by_role("link", name="Split", exact=True).click()
+    expect(field).to_have_value("where is [place : the pool] ?")  # kept
+
+
+def test_maps_are_drawn_side_by_side(opened: Page) -> None:
+    opened.get_by_role("tab", name="Maps").click()
+    titles = opened.locator(".js-plotly-plot .annotation-text")
+    expect(titles).to_have_text(["Language", "Meaning"])
+    opened.get_by_role("radio", name="template", exact=True).click()
+    legend = opened.locator(".js-plotly-plot .legendtext")
+    expect(legend.filter(has_text="where is the [place]")).to_be_visible()
+    drawn = opened.evaluate(
+        """() => document.querySelector('.js-plotly-plot')._fullData
+            .filter(trace => trace.customdata && trace.xaxis === 'x2')
+            .reduce((sum, trace) => sum + trace.x.length, 0)"""
+    )
+    test = fmda_set().select(languages=["en", "de"], splits=["test"])
+    assert drawn == len(test)
