@@ -27,7 +27,16 @@ from tests.slot_set import slot_set
 from tests.tiny_transformer import tiny_transformer
 
 PAIR = [("en", "de")]
-SMALL = FmdaConfig(hidden=8, negatives=2, batch_size=4, epochs=3, learning_rate=0.01)
+SMALL = FmdaConfig(
+    hidden=8,
+    language_hidden=4,
+    utterance_cross_weight=1.0,
+    standardised=True,
+    negatives=2,
+    batch_size=4,
+    epochs=3,
+    learning_rate=0.01,
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +63,9 @@ def prepared(encoder: TransformerEncoder, config: FmdaConfig | MeaningLanguageCo
 
 def fmda(data: DisentangleData, seed: int = 0) -> Fmda:
     torch.manual_seed(seed)
-    return Fmda(data.sentences.template_target.shape[1], data.languages, SMALL.hidden)
+    model = Fmda(data.sentences.template_target.shape[1], data.languages, SMALL.hidden, SMALL.language_hidden)
+    model.standard.fit(data.sentences.cls)
+    return model
 
 
 def fitted(
@@ -106,7 +117,17 @@ def test_eq_5_is_the_sum_of_its_terms(one_stage: DisentangleData) -> None:
     lang, tp, rs, m = (parts[p] for p in (Part.LANGUAGE, Part.TEMPLATE, Part.RESIDUAL, Part.MEANING))
     utterance = model.rebuilt(out).detach().numpy()
     cls = sentences.states.first(torch.arange(len(sentences.states))).numpy()
+    center, scale = cls.mean(axis=0), cls.std(axis=0, ddof=1)
     to_tp, to_rs = sentences.template_target.numpy(), sentences.residual_target.numpy()
+    cls, to_tp, to_rs = ((x - center) / scale for x in (cls, to_tp, to_rs))
+
+    def rebuilt(of: int, language: int) -> np.ndarray:
+        first, _, last = model.rebuild
+        assert isinstance(first, nn.Linear)
+        assert isinstance(last, nn.Linear)
+        x = torch.tensor(tp[of] + rs[of] + lang[language])
+        return last(torch.relu(first(x))).detach().numpy()
+
     logits = model.language_logits(out.language).detach().numpy()
 
     def mse(x: np.ndarray, y: np.ndarray) -> float:
@@ -121,13 +142,14 @@ def test_eq_5_is_the_sum_of_its_terms(one_stage: DisentangleData) -> None:
             power = np.exp(logits[own])
             expected["language"] -= np.log(power[int(sentences.language[own])] / power.sum())
             expected["utterance"] += mse(utterance[own], cls[own])
+            expected["utterance_cross"] += mse(rebuilt(own, other), cls[other])
             expected["template"] += mse(tp[own] + lang[own], to_tp[own])  # eq. 1
             expected["template_cross"] += mse(tp[own] + lang[other], to_tp[other])  # eq. 2
             expected["residual"] += mse(rs[own] + lang[own], to_rs[own])
             expected["residual_cross"] += mse(rs[own] + lang[other], to_rs[other])
         for name, x in (("template_contrast", tp), ("meaning_contrast", m)):  # eq. 3, 4
             expected[name] += -cos(x[a], x[b]) + cos(x[a], x[a_neg]) + cos(x[b], x[b_neg])
-    assert len(losses) == 8
+    assert len(losses) == 9
     for name, value in losses.items():
         assert value == pytest.approx(expected[name] / 2, rel=1e-3, abs=1e-5), name
 
@@ -194,19 +216,25 @@ def test_the_first_stage_trains_the_template_encoder_and_the_second_leaves_it(
     assert losses == {"template", "template_cross", "template_contrast"}
     pairs = two_stages.pairs[:2]
     later = set(stages[1].losses(pairs, of.negatives[pairs, 0]))
-    assert later == {"language", "utterance", "residual", "residual_cross", "meaning_contrast"}
+    assert later == {
+        "language",
+        "utterance",
+        "utterance_cross",
+        "residual",
+        "residual_cross",
+        "meaning_contrast",
+    }
 
     template = [weight.detach().clone() for weight in model.template_layers()]
-    others = model.meaning[0].weight.detach().clone()
+    others = model.rebuild[0].weight.detach().clone()
     fitted(model, stages[:1], two_stages, config)
     trained = [weight.detach().clone() for weight in model.template_layers()]
-    assert (
-        sum(not torch.equal(a, b) for a, b in zip(template, trained, strict=True)) >= 5
-    )  # all but the key's bias
-    assert torch.equal(others, model.meaning[0].weight)
+    moved = sum(not torch.equal(a, b) for a, b in zip(template, trained, strict=True))
+    assert moved >= 5  # all but the key's bias
+    assert torch.equal(others, model.rebuild[0].weight)
     fitted(model, stages[1:], two_stages, config)
     assert all(torch.equal(a, b) for a, b in zip(trained, model.template_layers(), strict=True))
-    assert not torch.equal(others, model.meaning[0].weight)
+    assert not torch.equal(others, model.rebuild[0].weight)
 
 
 def scored(model: nn.Module, stage: Stage, scores: list[float], seen: list[float]) -> Stage:
@@ -291,7 +319,7 @@ def test_a_loss_that_is_no_number_says_what_to_do(one_stage: DisentangleData) ->
 @pytest.mark.parametrize("baseline", [False, True])
 def test_an_encoder_is_saved_and_opened(baseline: bool, encoder: TransformerEncoder, tmp_path: Path) -> None:
     torch.manual_seed(1)
-    model = MeaningLanguage(16, ("en", "de")) if baseline else Fmda(16, ("en", "de"), 8)
+    model = MeaningLanguage(16, ("en", "de")) if baseline else Fmda(16, ("en", "de"), 8, 4)
     whole = DisentangledEncoder(encoder, model)
     whole.save(tmp_path / "run" / "encoder")
     opened = load_encoder(f"run:{tmp_path / 'run'}")
@@ -316,7 +344,7 @@ def test_an_encoder_is_saved_and_opened(baseline: bool, encoder: TransformerEnco
 
 @pytest.mark.parametrize("damage", ["head.safetensors", "config.json"])
 def test_a_damaged_folder_says_so(damage: str, encoder: TransformerEncoder, tmp_path: Path) -> None:
-    DisentangledEncoder(encoder, Fmda(16, ("en", "de"), 8)).save(tmp_path / "run" / "encoder")
+    DisentangledEncoder(encoder, Fmda(16, ("en", "de"), 8, 4)).save(tmp_path / "run" / "encoder")
     (tmp_path / "run" / "encoder" / damage).write_bytes(b"{}")
     with pytest.raises(EncoderError, match=r"train the run again"):
         load_encoder(f"run:{tmp_path / 'run'}")
@@ -324,7 +352,7 @@ def test_a_damaged_folder_says_so(damage: str, encoder: TransformerEncoder, tmp_
 
 def test_only_layers_of_the_meaning_have_gradients(encoder: TransformerEncoder) -> None:
     torch.manual_seed(2)
-    whole = DisentangledEncoder(encoder, Fmda(16, ("en", "de"), 8))
+    whole = DisentangledEncoder(encoder, Fmda(16, ("en", "de"), 8, 4))
     named = {id(weight) for layer in whole.layers() for weight in layer}
     whole(whole.tokenize(["where is the pool ?"])).sum().backward()
     for name, weight in whole.named_parameters():

@@ -34,7 +34,7 @@ def sentences() -> list[Tensor]:
 @pytest.fixture
 def model() -> Fmda:
     torch.manual_seed(4)
-    return Fmda(DIM, LANGUAGES, hidden=7)
+    return Fmda(DIM, LANGUAGES, hidden=7, language_hidden=3)
 
 
 def linear(layer: nn.Module, x: np.ndarray) -> np.ndarray:
@@ -51,10 +51,18 @@ def softmax(rows: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def test_the_four_embeddings_are_those_of_the_whole_attention(model: Fmda, sentences: list[Tensor]) -> None:
+@pytest.mark.parametrize("standardised", [False, True])
+def test_the_four_embeddings_are_those_of_the_whole_attention(
+    standardised: bool, model: Fmda, sentences: list[Tensor]
+) -> None:
+    center, scale = torch.zeros(DIM), torch.ones(DIM)
+    if standardised:
+        every = torch.cat(sentences)
+        model.standard.fit(every)
+        center, scale = every.mean(dim=0), every.std(dim=0)
     out = model(*padded(sentences))
     for row, one in enumerate(sentences):
-        h = one.numpy()
+        h = (one.numpy() - center.numpy()) / scale.numpy()
         attention = softmax(linear(model.query, h) @ linear(model.key, h).T)  # L x L, no root of d
         template = (attention @ linear(model.template_value, h))[0]  # the [CLS] position
         residual = (softmax(1 - attention) @ linear(model.residual_value, h))[0]
@@ -62,7 +70,7 @@ def test_the_four_embeddings_are_those_of_the_whole_attention(model: Fmda, sente
             Part.LANGUAGE: mlp(model.language, h[0]),
             Part.TEMPLATE: template,
             Part.RESIDUAL: residual,
-            Part.MEANING: mlp(model.meaning, template + residual),
+            Part.MEANING: mlp(model.rebuild, template + residual),
         }
         for part, vectors in out.parts().items():
             np.testing.assert_allclose(vectors[row].detach(), expected[part], rtol=1e-4, atol=1e-5)
@@ -74,13 +82,16 @@ def test_the_four_embeddings_are_those_of_the_whole_attention(model: Fmda, sente
         assert (others[len(h) :] == 0).all()
         rebuilt = mlp(model.rebuild, expected[Part.LANGUAGE] + template + residual)
         np.testing.assert_allclose(model.rebuilt(out)[row].detach(), rebuilt, rtol=1e-4, atol=1e-5)
+        other = model.rebuilt(out, out.language.roll(1, dims=0))[row].detach()
+        swapped = mlp(model.rebuild, out.language[row - 1].detach().numpy() + template + residual)
+        np.testing.assert_allclose(other, swapped, rtol=1e-4, atol=1e-5)
         logits = model.language_logits(out.language)[row].detach()
         np.testing.assert_allclose(logits, mlp(model.identify, expected[Part.LANGUAGE]), rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_reach_every_layer_through_the_short_way(sentences: list[Tensor]) -> None:
     torch.manual_seed(5)
-    model = Fmda(DIM, LANGUAGES, hidden=7).double()
+    model = Fmda(DIM, LANGUAGES, hidden=7, language_hidden=3).double()
     states, mask = padded([one.double() for one in sentences])
 
     def everything(h: Tensor) -> tuple[Tensor, ...]:

@@ -8,7 +8,7 @@ import pytest
 from safetensors.torch import load_file
 
 from emu_core import evaluate, load_encoder, train
-from emu_core.config import EmuConfig, Method, configure
+from emu_core.config import DISENTANGLING, EmuConfig, Method, configure
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
@@ -104,7 +104,9 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(run: Run, 
     assert any(bool((weights[name] != different[name]).any()) for name in weights)
 
 
-@pytest.mark.parametrize("method", [m for m in Method if m not in (Method.EMU, Method.POSTERIOR)])
+@pytest.mark.parametrize(
+    "method", [m for m in Method if m not in (Method.EMU, Method.POSTERIOR, *DISENTANGLING)]
+)
 def test_every_method_trains(method: Method, tmp_path: Path) -> None:
     config = replace(configure(method, "use"), epochs=1, critic_steps=1)
     small = small_set(("en", "de"))

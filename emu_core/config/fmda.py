@@ -11,7 +11,7 @@ class FmdaConfig:
     """FMDA's settings (Wu et al., sections 3.5 and 4.2). A loss of weight 0 is left out.
 
     The paper gives no weights (eq. 5 adds the losses up), and of its other settings says that they are like those of
-    Tiyajamorn et al.; ours were found by measuring (benchmarks/README.md).
+    Tiyajamorn et al.; `configure` has what was found by measuring (benchmarks/README.md).
 
     Raises:
         TrainingError: a value is outside its range, or no loss is left.
@@ -19,6 +19,9 @@ class FmdaConfig:
 
     language_weight: float = 1.0  # language identification, section 3.2
     utterance_weight: float = 1.0  # utterance reconstruction, section 3.3
+    utterance_cross_weight: float = (
+        0.0  # ours, with the other language's embedding: eq. 5 has it of the parts only
+    )
     template_weight: float = 1.0  # template reconstruction, eq. 1
     template_cross_weight: float = 1.0  # with the other language's embedding, eq. 2
     residual_weight: float = 1.0
@@ -26,10 +29,12 @@ class FmdaConfig:
     template_contrast_weight: float = 1.0  # eq. 3
     meaning_contrast_weight: float = 1.0  # eq. 4
     two_stage: bool = False  # section 4.6: the template encoder first, then the rest
+    standardised: bool = False  # ours: states without their mean, at unit deviation
     hidden: int = 768  # width of the MLPs
+    language_hidden: int = 768  # width of the language's MLP
     negatives: int = 4  # drawn for each utterance (section 4.2), used in turn
     batch_size: int = 256
-    learning_rate: float = 1e-3
+    learning_rate: float = 1e-4
     epochs: int = 30  # at most, of each stage
     patience: int = 5  # epochs without a better dev accuracy, after which a stage ends
 
@@ -52,6 +57,7 @@ class MeaningLanguageConfig:
     attraction_weight: float = 1.0  # language embeddings of one language
     language_weight: float = 1.0  # language identification
     repulsion_weight: float = 1.0  # language embeddings of two languages
+    standardised: bool = False  # as FMDA's
     negatives: int = 4  # as FMDA's
     batch_size: int = 256
     learning_rate: float = 1e-3

@@ -53,7 +53,8 @@ class DisentangledEncoder(Encoder):
             model: Fmda | MeaningLanguage
             with torch.random.fork_rng(devices=[]):  # first weights are drawn, and then replaced
                 if config["model"] == "fmda":
-                    model = Fmda(base.state_dim, languages, int(config["hidden"]))
+                    widths = int(config["hidden"]), int(config["language_hidden"])
+                    model = Fmda(base.state_dim, languages, *widths)
                 else:
                     model = MeaningLanguage(base.state_dim, languages)
             model.load_state_dict(load_file(folder / HEAD))
@@ -76,7 +77,7 @@ class DisentangledEncoder(Encoder):
             "dim": self.dim,
             "model": "fmda" if isinstance(self.model, Fmda) else "meaning-language",
             "languages": list(self.model.languages),
-            **({"hidden": self.model.hidden} if isinstance(self.model, Fmda) else {}),
+            **_widths(self.model),
         }
         (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
 
@@ -161,3 +162,9 @@ class DisentangledEncoder(Encoder):
     def layers(self) -> list[list[nn.Parameter]]:
         """The transformer's, and then the layers on it that have a part in the meaning embedding."""
         return [*self.base.layers(), self.model.meaning_layers()]
+
+
+def _widths(model: Fmda | MeaningLanguage) -> dict[str, int]:
+    if isinstance(model, MeaningLanguage):
+        return {}
+    return {"hidden": model.hidden, "language_hidden": model.language_hidden}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from emu_core.models.parts import Part, softmax_over_tokens
+from emu_core.models.parts import Part, Standard, softmax_over_tokens
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,31 @@ class FmdaOutput:
 class Fmda(nn.Module):
     """FMDA's trainable layers.
 
-    The paper's four FFN layers are single linear layers here, and its MLPs two linear layers with a ReLU between.
+    The paper's four FFN layers are single linear layers here, and its MLPs two linear layers with a ReLU between. One
+    MLP rebuilds the utterance (section 3.3) and makes the meaning (section 3.4): of one of its own, which the contrast
+    alone would train, the meaning is soon no more than the intent.
 
     Attributes:
         dim: length d of token states and of every embedding.
         hidden: width of the MLPs.
+        language_hidden: width of the language's MLP; a wide one lets a language embedding carry the sentence along, and
+            then nothing is learnt from rebuilding with the other language's.
         languages: codes, in the order of the language logits.
+        standard: what states go through first; it stays as it is while the layers are trained.
     """
 
-    def __init__(self, dim: int, languages: tuple[str, ...], hidden: int) -> None:
-        """Draw the layers' first weights from torch's random state."""
+    def __init__(
+        self, dim: int, languages: tuple[str, ...], hidden: int, language_hidden: int | None = None
+    ) -> None:
+        """Draw the layers' first weights from torch's random state; `language_hidden` is `hidden` if not given."""
         super().__init__()
         self.dim, self.hidden, self.languages = dim, hidden, languages
-        self.language = _mlp(dim, hidden)
+        self.language_hidden = language_hidden or hidden
+        self.standard = Standard(dim)
+        self.language = _mlp(dim, self.language_hidden)
         self.identify = nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, len(languages)))
         self.query, self.key = nn.Linear(dim, dim), nn.Linear(dim, dim)
         self.template_value, self.residual_value = nn.Linear(dim, dim), nn.Linear(dim, dim)
-        self.meaning = _mlp(dim, hidden)
         self.rebuild = _mlp(dim, hidden)
 
     def forward(self, states: Tensor, mask: Tensor) -> FmdaOutput:
@@ -70,6 +78,7 @@ class Fmda(nn.Module):
             states: (B, L, d), the frozen encoder's last token states, [CLS] first.
             mask: (B, L), True on tokens.
         """
+        states = self.standard(states)  # padding becomes anything, and is masked below
         cls = states[:, 0]
         toward = (
             self.query(cls) @ self.key.weight
@@ -84,7 +93,7 @@ class Fmda(nn.Module):
             language=self.language(cls),
             template=template,
             residual=residual,
-            meaning=self.meaning(template + residual),
+            meaning=self.rebuild(template + residual),
             attention=attention,
             residual_attention=residual_attention,
         )
@@ -94,9 +103,15 @@ class Fmda(nn.Module):
         out: Tensor = self.identify(language)
         return out
 
-    def rebuilt(self, out: FmdaOutput) -> Tensor:
-        """The utterance embedding rebuilt from language, template and residual (section 3.3): (B, d)."""
-        utterance: Tensor = self.rebuild(out.language + out.template + out.residual)
+    def rebuilt(self, out: FmdaOutput, language: Tensor | None = None) -> Tensor:
+        """The utterance's standardised [CLS], rebuilt from language, template and residual (section 3.3): (B, d).
+
+        Args:
+            out: of the utterances.
+            language: language embeddings (B, d) to take instead of their own.
+        """
+        spoken = out.language if language is None else language
+        utterance: Tensor = self.rebuild(spoken + out.template + out.residual)
         return utterance
 
     def template_layers(self) -> list[nn.Parameter]:
@@ -105,7 +120,7 @@ class Fmda(nn.Module):
 
     def meaning_layers(self) -> list[nn.Parameter]:
         """What has a part in the meaning embedding; the key's bias moves every token's logit alike, so it has none."""
-        read = (self.query, self.key, self.template_value, self.residual_value, self.meaning)
+        read = (self.query, self.key, self.template_value, self.residual_value, self.rebuild)
         return [weight for layer in read for weight in layer.parameters() if weight is not self.key.bias]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from emu_core.models.parts import Part
+from emu_core.models.parts import Part, Standard
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,14 @@ class MeaningLanguage(nn.Module):
     Attributes:
         dim: length d of the sentence vector and of both embeddings.
         languages: codes, in the order of the language logits.
+        standard: what [CLS] goes through first; it stays as it is while the layers are trained.
     """
 
     def __init__(self, dim: int, languages: tuple[str, ...]) -> None:
         """Draw the layers' first weights from torch's random state."""
         super().__init__()
         self.dim, self.languages = dim, languages
+        self.standard = Standard(dim)
         self.meaning, self.language = nn.Linear(dim, dim), nn.Linear(dim, dim)
         self.identify = nn.Linear(dim, len(languages))
 
@@ -46,6 +48,7 @@ class MeaningLanguage(nn.Module):
 
     def split(self, cls: Tensor) -> MeaningLanguageOutput:
         """Split sentences of [CLS] states (B, d)."""
+        cls = self.standard(cls)
         return MeaningLanguageOutput(self.meaning(cls), self.language(cls))
 
     def language_logits(self, language: Tensor) -> Tensor:

@@ -45,6 +45,11 @@ class Sentences:
     residual_target: Tensor
     negatives: Tensor
 
+    @property
+    def cls(self) -> Tensor:
+        """The [CLS] states of all: (N, d)."""
+        return self.states.first(torch.arange(len(self.states), device=self.language.device))
+
 
 @dataclass(frozen=True)
 class HeldOut:

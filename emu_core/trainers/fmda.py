@@ -49,7 +49,7 @@ def fmda_stages(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[
 def _all(model: Fmda, data: DisentangleData, config: FmdaConfig, pairs: Tensor, negatives: Tensor) -> Losses:
     """The losses of eq. 5 for pairs (B, 2) and their negatives (B, 2)."""
     batch = _Batch(model, data.sentences, pairs, negatives)
-    return _template_losses(batch, data.sentences, config) | _other_losses(model, batch, data, config)
+    return _template_losses(model, batch, data.sentences, config) | _other_losses(model, batch, data, config)
 
 
 def _rest(model: Fmda, data: DisentangleData, config: FmdaConfig, pairs: Tensor, negatives: Tensor) -> Losses:
@@ -61,7 +61,7 @@ def _template_stage(
     model: Fmda, sentences: Sentences, config: FmdaConfig, pairs: Tensor, negatives: Tensor
 ) -> Losses:
     """The first stage's, on pairs of one template in one language."""
-    return _template_losses(_Batch(model, sentences, pairs, negatives), sentences, config)
+    return _template_losses(model, _Batch(model, sentences, pairs, negatives), sentences, config)
 
 
 class _Batch:
@@ -79,11 +79,11 @@ def _quarters(out: FmdaOutput) -> list[FmdaOutput]:
     return [FmdaOutput(*(column[i] for column in columns)) for i in range(4)]
 
 
-def _template_losses(batch: _Batch, sentences: Sentences, config: FmdaConfig) -> Losses:
+def _template_losses(model: Fmda, batch: _Batch, sentences: Sentences, config: FmdaConfig) -> Losses:
     """Reconstruction of the template targets (eq. 1, 2), and contrast of the templates (eq. 3)."""
     losses: Losses = {}
     a, b = batch.first, batch.second
-    to_a, to_b = sentences.template_target[batch.rows]
+    to_a, to_b = model.standard(sentences.template_target[batch.rows])
     if config.template_weight:
         losses["template"] = config.template_weight * (
             F.mse_loss(a.template + a.language, to_a) + F.mse_loss(b.template + b.language, to_b)
@@ -110,12 +110,16 @@ def _other_losses(model: Fmda, batch: _Batch, data: DisentangleData, config: Fmd
             F.cross_entropy(model.language_logits(a.language), of_a)
             + F.cross_entropy(model.language_logits(b.language), of_b)
         )
+    cls_a, cls_b = (model.standard(sentences.states.first(rows)) for rows in batch.rows)
     if config.utterance_weight:
-        cls_a, cls_b = (sentences.states.first(rows) for rows in batch.rows)
         losses["utterance"] = config.utterance_weight * (
             F.mse_loss(model.rebuilt(a), cls_a) + F.mse_loss(model.rebuilt(b), cls_b)
         )
-    to_a, to_b = sentences.residual_target[batch.rows]
+    if config.utterance_cross_weight:
+        losses["utterance_cross"] = config.utterance_cross_weight * (
+            F.mse_loss(model.rebuilt(a, b.language), cls_b) + F.mse_loss(model.rebuilt(b, a.language), cls_a)
+        )
+    to_a, to_b = model.standard(sentences.residual_target[batch.rows])
     if config.residual_weight:
         losses["residual"] = config.residual_weight * (
             F.mse_loss(a.residual + a.language, to_a) + F.mse_loss(b.residual + b.language, to_b)

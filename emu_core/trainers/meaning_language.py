@@ -41,7 +41,7 @@ def _losses(
     cls = sentences.states.first(every.flatten())
     out = model.split(cls)
     meaning, language = out.meaning.chunk(4), out.language.chunk(4)
-    cls_a, cls_b = cls.chunk(4)[:2]
+    cls_a, cls_b = model.standard(cls).chunk(4)[:2]
     (m_a, m_b, m_a_neg, m_b_neg), (l_a, l_b, l_a_neg, l_b_neg) = meaning, language
     losses: Losses = {}
     if config.reconstruction_weight:

@@ -39,11 +39,13 @@ def train_disentangled(job: Job, config: FmdaConfig | MeaningLanguageConfig) -> 
     model: Fmda | MeaningLanguage
     stages: list[Stage]
     if isinstance(config, FmdaConfig):
-        model = Fmda(base.state_dim, data.languages, config.hidden).to(base.device)
+        model = Fmda(base.state_dim, data.languages, config.hidden, config.language_hidden).to(base.device)
         stages = fmda_stages(model, data, config)
     else:
         model = MeaningLanguage(base.state_dim, data.languages).to(base.device)
         stages = meaning_language_stages(model, data, config)
+    if config.standardised:
+        model.standard.fit(data.sentences.cls)
     at = job.checkpoint.facts()
     steps = sum(-(-len(stage.pairs) // config.batch_size) for stage in stages) * config.epochs
     with job.progress.training(steps, at.get("epochs", 0) + 1, at.get("step", 0)) as record:
