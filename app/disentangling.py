@@ -31,6 +31,11 @@ _LEARNING_RATE = Setting(
     "Learning rate",
     "How far each step moves the layers. Lower it when the loss jumps about.",
 )
+_STANDARDISED = Setting(
+    "standardised",
+    "Standardised states",
+    "The encoder's numbers are brought to mean 0 and deviation 1 first. Without it, a few of them drown the rest.",
+)
 FMDA_FIRST = (
     Setting("epochs", "Epochs, at most", "How often training goes through all pairs, at most.", 1),
     _LEARNING_RATE,
@@ -45,11 +50,23 @@ FMDA_MORE: dict[str, tuple[Setting, ...]] = {
     "Steps": (
         *_STEPS,
         Setting("hidden", "Width of the layers", "Numbers in the middle layer of each of its networks.", 1),
+        Setting(
+            "language_hidden",
+            "Width of the language's layer",
+            "Kept small, the language part can't carry the sentence along, and the others have to.",
+            1,
+        ),
+        _STANDARDISED,
     ),
     "What counts how much (weights of the losses)": (
         _weight("language", "Telling the language", "The language is to be told from the language part."),
         _weight(
             "utterance", "Rebuilding the sentence", "Language, template and residual together are to give it."
+        ),
+        _weight(
+            "utterance_cross",
+            "The other language's sentence",
+            "Template and residual with the other language are to give the translation. The paper has no such loss.",
         ),
         _weight(
             "template",
@@ -85,7 +102,7 @@ FMDA_MORE: dict[str, tuple[Setting, ...]] = {
 }
 BASELINE_FIRST = FMDA_FIRST[:2]
 BASELINE_MORE: dict[str, tuple[Setting, ...]] = {
-    "Steps": _STEPS,
+    "Steps": (*_STEPS, _STANDARDISED),
     "What counts how much (weights of the losses)": (
         _weight("reconstruction", "Rebuilding the sentence", "Meaning and language together are to give it."),
         _weight(

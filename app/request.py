@@ -112,6 +112,8 @@ def _pair(first: str, second: str) -> str:
 
 
 def _flag(name: str, value: Value) -> str:
-    """A setting as `emu train` takes it; what is on or off is off at first, and so is only ever switched on."""
+    """A setting as `emu train` takes it."""
     option = name.replace("_", "-")
-    return f"--{option}" if value is True else f"--{option}={value}"
+    if isinstance(value, bool):
+        return f"--{option}" if value else f"--no-{option}"
+    return f"--{option}={value}"

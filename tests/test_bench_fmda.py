@@ -25,7 +25,7 @@ from emu_core.bench.fmda.results import FmdaResults, Score
 from emu_core.bench.fmda.run_cell import run_cell
 from emu_core.bench.fmda.setting import FmdaSetting
 from emu_core.bench.fmda.tables import table_2, table_3, table_4, table_5, table_6, table_9
-from emu_core.config import FmdaConfig, MeaningLanguageConfig
+from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
@@ -56,7 +56,7 @@ def bench(out: Path, data: LabelledSet | None = None, **changes: Any) -> Any:
 
 def test_each_cell_is_planned_once() -> None:
     cells = fmda_plan(FmdaPart, PAIRS, (0, 1))
-    assert cells[0] == BASE and len(cells) == len(set(cells)) == 1 + 2 * (3 * 2 + 5 + 1)
+    assert cells[0] == BASE and len(cells) == len(set(cells)) == 1 + 2 * (3 * 2 + len(ABLATION) + 1)
     assert [c for c in cells if c.system in ABLATION and c.pairs != (PAIRS[0],)] == []
     assert sum(cell.pairs == PAIRS for cell in cells) == 2
     assert len({cell.key for cell in cells}) == len(cells)
@@ -72,14 +72,15 @@ def test_a_cells_file_can_not_leave_its_folder() -> None:
     ("system", "off"),
     [
         (System.FMDA, set()),
-        (System.WITHOUT_UTTERANCE, {"utterance_weight"}),
+        (System.WITHOUT_UTTERANCE, {"utterance_weight", "utterance_cross_weight"}),
+        (System.EQUATION_5, {"utterance_cross_weight"}),
         (System.WITHOUT_TEMPLATE, {"template_weight", "template_cross_weight"}),
         (System.WITHOUT_RESIDUAL, {"residual_weight", "residual_cross_weight"}),
         (System.WITHOUT_CONTRAST, {"template_contrast_weight", "meaning_contrast_weight"}),
         (
             System.WITHOUT_RECONSTRUCTION,
-            {"utterance_weight", "template_weight", "template_cross_weight", "residual_weight",
-             "residual_cross_weight"},
+            {"utterance_weight", "utterance_cross_weight", "template_weight", "template_cross_weight",
+             "residual_weight", "residual_cross_weight"},
         ),
     ],
 )  # fmt: skip
@@ -253,7 +254,8 @@ def request_of(cell: FmdaCell, folder: Path, encoder: str) -> FmdaRequest:
     data = fmda_data(fmda_set(), PAIRS)
     data.whole.frame.to_parquet(folder / "data.parquet")
     setting = FmdaSetting(encoder, "cpu", "tiny", data.whole.sha256(), PAIRS, epochs=1)
-    return FmdaRequest(cell, setting, str(folder / "data.parquet"), in_figure=cell.system is System.TWO_STAGE)
+    pictured = cell.system is System.TWO_STAGE
+    return FmdaRequest(cell, setting, str(folder / "data.parquet"), str(folder / "cache"), in_figure=pictured)
 
 
 def test_the_frozen_encoder_in_its_own_process(tiny: str, tmp_path: Path) -> None:
@@ -287,9 +289,9 @@ def test_a_system_is_trained_by_the_library(tiny: str, tmp_path: Path, system: S
         pairs=PAIRS[:1],
         seed=1,
         device="cpu",
-        config=MeaningLanguageConfig(epochs=1)
+        config=configure(Method.MEANING_LANGUAGE, tiny, epochs=1)
         if system is System.BASELINE
-        else FmdaConfig(epochs=1, two_stage=True),
+        else configure(Method.FMDA, tiny, epochs=1, two_stage=True),
     )
     encoder = load_encoder(f"run:{run.folder}", device="cpu")
     assert isinstance(encoder, DisentangledEncoder)
@@ -384,7 +386,17 @@ def test_the_papers_figures_stand_in_the_same_row() -> None:
     )
     assert printed["paper: de (en-de)"] == "80.2" and "paper: es-en" not in printed
     table = table_4(results_of((0,)))
-    assert [row[-1] for row in table.rows] == ["20.3", "57.5", "60.5", "60.3", "58.6", "60.0", "61.0", "23.4"]
+    assert [row[-1] for row in table.rows] == [
+        "20.3",
+        "57.5",
+        "60.5",
+        "60.3",
+        "58.6",
+        "60.0",
+        "61.0",
+        "23.4",
+        "",
+    ]
     assert table.head == ("model", "embedding", "en-de", "de-en", "paper: en-de", "paper: de-en")
 
 
@@ -606,7 +618,9 @@ def test_a_request_is_read_back(tmp_path: Path) -> None:
     data = fmda_data(fmda_set(), PAIRS)
     data.whole.frame.to_parquet(tmp_path / "data.parquet")
     setting = FmdaSetting("e5-small", "cpu", "tiny", data.whole.sha256(), PAIRS, 2)
-    request = FmdaRequest(FmdaCell(System.TWO_STAGE, PAIRS, 4), setting, str(tmp_path / "data.parquet"), True)
+    request = FmdaRequest(
+        FmdaCell(System.TWO_STAGE, PAIRS, 4), setting, str(tmp_path / "data.parquet"), "cache", True
+    )
     again = FmdaRequest.from_json(request.to_json())
     assert again == request and isinstance(again.data(), FmdaData)
     assert again.data().whole.sha256() == data.whole.sha256()

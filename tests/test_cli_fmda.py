@@ -108,12 +108,13 @@ def test_a_flag_of_two_methods_stands_once_in_the_help(capsys: pytest.CaptureFix
     with pytest.raises(SystemExit):
         parsed("--help")
     _, _, groups = capsys.readouterr().out.partition("\nhyper-parameters:")
-    flags = [line.split()[0] for line in groups.splitlines() if line.startswith("  --")]
+    flags = [line.split()[0].rstrip(",") for line in groups.splitlines() if line.startswith("  --")]
     assert len(flags) == len(set(flags))
     assert {"--batch-size", "--two-stage", "--language-weight", "--repulsion-weight"} <= set(flags)
     said = " ".join(groups.partition("meaning-language:")[2].split())
     assert said.startswith(
-        "and of those above: --language-weight, --negatives, --batch-size, --learning-rate, --epochs, --patience"
+        "and of those above: --language-weight, --standardised, --negatives, --batch-size, --learning-rate, "
+        "--epochs, --patience"
     )
 
 

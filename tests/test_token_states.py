@@ -1,5 +1,7 @@
 """A frozen transformer's token states, and its tokens with slots or templates hidden."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from emu_core.encoders.e5_small import E5SmallEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.token_states import (
     cls_states,
+    joined,
     masked_ids,
     require_transformer,
     template_spans,
@@ -70,6 +73,41 @@ def test_cls_of_equal_tokens_is_computed_once(
     with torch.no_grad():
         alone = tiny.states(tiny.tokenize([TEXTS[1]]))[0, 0]
     np.testing.assert_allclose(found[1], alone, rtol=1e-4, atol=1e-5)
+
+
+def test_states_are_kept_for_the_same_encoder_and_tokens(
+    tiny: TransformerEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = tiny.token_ids(TEXTS)
+    states, cls = token_states(tiny, ids, cache=tmp_path), cls_states(tiny, ids, cache=tmp_path)
+    files = sorted(tmp_path.iterdir())
+    assert [file.name.split("-")[0] for file in files] == ["cls", "states"]
+    ran = []
+    real = tiny.states
+    monkeypatch.setattr(tiny, "states", lambda features: ran.append(1) or real(features))
+    again = token_states(tiny, ids, cache=tmp_path)
+    assert torch.equal(again.states, states.states) and torch.equal(again.starts, states.starts)
+    assert torch.equal(cls_states(tiny, ids, cache=tmp_path), cls)
+    assert not ran
+    token_states(tiny, ids[:2], cache=tmp_path)
+    assert ran  # other sentences
+    files[1].write_bytes(b"damaged")
+    assert torch.equal(token_states(tiny, ids, cache=tmp_path).states, states.states)
+    with torch.no_grad():
+        tiny.embeddings()[0].mul_(2)
+    try:
+        assert not torch.equal(cls_states(tiny, ids, cache=tmp_path), cls)  # other weights
+    finally:
+        with torch.no_grad():
+            tiny.embeddings()[0].div_(2)
+
+
+def test_parts_are_joined_in_their_order(tiny: TransformerEncoder) -> None:
+    ids = tiny.token_ids(TEXTS)
+    whole = token_states(tiny, ids)
+    parts = joined([token_states(tiny, some) for some in (ids[:1], [], ids[1:])])
+    assert torch.equal(parts.starts, whole.starts)
+    np.testing.assert_allclose(parts.states, whole.states, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize(

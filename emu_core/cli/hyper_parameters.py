@@ -39,7 +39,7 @@ def changed(options: argparse.Namespace) -> dict[str, Any]:
 
 def _add_flag(group: Any, name: str, default: object) -> None:
     if isinstance(default, bool):
-        group.add_argument(_flag(name), action="store_const", const=True)
+        group.add_argument(_flag(name), action=argparse.BooleanOptionalAction)  # --x and --no-x
     elif isinstance(default, StrEnum):
         group.add_argument(_flag(name), choices=[member.value for member in type(default)])
     else:

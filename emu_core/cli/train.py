@@ -44,6 +44,10 @@ def add_train(verbs: Any) -> None:
         help="languages whose translations fmda and meaning-language learn from; repeatable (default: the training "
         "language with every other)",
     )  # fmt: skip
+    parser.add_argument(
+        "--cache", metavar="DIR",
+        help="keep what the frozen encoder gives for fmda's sentences, for other runs on them",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -91,6 +95,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         unlabelled_languages=options.unlabelled_language,
         unlabelled=options.unlabelled,
         pairs=pairs_of(options.pair, Method(options.method)),
+        cache=options.cache,
         seed=options.seed,
         device=options.device,
         precision=options.precision,

@@ -35,7 +35,7 @@ class FmdaConfig:
     negatives: int = 4  # drawn for each utterance (section 4.2), used in turn
     batch_size: int = 256
     learning_rate: float = 1e-4
-    epochs: int = 30  # at most, of each stage
+    epochs: int = 20  # at most, of each stage
     patience: int = 5  # epochs without a better dev accuracy, after which a stage ends
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class MeaningLanguageConfig:
     negatives: int = 4  # as FMDA's
     batch_size: int = 256
     learning_rate: float = 1e-3
-    epochs: int = 30
+    epochs: int = 20
     patience: int = 5
 
     def __post_init__(self) -> None:

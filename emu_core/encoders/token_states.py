@@ -1,15 +1,21 @@
 """A frozen transformer's states of every token, and of sentences with some characters masked."""
 
+import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from emu_core.encoders.base import TokenIds, evaluation_mode
-from emu_core.encoders.transformer import TransformerEncoder
+from emu_core.encoders.transformer import PROBE, TransformerEncoder
 from emu_core.errors import EncoderError
 
 Span = tuple[int, int]
@@ -50,6 +56,7 @@ def token_states(
     encoder: TransformerEncoder,
     ids: Sequence[TokenIds],
     *,
+    cache: Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> TokenStates:
     """Run the encoder once over sentences and keep the last layer's state of every token, on its device.
@@ -57,11 +64,15 @@ def token_states(
     Args:
         encoder: is put into evaluation mode for the time of the call.
         ids: token ids of N sentences.
+        cache: folder that keeps the states, and from which they are read when encoder and tokens are the same.
         on_progress: called with (sentences done, N) after each batch.
     """
-    lengths = torch.tensor([len(own) for own in ids])
+    lengths = torch.tensor([len(own) for own in ids], dtype=torch.long)
     starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
     device = encoder.device
+    kept = None if cache is None else _Kept(cache, "states", encoder, ids)
+    if kept is not None and (read := kept.read((int(starts[-1]), encoder.state_dim))) is not None:
+        return TokenStates(read.to(device), starts.to(device))
     states = torch.empty((int(starts[-1]), encoder.state_dim), dtype=torch.float16, device=device)
     done = 0
     for rows, own, mask in _runs(encoder, ids):
@@ -70,6 +81,8 @@ def token_states(
         done += len(rows)
         if on_progress is not None:
             on_progress(done, len(ids))
+    if kept is not None:
+        kept.write(states)
     return TokenStates(states, starts.to(device))
 
 
@@ -77,10 +90,16 @@ def cls_states(
     encoder: TransformerEncoder,
     ids: Sequence[TokenIds],
     *,
+    cache: Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Tensor:
     """As `token_states`, of the first token alone: (N, d), float32. Equal token ids are run once."""
     distinct = list(dict.fromkeys(map(tuple, ids)))
+    place = {one: row for row, one in enumerate(distinct)}
+    rows_of = torch.tensor([place[tuple(one)] for one in ids], device=encoder.device)
+    kept = None if cache is None else _Kept(cache, "cls", encoder, distinct)
+    if kept is not None and (read := kept.read((len(distinct), encoder.state_dim))) is not None:
+        return read.to(encoder.device)[rows_of]
     states = torch.empty((len(distinct), encoder.state_dim), device=encoder.device)
     done = 0
     for rows, own, _ in _runs(encoder, [list(one) for one in distinct]):
@@ -88,8 +107,44 @@ def cls_states(
         done += len(rows)
         if on_progress is not None:
             on_progress(done, len(distinct))
-    place = {one: row for row, one in enumerate(distinct)}
-    return states[[place[tuple(one)] for one in ids]]
+    if kept is not None:
+        kept.write(states)
+    return states[rows_of]
+
+
+class _Kept:
+    """Where the states of some sentences by some encoder are kept."""
+
+    def __init__(
+        self, folder: Path, name: str, encoder: TransformerEncoder, ids: Sequence[Sequence[int]]
+    ) -> None:
+        digest = hashlib.sha256(encoder.encode([PROBE]).tobytes())  # tells other weights apart
+        for own in ids:
+            digest.update(np.asarray([len(own), *own], dtype="<i8").tobytes())
+        self._path = folder / f"{name}-{digest.hexdigest()[:32]}.safetensors"
+
+    def read(self, shape: tuple[int, int]) -> Tensor | None:
+        """The states; None where there are none, or none of that shape."""
+        try:
+            states = load_file(self._path)["states"]
+        except (FileNotFoundError, SafetensorError, KeyError, OSError):
+            return None
+        return states if tuple(states.shape) == shape else None
+
+    def write(self, states: Tensor) -> None:
+        """Keep states: whole or not at all."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        save_file({"states": states.cpu().contiguous()}, partial)
+        partial.replace(self._path)
+
+
+def joined(parts: Sequence[TokenStates]) -> TokenStates:
+    """The sentences of several, one after the other."""
+    ends = [0, *accumulate(int(part.starts[-1]) for part in parts)]
+    starts = [part.starts[:-1] + before for part, before in zip(parts, ends, strict=False)]
+    last = torch.tensor([ends[-1]], device=parts[0].starts.device)
+    return TokenStates(torch.cat([part.states for part in parts]), torch.cat([*starts, last]))
 
 
 @torch.no_grad()

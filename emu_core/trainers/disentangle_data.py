@@ -12,11 +12,11 @@ from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.negatives import draw_negatives
 from emu_core.data.parallel_slots import SlotPairs, Utterance
 from emu_core.data.template_pairs import template_pairs
-from emu_core.encoders.base import TokenIds
 from emu_core.encoders.token_states import (
     Span,
     TokenStates,
     cls_states,
+    joined,
     masked_ids,
     template_spans,
     token_states,
@@ -35,7 +35,8 @@ class Sentences:
         states: of their tokens.
         language: (N,), a number for each sentence's language.
         template_target: (N, d), [CLS] of the sentence with its slots masked; (0, d) where nothing reads it.
-        residual_target: (N, d), [CLS] of the sentence with its template masked; the same.
+        residual_target: (N, d), [CLS] of the sentence with its template masked; the same. 0 for the second of a
+            template pair.
         negatives: (N, each), rows of sentences of the same language with another meaning.
     """
 
@@ -105,7 +106,7 @@ def prepare_disentangling(
         dev: the same language pairs of other meanings, to choose the epoch by; may be empty.
         config: which losses there are, and so which targets are needed.
         seed: of the negatives and the template pairs.
-        cache: folder that keeps the negatives.
+        cache: folder that keeps negatives and states, for another training on the same sentences.
         on_progress: called with (sentences encoded, of so many).
 
     Raises:
@@ -114,55 +115,51 @@ def prepare_disentangling(
     """
     languages = tuple(dict.fromkeys(code for pair in train for code in (pair.source, pair.target)))
     utterances, pairs = _numbered(train)
+    dev_utterances, dev_pairs = _numbered(dev)
     two_stage = isinstance(config, FmdaConfig) and config.two_stage
+    made = template_pairs(utterances, seed=seed) if two_stage else None
+    dev_made, dev_templates, warnings = _dev_templates(dev_utterances, languages, seed if two_stage else None)
+    others = [] if made is None else [targets[0] for targets in made.targets]
+    masked = isinstance(config, FmdaConfig)
+
+    groups = [utterances, others, dev_utterances, dev_made]
+    counter = _Counter(on_progress, sum(map(len, groups)) + 2 * masked * len(utterances))
+    encode = _Encode(encoder, cache, counter)
+    states = [encode.states(group) for group in groups]
+    template_target, residual_target = (
+        encode.targets(utterances)
+        if masked
+        else [torch.empty(0, encoder.state_dim, device=encoder.device)] * 2
+    )
     negatives = _negatives(utterances, languages, config.negatives, seed, cache)
-    template_rows: Tensor | None = None
-    if two_stage:
-        made = template_pairs(utterances, seed=seed)
-        others = [targets[0] for targets in made.targets]
-        template_rows = torch.tensor(
-            [[row, len(utterances) + number] for number, row in enumerate(made.rows)]
+    if made is not None:
+        # What a template pair's second utterance differs in is masked in the template's target, and not trained on.
+        rows = torch.tensor(made.rows, device=encoder.device)
+        template_target = torch.cat([template_target, template_target[rows]])
+        residual_target = torch.cat(
+            [residual_target, residual_target.new_zeros(len(rows), encoder.state_dim)]
         )
         negatives = np.concatenate([negatives, negatives[list(made.rows)]])
         utterances = [*utterances, *others]
-    dev_utterances, dev_pairs = _numbered(dev)
-    dev_templates: list[list[tuple[int, int]]] = []
-    warnings: tuple[str, ...] = ()
-    if two_stage and dev:
-        try:
-            dev_utterances, dev_templates = _with_template_pairs(dev_utterances, languages, seed)
-        except DataError as error:
-            warnings = (
-                f"the template encoder's last epoch was kept, since of the sentences that choose it {error}",
-            )
-
-    everyone = [*utterances, *dev_utterances]
-    ids = encoder.token_ids([one.text for one in everyone])
-    masked = isinstance(config, FmdaConfig)
-    counter = _Counter(on_progress, len(everyone) + 2 * masked * len(utterances))
-    states = token_states(encoder, ids, on_progress=counter.part(len(everyone)))
-    targets = [torch.empty(0, encoder.state_dim, device=encoder.device)] * 2
-    if masked:
-        targets = [
-            cls_states(encoder, some, on_progress=counter.part(len(utterances)))
-            for some in _masked(encoder, utterances)
-        ]
     device = encoder.device
     number = {code: place for place, code in enumerate(languages)}
-    cut = int(states.starts[len(utterances)])
     return DisentangleData(
         languages=languages,
         sentences=Sentences(
-            states=TokenStates(states.states[:cut], states.starts[: len(utterances) + 1]),
+            states=joined(states[:2]),
             language=torch.tensor([number[one.language] for one in utterances], device=device),
-            template_target=targets[0],
-            residual_target=targets[1],
+            template_target=template_target,
+            residual_target=residual_target,
             negatives=torch.from_numpy(negatives).to(device),
         ),
         pairs=torch.tensor([row for some in pairs for row in some], device=device),
-        template_pairs=None if template_rows is None else template_rows.to(device),
+        template_pairs=None
+        if made is None
+        else torch.tensor(
+            [[row, len(utterances) - len(others) + n] for n, row in enumerate(made.rows)], device=device
+        ),
         held_out=HeldOut(
-            states=TokenStates(states.states[cut:], states.starts[len(utterances) :] - cut),
+            states=joined(states[2:]),
             pairs=[torch.tensor(some, device=device) for some in dev_pairs],
             templates=[torch.tensor(some, device=device) for some in dev_templates],
         )
@@ -170,6 +167,35 @@ def prepare_disentangling(
         else None,
         warnings=warnings,
     )
+
+
+class _Encode:
+    """Runs the frozen encoder over sentences, or reads what it gave for them before."""
+
+    def __init__(self, encoder: TransformerEncoder, cache: Path | None, counter: "_Counter") -> None:
+        self._encoder, self._cache, self._counter = encoder, cache, counter
+
+    def states(self, utterances: Sequence[Utterance]) -> TokenStates:
+        """States of every token."""
+        ids = self._encoder.token_ids([one.text for one in utterances])
+        return token_states(
+            self._encoder, ids, cache=self._cache, on_progress=self._counter.part(len(utterances))
+        )
+
+    def targets(self, utterances: Sequence[Utterance]) -> list[Tensor]:
+        """[CLS] with the slots masked, and with the template masked."""
+        texts = [one.text for one in utterances]
+        slots: list[list[Span]] = [[(slot.start, slot.end) for slot in one.slots] for one in utterances]
+        templates = [template_spans(len(text), own) for text, own in zip(texts, slots, strict=True)]
+        return [
+            cls_states(
+                self._encoder,
+                masked_ids(self._encoder, texts, spans),
+                cache=self._cache,
+                on_progress=self._counter.part(len(utterances)),
+            )
+            for spans in (slots, templates)
+        ]
 
 
 def _numbered(pairs: Sequence[SlotPairs]) -> tuple[list[Utterance], list[list[tuple[int, int]]]]:
@@ -198,27 +224,28 @@ def _negatives(
     return negatives
 
 
-def _with_template_pairs(
-    utterances: list[Utterance], languages: Sequence[str], seed: int
-) -> tuple[list[Utterance], list[list[tuple[int, int]]]]:
-    """The utterances and, behind them, one of the same template for each of those that has slots, by language."""
-    found, templates = list(utterances), []
-    for language in languages:
-        own = [row for row, one in enumerate(utterances) if one.language == language]
-        made = template_pairs([utterances[row] for row in own], seed=seed, distinct_templates=True)
-        templates.append([(own[row], len(found) + number) for number, row in enumerate(made.rows)])
-        found += [targets[0] for targets in made.targets]
-    return found, templates
+def _dev_templates(
+    utterances: Sequence[Utterance], languages: Sequence[str], seed: int | None
+) -> tuple[list[Utterance], list[list[tuple[int, int]]], tuple[str, ...]]:
+    """One more utterance for each template of the held-out ones, their pairs by language, and what went wrong.
 
-
-def _masked(
-    encoder: TransformerEncoder, utterances: Sequence[Utterance]
-) -> tuple[list[TokenIds], list[TokenIds]]:
-    """Token ids with the slots masked, and with the template masked."""
-    texts = [one.text for one in utterances]
-    slots: list[list[Span]] = [[(slot.start, slot.end) for slot in one.slots] for one in utterances]
-    templates = [template_spans(len(text), own) for text, own in zip(texts, slots, strict=True)]
-    return masked_ids(encoder, texts, slots), masked_ids(encoder, texts, templates)
+    The added utterances stand behind the given ones. Without a seed, or without utterances, there are none.
+    """
+    if seed is None or not utterances:
+        return [], [], ()
+    found: list[Utterance] = []
+    templates = []
+    try:
+        for language in languages:
+            own = [row for row, one in enumerate(utterances) if one.language == language]
+            made = template_pairs([utterances[row] for row in own], seed=seed, distinct_templates=True)
+            first = len(utterances) + len(found)
+            templates.append([(own[row], first + number) for number, row in enumerate(made.rows)])
+            found += [targets[0] for targets in made.targets]
+    except DataError as error:
+        said = f"the template encoder's last epoch was kept, since of the sentences that choose it {error}"
+        return [], [], (said,)
+    return found, templates, ()
 
 
 class _Counter:

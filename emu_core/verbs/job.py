@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from emu_core.data.labelled import LabelledSet
@@ -28,6 +29,7 @@ class Job:
         encoder: as loaded.
         processes: those that share the work.
         checkpoint: where training stands.
+        cache: folder for what is slow to compute and the same in another run on the same sentences.
         before: called when the encoder is as it was loaded, its data checked, and nothing trained yet: with what
             encodes by it.
     """
@@ -40,6 +42,7 @@ class Job:
     encoder: Encoder
     processes: Processes
     checkpoint: Checkpoint
+    cache: Path
     before: Callable[[Encode], None]
 
     def should_stop(self) -> bool:

@@ -42,6 +42,7 @@ def train(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     checkpoint_s: float = CHECKPOINT_S,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Specialise an encoder.
@@ -67,6 +68,8 @@ def train(
         mapping: columns of the files, where their names are unusual.
         language: language of files that do not say it.
         checkpoint_s: seconds between two checkpoints, from which `resume` goes on; 0 writes one after each step.
+        cache: folder where FMDA and its baseline keep the frozen encoder's states, so that another run on the same
+            sentences need not compute them again; None keeps them as long as the run is unfinished.
         on_progress: called with the run's status as it moves.
 
     Returns:
@@ -116,7 +119,15 @@ def train(
         run.write("data.json", _data_facts(labelled, train_languages, audit))
         keep_sentences(run, labelled, pool)
     processes.wait()
-    return train_run(run, labelled, pool, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
+    return train_run(
+        run,
+        labelled,
+        pool,
+        processes,
+        checkpoint_s=checkpoint_s,
+        cache=None if cache is None else Path(cache),
+        on_progress=on_progress,
+    )
 
 
 def resume(

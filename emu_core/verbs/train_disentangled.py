@@ -33,7 +33,7 @@ def train_disentangled(job: Job, config: FmdaConfig | MeaningLanguageConfig) -> 
     seed = job.said["seed"]
     job.progress.phase("encoding")
     data = prepare_disentangling(
-        base, train, dev, config, seed=seed, cache=job.run.training_folder, on_progress=job.progress.counted
+        base, train, dev, config, seed=seed, cache=job.cache, on_progress=job.progress.counted
     )
     torch.manual_seed(seed)
     model: Fmda | MeaningLanguage

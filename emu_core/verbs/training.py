@@ -1,6 +1,7 @@
 """The body of a training run, from loading the encoder to the last status: what `train` and `resume` share."""
 
 import shutil
+from pathlib import Path
 from typing import Any
 
 from emu_core.card import model_card
@@ -32,6 +33,7 @@ def train_run(
     processes: Processes,
     *,
     checkpoint_s: float = CHECKPOINT_S,
+    cache: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Train what config.json of a run says, from its checkpoint if there is one, and leave the run finished.
@@ -46,7 +48,7 @@ def train_run(
         epochs *= 2
     progress = Progress(run, epochs, on_progress, writes=processes.main)
     try:
-        _train(run, progress, labelled, unlabelled, config, processes, checkpoint_s)
+        _train(run, progress, labelled, unlabelled, config, processes, checkpoint_s, cache)
     except (CancelledError, KeyboardInterrupt) as stop:
         progress.end(RunState.CANCELLED, str(stop) or "stopped from the keyboard")
         raise CancelledError(str(stop) or "stopped from the keyboard") from None
@@ -73,6 +75,7 @@ def _train(
     config: Settings,
     processes: Processes,
     checkpoint_s: float,
+    cache: Path | None,
 ) -> None:
     said = run.config()
     progress.phase("loading")
@@ -93,6 +96,7 @@ def _train(
         encoder=encoder,
         processes=processes,
         checkpoint=Checkpoint(run.checkpoint, checkpoint_s),
+        cache=cache or run.training_folder,
         before=measure_base,
     )
     outcome = _outcome(job, config)

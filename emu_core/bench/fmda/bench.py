@@ -1,5 +1,6 @@
 """`emu bench fmda`: run every cell that is not finished yet, then write the report."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -83,13 +84,15 @@ def bench_fmda(
     cells = fmda_plan(wanted, chosen_pairs, chosen)
     store: Store[FmdaCell, FmdaResult] = Store(Path(out), setting, cut.whole.frame, FmdaResult.from_json)
     pictured = {FmdaCell(system, chosen_pairs[:1], chosen[0]) for system in (System.FMDA, System.TWO_STAGE)}
+    cache = store.folder / "cache"  # stays after a kill, so that what is left is not encoded again
     found = run_cells(
         store,
         cells,
-        lambda cell: FmdaRequest(cell, setting, str(store.data_file), cell in pictured),
+        lambda cell: FmdaRequest(cell, setting, str(store.data_file), str(cache), cell in pictured),
         run,
         on_progress,
     )
+    shutil.rmtree(cache, ignore_errors=True)
     if found[BASE].not_measured:
         raise EncoderError(f"the frozen encoder can't be measured: {found[BASE].not_measured}")
     report = compose(store.folder, setting, cut, FmdaResults(found, chosen_pairs, chosen), wanted)

@@ -22,6 +22,7 @@ class System(StrEnum):
     WITHOUT_TEMPLATE = "fmda-without-template"
     WITHOUT_RESIDUAL = "fmda-without-residual"
     WITHOUT_CONTRAST = "fmda-without-contrast"
+    EQUATION_5 = "fmda-equation-5"
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -39,6 +40,7 @@ ABLATION = (
     System.WITHOUT_TEMPLATE,
     System.WITHOUT_RESIDUAL,
     System.WITHOUT_CONTRAST,
+    System.EQUATION_5,
 )
 LABELS = {
     System.BASE: "frozen encoder",
@@ -50,6 +52,7 @@ LABELS = {
     System.WITHOUT_TEMPLATE: "w/o template reconstruction loss",
     System.WITHOUT_RESIDUAL: "w/o residual reconstruction loss",
     System.WITHOUT_CONTRAST: "w/o contrastive loss",
+    System.EQUATION_5: "w/o our utterance cross-reconstruction (eq. 5)",
 }
 PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
 

@@ -19,12 +19,14 @@ class FmdaRequest:
         cell: the system.
         setting: what all cells share.
         data_file: the sentences, in Parquet.
+        cache: folder in which cells keep for one another what the frozen encoder gives.
         in_figure: whether Figure 4 shows it.
     """
 
     cell: FmdaCell
     setting: FmdaSetting
     data_file: str
+    cache: str
     in_figure: bool = False
 
     def to_json(self) -> str:

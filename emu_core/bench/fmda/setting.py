@@ -10,7 +10,7 @@ from emu_core.config import Method, Settings, configure
 from emu_core.encoders.registry import encoder_kind
 
 _RECONSTRUCTIONS = {
-    System.WITHOUT_UTTERANCE: ("utterance_weight",),
+    System.WITHOUT_UTTERANCE: ("utterance_weight", "utterance_cross_weight"),
     System.WITHOUT_TEMPLATE: ("template_weight", "template_cross_weight"),
     System.WITHOUT_RESIDUAL: ("residual_weight", "residual_cross_weight"),
 }
@@ -21,6 +21,7 @@ _CHANGES: dict[System, dict[str, Any]] = {
     System.WITHOUT_RECONSTRUCTION: {name: 0.0 for names in _RECONSTRUCTIONS.values() for name in names},
     **{system: dict.fromkeys(names, 0.0) for system, names in _RECONSTRUCTIONS.items()},
     System.WITHOUT_CONTRAST: {"template_contrast_weight": 0.0, "meaning_contrast_weight": 0.0},
+    System.EQUATION_5: {"utterance_cross_weight": 0.0},
 }
 
 

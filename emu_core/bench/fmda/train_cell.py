@@ -41,6 +41,7 @@ def trained_system(request: FmdaRequest, labelled: LabelledSet, folder: Path) ->
         seed=cell.seed,
         device=setting.device,
         config=setting.config(cell.system),
+        cache=request.cache,
         checkpoint_s=1e9,  # a cell that is killed is begun again
         on_progress=clock,
     )
