@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from emu_core import export, load_encoder
 from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import Encoder
+from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.e5_file import E5File
 from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
 from emu_core.encoders.hf import HfEncoder
@@ -23,11 +24,14 @@ from emu_core.encoders.laser import LaserEncoder
 from emu_core.encoders.laser_model import LaserModel, LaserShape
 from emu_core.encoders.laser_text import LaserText
 from emu_core.encoders.posterior import PosteriorEncoder
+from emu_core.encoders.token_states import require_transformer
 from emu_core.encoders.use import UseEncoder
 from emu_core.errors import EncoderError
 from emu_core.exporting import onnx
 from emu_core.exporting.laser_graph import LaserGraph
 from emu_core.exporting.use_graph import UseGraph
+from emu_core.models.fmda import Fmda
+from emu_core.models.meaning_language import MeaningLanguage
 from emu_core.trainers.posterior import fit_head
 
 TEXTS = [
@@ -239,3 +243,21 @@ def test_a_graph_tells_nothing_of_this_machine_and_the_encoder_stays_as_it_was(t
     onnx.write_onnx(encoder, tmp_path)
     assert encoder.training
     assert b".py" not in (tmp_path / "model.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("baseline", [False, True])
+def test_the_meaning_of_fmda_and_its_baseline(baseline: bool, tmp_path: Path) -> None:
+    base = require_transformer(tiny_transformer())
+    torch.manual_seed(0)
+    model = MeaningLanguage(32, ("en", "de")) if baseline else Fmda(32, ("en", "de"), 8, 4)
+    model.standard.fit(torch.randn(20, 32))
+    encoder = DisentangledEncoder(base, model)
+    encoder.save(tmp_path / "run" / "encoder")
+    opened = load_encoder(f"run:{tmp_path / 'run'}")
+    (tmp_path / "out").mkdir()
+    onnx.write_onnx(opened, tmp_path / "out")  # compares the graph with torch
+    session = InferenceSession(tmp_path / "out" / "model.onnx", providers=["CPUExecutionProvider"])
+    texts = TEXTS[:3]
+    features = opened.tokenize(texts)
+    feed = {name: features[name].numpy().astype(np.int64) for name in ("input_ids", "attention_mask")}
+    np.testing.assert_allclose(session.run(None, feed)[0], encoder.encode(texts), rtol=1e-3, atol=1e-4)

@@ -13,12 +13,14 @@ import torch
 from torch import nn
 
 from emu_core.encoders.base import Encoder, FloatArray, TokenIds
+from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.laser import LaserEncoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer import TransformerEncoder
 from emu_core.encoders.use import UseEncoder
 from emu_core.errors import EncoderError
 from emu_core.exporting.check_texts import CHECK_TEXTS
+from emu_core.exporting.disentangled_graph import DisentangledGraph
 from emu_core.exporting.laser_graph import LaserGraph
 from emu_core.exporting.posterior_graph import PosteriorGraph
 from emu_core.exporting.token_files import write_token_files
@@ -141,6 +143,8 @@ def _graph_of(encoder: Encoder) -> nn.Module:
             return TransformerGraph(encoder)
         case PosteriorEncoder():
             return PosteriorGraph(_graph_of(encoder.base), encoder.head)
+        case DisentangledEncoder():
+            return DisentangledGraph(encoder)
     raise EncoderError(
         f"the encoder '{encoder.spec}' can't be exported to ONNX; export it with --format sentence-transformers"
     )
