@@ -79,8 +79,8 @@ _TUNED_FMDA: dict[str, Any] = {
     "standardised": True,
     "language_hidden": 4,
     "utterance_cross_weight": 1.0,
-    "template_weight": 0.03,
-    "template_cross_weight": 0.03,
+    "template_weight": 0.1,
+    "template_cross_weight": 0.1,
     "residual_weight": 3.0,  # the residual keeps its language, so that the template says what it does not
     "residual_cross_weight": 0.003,
     "template_contrast_weight": 0.3,

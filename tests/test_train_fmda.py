@@ -1,0 +1,148 @@
+"""A run of FMDA from its data to its folder: what is trained on, kept, measured, and gone on with after a stop."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from emu_core.config import FmdaConfig
+from emu_core.data.labelled import LabelledSet
+from emu_core.encoders.disentangled import DisentangledEncoder
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import CancelledError, DataError, EncoderError
+from emu_core.models.parts import Part
+from emu_core.runs import Run, RunState, Status
+from emu_core.verbs.train import resume, train
+from emu_core.verbs.train_disentangled import chosen_pairs, training_pairs
+from tests.slot_set import slot_set
+from tests.tiny_transformer import tiny_transformer
+
+CONFIG = FmdaConfig(
+    hidden=8, negatives=2, batch_size=4, epochs=2, patience=9, two_stage=True, standardised=True
+)
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"hf:{tiny_transformer(tmp_path_factory.mktemp('tiny'))}"
+
+
+@pytest.fixture(scope="module")
+def run(spec: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(
+        slot_set(),
+        out=tmp_path_factory.mktemp("runs") / "r",
+        method="fmda",
+        encoder=spec,
+        device="cpu",
+        config=CONFIG,
+    )
+
+
+def test_a_run_says_what_each_embedding_is_good_for(run: Run) -> None:
+    assert run.status().state is RunState.FINISHED
+    assert run.config()["pairs"] == [["en", "de"]]
+    parts = run.metrics()["parts"]
+    assert set(parts) == {*(part.value for part in Part), "counts", "notes"}
+    for part in Part:
+        assert set(parts[part]["translation"]) == {"en-de", "de-en"}
+        assert set(parts[part]["template"]) == {"en", "de"}
+        assert 0 <= parts[part]["probe"] <= 100
+    assert parts["counts"]["translation"] == {"en-de": 4, "de-en": 4}
+    encoder = load_encoder(f"run:{run.folder}")
+    assert isinstance(encoder, DisentangledEncoder)
+    held_out = slot_set().held_out_part()
+    assert held_out is not None
+    frame = held_out.frame
+    texts = {
+        code: frame[frame["language"] == code].sort_values("id")["text"].tolist() for code in ("en", "de")
+    }
+    first, second = (encoder.parts(texts[code])[Part.TEMPLATE] for code in ("en", "de"))
+    units = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (first, second)]
+    right = np.mean((units[0] @ units[1].T).argmax(axis=1) == np.arange(4))
+    assert parts["template"]["translation"]["en-de"] == pytest.approx(100 * right)
+
+
+def test_the_log_names_stages_and_counts_epochs_through(run: Run) -> None:
+    epochs = [record for record in run.history() if record["kind"] == "epoch"]
+    assert [(record["stage"], record["epoch"]) for record in epochs] == [
+        ("template", 1), ("template", 2), ("rest", 3), ("rest", 4),
+    ]  # fmt: skip
+    assert run.status().epochs == 4
+
+
+def test_a_cancelled_run_goes_on_to_the_same_layers(run: Run, spec: str, tmp_path: Path) -> None:
+    stopped = Run(tmp_path / "r")
+
+    def stop(status: Status) -> None:
+        if status.phase == "training" and status.epoch == 3:
+            stopped.cancel()
+
+    with pytest.raises(CancelledError):
+        train(
+            slot_set(), out=stopped.folder, method="fmda", encoder=spec, device="cpu", config=CONFIG,
+            checkpoint_s=0, on_progress=stop,
+        )  # fmt: skip
+    assert stopped.can_resume
+    resume(stopped.folder)
+    whole, again = (load_encoder(f"run:{one.folder}") for one in (run, stopped))
+    assert isinstance(whole, DisentangledEncoder)
+    assert isinstance(again, DisentangledEncoder)
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, again.model.state_dict()[name]), name
+    assert not stopped.training_folder.exists()
+
+
+def test_the_frozen_encoder_is_not_asked_twice(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emu_core.encoders.transformer import TransformerEncoder
+
+    asked: list[int] = []
+    real = TransformerEncoder.states
+
+    def states(self: TransformerEncoder, features: dict[str, torch.Tensor]) -> torch.Tensor:
+        asked.append(len(features["input_ids"]))
+        return real(self, features)
+
+    monkeypatch.setattr(TransformerEncoder, "states", states)
+    counts = []
+    for name in ("a", "b"):
+        asked.clear()
+        train(
+            slot_set(), out=tmp_path / name, method="fmda", encoder=spec, device="cpu", config=CONFIG,
+            cache=tmp_path / "cache",
+        )  # fmt: skip
+        counts.append(sum(asked))
+    assert counts[1] < counts[0]
+    # 16 training and 8 dev sentences, those made of them, and the masked ones: at the second time read.
+    assert counts[0] - counts[1] >= 16 + 16 + 8
+
+
+def test_without_dev_every_tenth_pair_chooses_the_epoch() -> None:
+    train_pairs, dev_pairs = training_pairs(slot_set(split=False), [("en", "de")])
+    assert (len(train_pairs[0]), len(dev_pairs[0])) == (15, 1)
+    assert not {one.id for one in train_pairs[0].first} & {one.id for one in dev_pairs[0].first}
+    train_pairs, dev_pairs = training_pairs(slot_set(), [("en", "de")])
+    assert (len(train_pairs[0]), len(dev_pairs[0])) == (8, 4)
+
+
+def test_pairs_are_chosen_and_checked() -> None:
+    labelled = slot_set()
+    assert chosen_pairs(labelled, None, "en") == [("en", "de")]
+    assert chosen_pairs(labelled, [("DE", "en")], "en") == [("de", "en")]
+    with pytest.raises(DataError, match=r"no sentence to train on in fr; there are: en, de.*--pair"):
+        chosen_pairs(labelled, [("en", "fr")], "en")
+    with pytest.raises(DataError, match="all sentences are in en"):
+        chosen_pairs(labelled.select(languages=["en"]), None, "en")
+
+
+def test_what_is_wrong_is_said_before_a_run_is_made(spec: str, tmp_path: Path) -> None:
+    labelled = slot_set()
+    bare = LabelledSet(labelled.frame.assign(annotated=""), labelled.name)
+    with pytest.raises(DataError, match="has a slot"):
+        train(bare, out=tmp_path / "r", method="fmda", encoder=spec, device="cpu")
+    assert not (tmp_path / "r").exists()
+    with pytest.raises(EncoderError, match="'use' has no states of single tokens"):
+        train(labelled, out=tmp_path / "s", method="fmda", encoder="use", device="cpu")
