@@ -1,7 +1,6 @@
 """Generated commands: pairing, annotation, splits and files."""
 
 import csv
-import json
 import os
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from emu_core.data.load import read_labelled
 from emu_core.data.slots import parse_annotated
 from emu_core.errors import DataError
 from emu_core.verbs.generate import generate
+from emu_core.verbs.inputs import labelled_set
 
 pytest.importorskip("home_assistant_intents")
 pytest.importorskip("hassil")
@@ -191,17 +191,18 @@ def test_report_counts_what_languages_share() -> None:
 
 
 def test_files_are_read_back_to_the_same_set(tmp_path: Path) -> None:
-    """One CSV a language, with a report and the licence; nothing is written over."""
+    """One CSV a language, with the licence; nothing is written over."""
     said = generate(["en", "de"], 300, 0, tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "README.md",
         "de.csv",
         "en.csv",
-        "report.json",
     ]
     back, _ = read_labelled([tmp_path / "out" / "de.csv", tmp_path / "out" / "en.csv"])
     assert back.sha256() == generate_commands(["en", "de"], 300).sha256() == said["sha256"]
-    assert json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8")) == said
+    assert [one["language"] for one in said["languages"]] == ["en", "de"]
+    whole, _ = labelled_set(str(tmp_path / "out"))  # the folder as it is can be trained on
+    assert len(whole) == 600 and whole.languages == ("en", "de")
     assert sum(said["rows"]["de"].values()) == 300
     note = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "CC BY 4.0" in note

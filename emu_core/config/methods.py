@@ -79,14 +79,16 @@ _TUNED_FMDA: dict[str, Any] = {
     "standardised": True,
     "language_hidden": 4,
     "utterance_cross_weight": 1.0,
-    "template_weight": 0.1,
-    "template_cross_weight": 0.1,
+    "template_weight": 0.03,
+    "template_cross_weight": 0.03,
     "residual_weight": 3.0,  # the residual keeps its language, so that the template says what it does not
     "residual_cross_weight": 0.003,
     "template_contrast_weight": 0.3,
     "meaning_contrast_weight": 0.03,
     "learning_rate": 3e-3,
 }
+# In two stages the template's losses are alone with each other, and templates found best with more of these.
+_TUNED_TWO_STAGE: dict[str, Any] = {**_TUNED_FMDA, "template_weight": 0.1, "template_cross_weight": 0.1}
 _TUNED_MEANING_LANGUAGE: dict[str, Any] = {"standardised": True, "learning_rate": 3e-3}
 _KINDS: dict[Method, type[Settings]] = {
     Method.POSTERIOR: PosteriorConfig,
@@ -146,7 +148,8 @@ def configure(method: Method, encoder: str | None = None, **changes: Any) -> Set
         known = _TUNED_POSTERIOR.get(encoder, {}) if encoder is not None else {}
         return PosteriorConfig(**{**known, **changes})
     if method is Method.FMDA:
-        return FmdaConfig(**{**(_TUNED_FMDA if encoder is not None else {}), **changes})
+        tuned_fmda = _TUNED_TWO_STAGE if changes.get("two_stage") else _TUNED_FMDA
+        return FmdaConfig(**{**(tuned_fmda if encoder is not None else {}), **changes})
     if method is Method.MEANING_LANGUAGE:
         return MeaningLanguageConfig(
             **{**(_TUNED_MEANING_LANGUAGE if encoder is not None else {}), **changes}

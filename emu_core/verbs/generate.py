@@ -1,6 +1,5 @@
 """`emu generate`: slot-annotated commands in several languages, written as files."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,11 +13,11 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.errors import DataError
 
-REPORT, NOTE = "report.json", "README.md"
+NOTE = "README.md"
 
 
 def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -> dict[str, Any]:
-    """Generate commands and write a CSV for each language, report.json and README.md with the licence.
+    """Generate commands and write a CSV for each language, and README.md with the licence: a folder to train on.
 
     Args:
         languages: codes or names, at least one.
@@ -27,7 +26,8 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
         out: the folder to write; it is made, and may exist if none of the files does.
 
     Returns:
-        What report.json says: `languages`, `pairs` and `weak` of `CommandsReport`, `rows` by language and split.
+        `languages`, `pairs` and `weak` of `CommandsReport`, `rows` by language and split, `seed`, `sha256`, and
+        `made_from`, the packages.
 
     Raises:
         DataError: what `generate_commands` raises, or a file is there already or can't be written.
@@ -39,7 +39,6 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
         f"{language}.csv": safe_csv(commands.select(languages=[language]).frame)
         for language in commands.languages
     }
-    files[REPORT] = (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
     files[NOTE] = _note(commands, report, seed).encode()
     _write(Path(out), files)
     return said
