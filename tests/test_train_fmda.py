@@ -1,6 +1,8 @@
 """A run of FMDA from its data to its folder: what is trained on, kept, measured, and gone on with after a stop."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,8 @@ from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, DataError, EncoderError
 from emu_core.models.parts import Part
-from emu_core.runs import Run, RunState, Status
+from emu_core.runs import Run, RunState
+from emu_core.trainers.checkpoint import Checkpoint, Tensors
 from emu_core.verbs.train import resume, train
 from emu_core.verbs.train_disentangled import chosen_pairs, training_pairs
 from tests.slot_set import slot_set
@@ -72,18 +75,29 @@ def test_the_log_names_stages_and_counts_epochs_through(run: Run) -> None:
     assert run.status().epochs == 4
 
 
-def test_a_cancelled_run_goes_on_to_the_same_layers(run: Run, spec: str, tmp_path: Path) -> None:
-    stopped = Run(tmp_path / "r")
+def test_a_cancelled_run_goes_on_to_the_same_layers(
+    run: Run, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped, written = Run(tmp_path / "r"), []
+    write = Checkpoint.write
 
-    def stop(status: Status) -> None:
-        if status.phase == "training" and status.epoch == 3:
+    def write_and_cancel(self: Checkpoint, tensors: Tensors, facts: Mapping[str, Any]) -> None:
+        write(self, tensors, facts)
+        written.append(facts["epochs"])
+        if written == [1, 2, 3]:  # one epoch into the second stage
             stopped.cancel()
 
+    monkeypatch.setattr(Checkpoint, "write", write_and_cancel)
     with pytest.raises(CancelledError):
         train(
-            slot_set(), out=stopped.folder, method="fmda", encoder=spec, device="cpu", config=CONFIG,
-            checkpoint_s=0, on_progress=stop,
-        )  # fmt: skip
+            slot_set(),
+            out=stopped.folder,
+            method="fmda",
+            encoder=spec,
+            device="cpu",
+            config=CONFIG,
+            checkpoint_s=0,
+        )
     assert stopped.can_resume
     resume(stopped.folder)
     whole, again = (load_encoder(f"run:{one.folder}") for one in (run, stopped))
