@@ -80,12 +80,9 @@ class Fmda(nn.Module):
         """
         states = self.standard(states)  # padding becomes anything, and is masked below
         cls = states[:, 0]
-        toward = (
-            self.query(cls) @ self.key.weight
-        )  # (B, d): q K^T = (q W_K) h^T, and q b_K moves every logit alike
-        attention = softmax_over_tokens(
-            (states @ toward.unsqueeze(-1)).squeeze(-1), mask
-        )  # (B, L), no sqrt(d)
+        # q K^T = (q W_K) h^T, for q b_K moves every logit alike; no root of d (section 3.1)
+        toward = self.query(cls) @ self.key.weight  # (B, d)
+        attention = softmax_over_tokens((states @ toward.unsqueeze(-1)).squeeze(-1), mask)  # (B, L)
         residual_attention = softmax_over_tokens(1 - attention, mask)
         template = self.template_value(_pooled(attention, states))
         residual = self.residual_value(_pooled(residual_attention, states))

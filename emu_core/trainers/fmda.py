@@ -79,18 +79,23 @@ def _quarters(out: FmdaOutput) -> list[FmdaOutput]:
     return [FmdaOutput(*(column[i] for column in columns)) for i in range(4)]
 
 
+def _error(*rebuilt: tuple[Tensor, Tensor]) -> Tensor:
+    """The mean squared errors of what was rebuilt, each with what it was to be, added up."""
+    return torch.stack([F.mse_loss(found, target) for found, target in rebuilt]).sum()
+
+
 def _template_losses(model: Fmda, batch: _Batch, sentences: Sentences, config: FmdaConfig) -> Losses:
     """Reconstruction of the template targets (eq. 1, 2), and contrast of the templates (eq. 3)."""
     losses: Losses = {}
     a, b = batch.first, batch.second
     to_a, to_b = model.standard(sentences.template_target[batch.rows])
     if config.template_weight:
-        losses["template"] = config.template_weight * (
-            F.mse_loss(a.template + a.language, to_a) + F.mse_loss(b.template + b.language, to_b)
+        losses["template"] = config.template_weight * _error(
+            (a.template + a.language, to_a), (b.template + b.language, to_b)
         )
     if config.template_cross_weight:
-        losses["template_cross"] = config.template_cross_weight * (
-            F.mse_loss(a.template + b.language, to_b) + F.mse_loss(b.template + a.language, to_a)
+        losses["template_cross"] = config.template_cross_weight * _error(
+            (a.template + b.language, to_b), (b.template + a.language, to_a)
         )
     if config.template_contrast_weight:
         losses["template_contrast"] = config.template_contrast_weight * cosine_contrast(
@@ -112,21 +117,21 @@ def _other_losses(model: Fmda, batch: _Batch, data: DisentangleData, config: Fmd
         )
     cls_a, cls_b = (model.standard(sentences.states.first(rows)) for rows in batch.rows)
     if config.utterance_weight:
-        losses["utterance"] = config.utterance_weight * (
-            F.mse_loss(model.rebuilt(a), cls_a) + F.mse_loss(model.rebuilt(b), cls_b)
+        losses["utterance"] = config.utterance_weight * _error(
+            (model.rebuilt(a), cls_a), (model.rebuilt(b), cls_b)
         )
     if config.utterance_cross_weight:
-        losses["utterance_cross"] = config.utterance_cross_weight * (
-            F.mse_loss(model.rebuilt(a, b.language), cls_b) + F.mse_loss(model.rebuilt(b, a.language), cls_a)
+        losses["utterance_cross"] = config.utterance_cross_weight * _error(
+            (model.rebuilt(a, b.language), cls_b), (model.rebuilt(b, a.language), cls_a)
         )
     to_a, to_b = model.standard(sentences.residual_target[batch.rows])
     if config.residual_weight:
-        losses["residual"] = config.residual_weight * (
-            F.mse_loss(a.residual + a.language, to_a) + F.mse_loss(b.residual + b.language, to_b)
+        losses["residual"] = config.residual_weight * _error(
+            (a.residual + a.language, to_a), (b.residual + b.language, to_b)
         )
     if config.residual_cross_weight:
-        losses["residual_cross"] = config.residual_cross_weight * (
-            F.mse_loss(a.residual + b.language, to_b) + F.mse_loss(b.residual + a.language, to_a)
+        losses["residual_cross"] = config.residual_cross_weight * _error(
+            (a.residual + b.language, to_b), (b.residual + a.language, to_a)
         )
     if config.meaning_contrast_weight:
         losses["meaning_contrast"] = config.meaning_contrast_weight * cosine_contrast(
