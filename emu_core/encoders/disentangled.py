@@ -1,17 +1,18 @@
 """A frozen transformer with FMDA's layers, or its baseline's, on it: what those methods leave."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Encoder, Features, FloatArray, TokenIds, evaluation_mode
+from emu_core.encoders.base import Features, FloatArray, evaluation_mode
+from emu_core.encoders.on_base import BASE, HEAD, EncoderOnBase
 from emu_core.encoders.token_states import require_transformer
 from emu_core.encoders.transformer import TransformerEncoder
 from emu_core.errors import EncoderError
@@ -19,10 +20,8 @@ from emu_core.models.fmda import Fmda, FmdaOutput
 from emu_core.models.meaning_language import MeaningLanguage
 from emu_core.models.parts import Part, mean_over_tokens
 
-BASE, HEAD = "base", "head.safetensors"
 
-
-class DisentangledEncoder(Encoder):
+class DisentangledEncoder(EncoderOnBase):
     """A transformer and the layers that split its token states.
 
     As an encoder it gives the meaning embedding, at length 1. `parts` gives every embedding.
@@ -33,6 +32,8 @@ class DisentangledEncoder(Encoder):
     """
 
     spec: ClassVar[str] = "disentangled"
+
+    base: TransformerEncoder
 
     def __init__(self, base: TransformerEncoder, model: Fmda | MeaningLanguage) -> None:
         """Put layers on a transformer; neither is copied."""
@@ -66,25 +67,12 @@ class DisentangledEncoder(Encoder):
 
     def save(self, folder: Path) -> None:
         """Write config.json, the layers' safetensors, and `base/`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.base.save(folder / BASE)
-        save_file(
-            {name: tensor.cpu().contiguous() for name, tensor in self.model.state_dict().items()},
-            folder / HEAD,
-        )
-        config = {
-            "encoder": self.spec,
-            "dim": self.dim,
+        facts = {
             "model": "fmda" if isinstance(self.model, Fmda) else "meaning-language",
             "languages": list(self.model.languages),
             **_widths(self.model),
         }
-        (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
-
-    @property
-    def bare(self) -> Encoder:
-        """The transformer."""
-        return self.base
+        self.write(folder, self.model.state_dict(), facts)
 
     @property
     def part_names(self) -> tuple[Part, ...]:
@@ -138,30 +126,14 @@ class DisentangledEncoder(Encoder):
         tokens = self.base.model.tokenizer.convert_ids_to_tokens(ids[0])
         return list(zip(tokens, out.attention[0].tolist(), out.residual_attention[0].tolist(), strict=True))
 
-    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """The transformer's token ids."""
-        return self.base.token_ids(texts)
-
-    def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """The transformer's batch."""
-        return self.base.collate(ids)
-
-    def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """The transformer's batches."""
-        return self.base.batches(ids, batch_tokens)
-
     def forward(self, features: Features) -> Tensor:
         """A batch -> meaning embeddings (B, dim) of length 1."""
         out = self.model(self.base.states(features), features["attention_mask"].bool())
         return F.normalize(out.meaning, dim=-1)
 
-    def embeddings(self) -> list[nn.Parameter]:
-        """The transformer's."""
-        return self.base.embeddings()
-
     def layers(self) -> list[list[nn.Parameter]]:
         """The transformer's, and then the layers on it that have a part in the meaning embedding."""
-        return [*self.base.layers(), self.model.meaning_layers()]
+        return [*super().layers(), self.model.meaning_layers()]
 
 
 def _widths(model: Fmda | MeaningLanguage) -> dict[str, int]:

@@ -1,22 +1,21 @@
 """An encoder with the posterior head on it: what the posterior method leaves."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from safetensors.torch import load_file
+from torch import Tensor
 
 from emu_core.encoders.base import Encoder, Features, TokenIds
+from emu_core.encoders.on_base import BASE, HEAD, EncoderOnBase
 from emu_core.errors import EncoderError
 from emu_core.models.posterior_head import PosteriorHead
 
-BASE, HEAD = "base", "head.safetensors"
 
-
-class PosteriorEncoder(Encoder):
+class PosteriorEncoder(EncoderOnBase):
     """A base encoder, whose tokens it takes, and a `PosteriorHead` over its vectors.
 
     Attributes:
@@ -52,45 +51,13 @@ class PosteriorEncoder(Encoder):
 
     def save(self, folder: Path) -> None:
         """Write config.json, the head's safetensors, and `base/`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.base.save(folder / BASE)
-        save_file(
-            {name: tensor.cpu().contiguous() for name, tensor in self.head.state_dict().items()},
-            folder / HEAD,
-        )
-        config = {"encoder": self.spec, "dim": self.dim, "head": self.head.numbers()}
-        (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
-
-    @property
-    def bare(self) -> Encoder:
-        """What is under this head, and under one below it."""
-        return self.base.bare
-
-    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """The base's token ids."""
-        return self.base.token_ids(texts)
-
-    def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """The base's batch."""
-        return self.base.collate(ids)
+        self.write(folder, self.head.state_dict(), {"head": self.head.numbers()})
 
     def forward(self, features: Features) -> Tensor:
         """A batch -> (B, dim) unit vectors."""
         out: Tensor = self.head(self.base(features))
         return out
 
-    def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """The base's batches."""
-        return self.base.batches(ids, batch_tokens)
-
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
         """Vectors (B, dim) of one batch."""
         return self.head.in_parts(self.base.batch_vectors(ids))
-
-    def embeddings(self) -> list[nn.Parameter]:
-        """The base's."""
-        return self.base.embeddings()
-
-    def layers(self) -> list[list[nn.Parameter]]:
-        """The base's: the head has no weights that train."""
-        return self.base.layers()
