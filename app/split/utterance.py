@@ -18,6 +18,7 @@ from emu_core.models.parts import Part
 
 MOST_TOKENS = 80  # drawn
 MOST_NAMED = 3
+ON_WORDS = 0.05  # of the attention; with less the words are not looked at
 MUCH = 1.3  # times an even share
 
 
@@ -110,7 +111,11 @@ def _language(found: SplitSentence) -> str:
 def _words(one: Utterance, found: SplitSentence, shares: list[float]) -> str:
     """Where an embedding looks: at its slots or beside them where they are known, and at which words most."""
     own = [(share, token) for share, token in zip(shares, found.tokens, strict=True) if not token.is_added]
-    total = sum(share for share, _ in own) or 1.0
+    total = sum(share for share, _ in own)
+    if total < ON_WORDS:  # then the shares among the words say nothing
+        return (
+            "Looks at no word: nearly all of its attention is on what the encoder puts around the sentence."
+        )
     looks = _looks(own, total / max(1, len(own)))
     if not one.slots:
         return looks
