@@ -23,7 +23,8 @@ from app.split import maps, pool
 from app.split.neighbours import shared
 from app.split.pool import Pool
 from app.split.sample import EACH, TEMPLATES, language_pairs, pairs_of, template_sample
-from app.split.utterance import kind_of
+from app.split.sentence import SplitSentence, Token
+from app.split.utterance import kind_of, looks_at
 from app.split.words import NAMES, parts_of_method
 from emu_core import train
 from emu_core.config import FmdaConfig, MeaningLanguageConfig, Method, configure
@@ -515,3 +516,15 @@ def test_the_list_says_what_a_run_learnt_from(root: Path) -> None:
     frame = run_table.runs_frame([Run(root / "fmda")])
     assert frame["Learnt from"].tolist() == ["en-de, en-es"]
     assert frame["Method"].tolist() == [METHODS[Method.FMDA][0]]
+
+
+@pytest.mark.parametrize(("prompt", "said"), [(0.99, "Looks at no word"), (0.5, "Looks most at: *turn*")])
+def test_attention_on_the_prompt_alone_is_not_called_even(prompt: float, said: str) -> None:
+    rest = 1 - prompt
+    shares = [prompt, 0.9 * rest, 0.1 * rest]
+    tokens = tuple(
+        Token(word, start, end, word == ":", share, share)
+        for (word, start, end), share in zip([(":", 0, 0), ("turn", 0, 4), ("on", 5, 7)], shares, strict=True)
+    )
+    one = Utterance("turn on", (), "on", "1", "en")
+    assert looks_at(one, SplitSentence(tokens, {}, {}), shares).startswith(said)

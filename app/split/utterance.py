@@ -41,8 +41,8 @@ def draw_parts(one: Utterance, found: SplitSentence) -> None:
     said = {Part.LANGUAGE: _language(found)}
     if found.tokens:
         said |= {
-            Part.TEMPLATE: _words(one, found, [token.template for token in found.tokens]),
-            Part.RESIDUAL: _words(one, found, [token.residual for token in found.tokens]),
+            Part.TEMPLATE: looks_at(one, found, [token.template for token in found.tokens]),
+            Part.RESIDUAL: looks_at(one, found, [token.residual for token in found.tokens]),
             Part.MEANING: "Made of template and residual together, no language in it.",
         }
     else:
@@ -108,7 +108,7 @@ def _language(found: SplitSentence) -> str:
     return "Says: " + ", ".join(f"{literal(language_name(code))} {100 * share:.0f} %" for code, share in sure)
 
 
-def _words(one: Utterance, found: SplitSentence, shares: list[float]) -> str:
+def looks_at(one: Utterance, found: SplitSentence, shares: list[float]) -> str:
     """Where an embedding looks: at its slots or beside them where they are known, and at which words most."""
     own = [(share, token) for share, token in zip(shares, found.tokens, strict=True) if not token.is_added]
     total = sum(share for share, _ in own)
