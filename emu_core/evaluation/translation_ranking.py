@@ -1,0 +1,179 @@
+"""Translation ranking: does a sentence's translation rank first among random targets (dual encoder, section 3.4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu_core.errors import DataError
+from emu_core.evaluation.arrays import codes
+from emu_core.evaluation.retrieval import BLOCK, TIE
+from emu_core.evaluation.significance import Interval, binomial_interval
+
+NS = (1, 3, 10)
+"""The paper's N in P@N."""
+PAPER_DISTRACTORS = 999
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationRanking:
+    """Where the true targets of N sources rank.
+
+    Attributes:
+        ranks: (N,) int64, 1 for the best.
+        candidates: targets that each source was compared with, its own among them.
+    """
+
+    ranks: NDArray[np.int64]
+    candidates: int
+
+    def precision(self, n: int = 1) -> float:
+        """Percent of sources whose target is among the first n."""
+        return 100 * float((self.ranks <= n).mean())
+
+    def interval(self, n: int = 1) -> Interval:
+        """The 95 % interval (Wilson's) of `precision(n)`, in percent."""
+        return binomial_interval(int((self.ranks <= n).sum()), len(self.ranks))
+
+
+def translation_ranking(
+    sources: NDArray[np.floating],
+    targets: NDArray[np.floating],
+    target_texts: Sequence[str] | None = None,
+    *,
+    distractors: int | None = None,
+    seed: int = 0,
+) -> TranslationRanking:
+    """Rank each source's true target among random other ones by dot product, one way; swap the two for the other.
+
+    Among scores that are equal (within 1e-6 of the vectors' lengths) the target that comes first ranks higher: an
+    encoder that gives all sentences one vector has 1 of N right.
+
+    Args:
+        sources: (N, d); row i means what row i of the targets means. Give unit vectors to rank by cosine.
+        targets: (N, d).
+        target_texts: the N target sentences; one with the true target's text never ranks before it. None says that
+            they all differ.
+        distractors: how many other targets, drawn for each source anew without one twice; None for all (the paper
+            draws 999).
+        seed: of the draws.
+
+    Raises:
+        DataError: a vector is not finite, the lengths differ, or there are fewer other targets than `distractors`.
+    """
+    sources, targets = _scorable(sources), _scorable(targets)
+    n = len(sources)
+    if len(targets) != n:
+        raise DataError(f"{n:,} and {len(targets):,} sentences are no pairs; give as many of both")
+    if distractors is not None and not 0 < distractors < n:
+        raise DataError(
+            f"{distractors:,} other targets can't be drawn for a sentence of {n:,}; choose 1 to {n - 1:,}, or all"
+        )
+    texts = np.arange(n) if target_texts is None else codes(target_texts, n, "target sentences")
+    tolerance = _tolerance(sources, targets)
+    draws = np.random.default_rng(seed)
+    ranks = np.empty(n, dtype=np.int64)
+    columns = np.arange(n)
+    step = max(1, BLOCK // n)
+    for start in range(0, n, step):
+        rows = columns[start : start + step]
+        scores = sources[rows] @ targets.T  # (step, N)
+        own = scores[np.arange(len(rows)), rows][:, None]
+        near = tolerance[rows, None]
+        is_better = (scores > own + near) | ((scores >= own - near) & (columns < rows[:, None]))
+        is_better &= texts != texts[rows, None]
+        if distractors is not None:
+            is_better &= _drawn(draws, rows, n, distractors)
+        ranks[rows] = 1 + is_better.sum(axis=1)
+    return TranslationRanking(ranks, n if distractors is None else distractors + 1)
+
+
+def both_ways(
+    first: tuple[NDArray[np.floating], Sequence[str] | None],
+    second: tuple[NDArray[np.floating], Sequence[str] | None],
+    *,
+    distractors: int | None = None,
+    seed: int = 0,
+) -> tuple[TranslationRanking, TranslationRanking]:
+    """Return the ranking of the second language's sentences for the first's, and the other way round.
+
+    Args:
+        first: vectors (N, d) and texts of one language, row by row translations of the other.
+        second: the same of the other.
+        distractors: see `translation_ranking`.
+        seed: of the draws.
+
+    Raises:
+        DataError: see `translation_ranking`.
+    """
+    return (
+        translation_ranking(first[0], second[0], second[1], distractors=distractors, seed=seed),
+        translation_ranking(second[0], first[0], first[1], distractors=distractors, seed=seed),
+    )
+
+
+def ranked(
+    queries: NDArray[np.floating], targets: NDArray[np.floating], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return each query's k best targets by dot product, the best first; of equal scores the one that comes first.
+
+    Args:
+        queries: (Q, d).
+        targets: (N, d).
+        k: how many; N if it is more.
+
+    Returns:
+        Row numbers of the targets and their scores, each (Q, min(k, N)).
+
+    Raises:
+        DataError: k is below 1, a vector is not finite, or the two have different dimensions.
+    """
+    queries, targets = _scorable(queries), _scorable(targets)
+    if k < 1:
+        raise DataError(f"{k} results can't be shown; choose 1 or more")
+    tolerance = _tolerance(queries, targets)
+    k = min(k, len(targets))
+    rows = np.empty((len(queries), k), dtype=np.int64)
+    scores = np.empty((len(queries), k), dtype=np.float32)
+    step = max(1, BLOCK // len(targets))
+    for start in range(0, len(queries), step):
+        block = slice(start, start + step)
+        left = queries[block] @ targets.T
+        each = np.arange(len(left))
+        for place in range(k):
+            best = left.max(axis=1)
+            first = (left >= (best - tolerance[block])[:, None]).argmax(axis=1)  # the first True
+            rows[block, place], scores[block, place] = first, left[each, first]
+            left[each, first] = -np.inf
+    return rows, scores
+
+
+def _scorable(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # too large for float32 becomes infinite, which is caught below
+        vectors = np.asarray(vectors, dtype=np.float32)
+    if vectors.ndim != 2 or 0 in vectors.shape:
+        raise DataError(f"vectors are an array of (sentences, dimensions), not {vectors.shape}; give some")
+    # Squares must be finite, too, or two scores could be infinite and so alike.
+    if not np.isfinite(np.einsum("nd,nd->n", vectors, vectors)).all():
+        raise DataError("a vector has a number that is not finite or too large to rank by; train again")
+    return vectors
+
+
+def _tolerance(queries: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return how close two scores of each query are equal, for float32 has no more places."""
+    if queries.shape[1] != targets.shape[1]:
+        raise DataError(
+            f"the vectors have {queries.shape[1]} and {targets.shape[1]} dimensions; encode both with the same encoder"
+        )
+    longest = np.linalg.norm(targets, axis=1).max()
+    return np.asarray(TIE * longest * np.linalg.norm(queries, axis=1), dtype=np.float32)
+
+
+def _drawn(draws: np.random.Generator, rows: NDArray[np.int64], n: int, count: int) -> NDArray[np.bool_]:
+    """Choose `count` of the n - 1 other targets for each row: (rows, n), never the row's own."""
+    chosen = np.zeros((len(rows), n), dtype=bool)
+    for place, row in enumerate(rows):
+        others = draws.choice(n - 1, count, replace=False, shuffle=False)
+        chosen[place, others + (others >= row)] = True
+    return chosen

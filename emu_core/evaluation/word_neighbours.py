@@ -1,0 +1,51 @@
+"""The words nearest to a word, in its own language and in others."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu_core.data.wording import listed, shown
+from emu_core.errors import DataError
+
+Words = tuple[Sequence[str], NDArray[np.floating]]
+"""Words of a language and their vectors (words, d)."""
+
+
+def word_neighbours(
+    word: str, language: str, spaces: Mapping[str, Words], count: int = 10
+) -> dict[str, list[tuple[str, float]]]:
+    """Return for each language its words nearest to a word, with their cosines, the nearest first.
+
+    Words that are equally near stand in the order of their list; a word without a direction (a zero vector) is nobody's
+    neighbour, and no word is its own.
+
+    Args:
+        word: one of its language's words.
+        language: one of `spaces`.
+        spaces: words and vectors, by language.
+        count: words of each language, at most.
+
+    Raises:
+        DataError: the language has no such word, or the word has a zero vector.
+    """
+    if language not in spaces:
+        raise DataError(f"no words of '{shown(language)}'; there are words of: {listed(spaces)}")
+    words, vectors = spaces[language]
+    if word not in words:
+        raise DataError(
+            f"'{shown(word)}' is not a word of the training text in '{language}'; choose another, in lower case"
+        )
+    own = list(words).index(word)
+    query = np.asarray(vectors[own], dtype=np.float64)
+    if not query.any():
+        raise DataError(f"the word '{shown(word)}' has a zero vector and so no neighbours; choose another")
+    found = {}
+    for code, (names, points) in spaces.items():
+        lengths = np.linalg.norm(points, axis=1) * np.linalg.norm(query)
+        cosines = np.divide(points @ query, lengths, out=np.full(len(points), -2.0), where=lengths > 0)
+        if code == language:
+            cosines[own] = -2.0
+        rows = [int(row) for row in np.argsort(-cosines, kind="stable")[:count] if cosines[row] >= -1.5]
+        found[code] = [(names[row], float(cosines[row])) for row in rows]
+    return found
