@@ -180,7 +180,7 @@ def batches_by_beginning(
 
 def pad(ids: Sequence[TokenIds], pad_id: int) -> tuple[Tensor, Tensor]:
     """Token ids (B, T) padded at the end, and their mask (B, T), True on tokens."""
-    width = max(len(i) for i in ids)
+    width = max(1, *map(len, ids))  # one, where no sentence has a token
     tokens = np.full((len(ids), width), pad_id, dtype=np.int64)
     mask = np.zeros((len(ids), width), dtype=bool)
     for row, sentence in enumerate(ids):

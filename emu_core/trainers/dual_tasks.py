@@ -1,0 +1,189 @@
+"""The dual encoder's tasks: what each is trained on, and the loss of a batch of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from emu_core.config.dual_encoder import DualEncoderConfig
+from emu_core.data.dialogues import Dialogues
+from emu_core.data.nli import Nli
+from emu_core.data.parallel_text import ParallelText
+from emu_core.data.running_text import RunningText
+from emu_core.encoders.dual_batch import Ints, Sentences
+from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.errors import TrainingError
+from emu_core.losses.inference import inference_loss
+from emu_core.losses.ranking import ranking_loss
+from emu_core.models.dual_heads import TaskHeads
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What a dual encoder is trained on: any of these, each text a task of its own."""
+
+    translation: Sequence[ParallelText] = ()
+    dialogues: Sequence[Dialogues] = ()
+    running_text: Sequence[RunningText] = ()
+    nli: Sequence[Nli] = ()
+
+
+@dataclass(eq=False)
+class Task(ABC):
+    """A text that takes its turn.
+
+    Attributes:
+        name: for the log.
+        columns: sentences that stand row by row beside each other, or are drawn on by `sides`.
+        size: number of examples.
+    """
+
+    name: str
+    columns: tuple[Sentences, ...]
+    size: int
+
+    def sides(self, rows: Ints) -> list[Sentences]:
+        """The sentences of these examples, in lists that `loss` gets as vectors."""
+        return [column.take(rows) for column in self.columns]
+
+    @abstractmethod
+    def loss(
+        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
+    ) -> Tensor:
+        """The task's loss of these examples; `vectors` are those of `sides`."""
+
+
+@dataclass(eq=False)
+class Translation(Task):
+    """P(source | target), and the other way too if `config.bidirectional`.
+
+    Attributes:
+        negatives: for each side that is ranked, source first, the rows (N, H) of its hard negatives in that side; empty
+            until they are mined.
+    """
+
+    negatives: list[Ints] = field(default_factory=list)
+
+    def sides(self, rows: Ints) -> list[Sentences]:
+        """Sources, targets, and each pair's hard negatives one after the other."""
+        hard = [
+            column.take(mined[rows].ravel())
+            for column, mined in zip(self.columns, self.negatives, strict=False)
+        ]
+        return [*super().sides(rows), *hard]
+
+    def loss(
+        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
+    ) -> Tensor:
+        """No heads: phi is that of the encoder's own vectors."""
+        first, second, *hard = vectors
+        wrong = [part.unflatten(0, (len(rows), -1)) for part in hard] or [None, None]
+        loss = ranking_loss(second, first, wrong[0], scale=config.scale)
+        if config.bidirectional:
+            loss = (loss + ranking_loss(first, second, wrong[1], scale=config.scale)) / 2
+        return loss
+
+
+@dataclass(eq=False)
+class Conversation(Task):
+    """P(response | comment)."""
+
+    def loss(
+        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
+    ) -> Tensor:
+        """A head on the response side only."""
+        comments, responses = vectors
+        return ranking_loss(comments, _phi(heads.conversation(responses), config), scale=config.scale)
+
+
+@dataclass(eq=False)
+class QuickThought(Task):
+    """P(predecessor | sentence) and P(successor | sentence).
+
+    Attributes:
+        middle: (size,), rows that have a neighbour on both sides.
+    """
+
+    middle: Ints
+
+    def sides(self, rows: Ints) -> list[Sentences]:
+        """Predecessors, sentences, successors."""
+        at = self.middle[rows]
+        return [self.columns[0].take(at + shift) for shift in (-1, 0, 1)]
+
+    def loss(
+        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
+    ) -> Tensor:
+        """Both negative log-likelihoods, summed."""
+        before, own, after = (_phi(part, config) for part in heads.quick_thought(*vectors))
+        return ranking_loss(own, after, scale=config.scale) + ranking_loss(own, before, scale=config.scale)
+
+
+@dataclass(eq=False)
+class Inference(Task):
+    """Which of three relations a hypothesis has to its premise.
+
+    Attributes:
+        labels: (size,), in the order of `Nli`.
+    """
+
+    labels: Ints
+
+    def loss(
+        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
+    ) -> Tensor:
+        """Cross-entropy."""
+        logits = heads.inference(*vectors)
+        return inference_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
+
+
+def prepare(encoder: DualEncoder, tasks: Tasks) -> list[Task]:
+    """Tokenise; translation comes first.
+
+    Raises:
+        TrainingError: there is no task, or one has fewer than two examples.
+    """
+
+    def read(texts: Sequence[str]) -> Sentences:
+        return Sentences.of(encoder.token_ids(texts))
+
+    found: list[Task] = []
+    for pairs in tasks.translation:
+        columns = read(pairs.first), read(pairs.second)
+        found.append(Translation(f"{pairs.source}-{pairs.target}", columns, len(pairs)))
+    for talk in tasks.dialogues:
+        columns = read(talk.comments), read(talk.responses)
+        found.append(Conversation(f"conversation {talk.language}", columns, len(columns[0])))
+    for text in tasks.running_text:
+        found.append(_quick_thought(text, read))
+    for pairs_of in tasks.nli:
+        columns = read(pairs_of.premises), read(pairs_of.hypotheses)
+        labels = np.asarray(pairs_of.labels, dtype=np.int64)
+        found.append(Inference(f"nli {pairs_of.language}", columns, len(labels), labels))
+    if not found:
+        raise TrainingError("the dual encoder has no task; give it parallel text, one file of pairs or more")
+    for task in found:
+        if task.size < 2:
+            raise TrainingError(
+                f"the task {task.name} has {task.size} examples, and each is ranked against others; give it more text"
+            )
+    return found
+
+
+def _quick_thought(text: RunningText, read: Callable[[Sequence[str]], Sentences]) -> QuickThought:
+    sentences = read([sentence for document in text.documents for sentence in document])
+    middle, begin = [np.empty(0, dtype=np.int64)], 0
+    for document in text.documents:
+        middle.append(np.arange(begin + 1, begin + len(document) - 1))
+        begin += len(document)
+    rows = np.concatenate(middle)
+    return QuickThought(f"quick-thought {text.language}", (sentences,), len(rows), rows)
+
+
+def _phi(vectors: Tensor, config: DualEncoderConfig) -> Tensor:
+    """A head's vectors as the product takes them: of length 1 where the encoder's are."""
+    return F.normalize(vectors, dim=-1) if config.normalised else vectors
