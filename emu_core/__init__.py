@@ -1,6 +1,6 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
-The verbs of the command are here as functions: `train`, `evaluate`, `forgetting`, `embed`, `export`, with
+The verbs of the command are here as functions: `train`, `evaluate`, `forgetting`, `embed`, `export`, `pretrain`, with
 `read_labelled` and `load_encoder`.
 """
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from emu_core.verbs.evaluate import evaluate as evaluate
     from emu_core.verbs.export import export as export
     from emu_core.verbs.forgetting import forgetting as forgetting
+    from emu_core.verbs.pretrain import pretrain as pretrain
     from emu_core.verbs.train import train as train
 
 __version__ = "0.1.0"
-__all__ = ["embed", "evaluate", "export", "forgetting", "load_encoder", "read_labelled", "train"]
+__all__ = ["embed", "evaluate", "export", "forgetting", "load_encoder", "pretrain", "read_labelled", "train"]
 
 _HOMES = {
     "embed": "emu_core.verbs.embed",
@@ -30,6 +31,7 @@ _HOMES = {
     "export": "emu_core.verbs.export",
     "forgetting": "emu_core.verbs.forgetting",
     "load_encoder": "emu_core.encoders.registry",
+    "pretrain": "emu_core.verbs.pretrain",
     "read_labelled": "emu_core.data.load",
     "train": "emu_core.verbs.train",
 }

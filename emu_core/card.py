@@ -1,9 +1,10 @@
 """The model card a run leaves beside its encoder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from emu_core.evaluation.significance import binomial_interval
+from emu_core.markdown import table
 from emu_core.meters import (
     FORGETTING_HEAD,
     GUARD_HEAD,
@@ -117,7 +118,7 @@ def _guard(metrics: Mapping[str, Any]) -> list[str]:
         "",
         *([f"**{said}**" for said in sentences.values()] or ["No language is seen to lose."]),
         "",
-        *_table(GUARD_HEAD, guard_rows(guard)),
+        *table(GUARD_HEAD, guard_rows(guard)),
         "",
     ]
 
@@ -132,7 +133,7 @@ def _leakage(metrics: Mapping[str, Any]) -> list[str]:
         f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences tell which of "
         f"{leakage['base']['languages']} languages each is in; at chance they do not.",
         "",
-        *_table(LEAKAGE_HEAD, leakage_rows(leakage)),
+        *table(LEAKAGE_HEAD, leakage_rows(leakage)),
         "",
     ]
 
@@ -151,11 +152,6 @@ def _forgetting(forgetting: Mapping[str, Any] | None) -> list[str]:
         if fallen
         else "Nothing fell by more than 0.02 or 1 point.",
         "",
-        *_table(FORGETTING_HEAD, forgetting_rows(forgetting)),
+        *table(FORGETTING_HEAD, forgetting_rows(forgetting)),
         "",
     ]
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table."""
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]

@@ -16,7 +16,7 @@ import psutil
 from emu_core.errors import RunError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
-LABELLED, UNLABELLED = "labelled.parquet", "unlabelled.parquet"
+LABELLED, UNLABELLED, TEXTS = "labelled.parquet", "unlabelled.parquet", "texts.json"
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
 
@@ -122,9 +122,12 @@ class Run:
     def can_resume(self) -> bool:
         """Whether the run stopped before its end and holds what it needs to go on."""
         state = self.status().state
-        return (
-            state.is_over and state is not RunState.FINISHED and (self.training_folder / LABELLED).is_file()
-        )
+        return state.is_over and state is not RunState.FINISHED and self.keeps_sentences
+
+    @property
+    def keeps_sentences(self) -> bool:
+        """Whether what it trains on stands whole in its folder."""
+        return any((self.training_folder / name).is_file() for name in (LABELLED, TEXTS))
 
     def forget_training(self) -> None:
         """Delete the training folder."""

@@ -19,7 +19,7 @@ from emu_core.bench.fmda.plan import FmdaPart
 from emu_core.bench.fmda.request import FmdaRequest
 from emu_core.bench.fmda.result import FmdaResult
 from emu_core.cli import _parser, main
-from emu_core.cli.hyper_parameters import changed
+from emu_core.cli.hyper_parameters import TRAINING, changed
 from emu_core.cli.pairs import language_pair
 from emu_core.config import EmuConfig, FmdaConfig, MeaningLanguageConfig, PosteriorConfig
 from emu_core.encoders.disentangled import DisentangledEncoder
@@ -87,7 +87,7 @@ def parsed(*arguments: str) -> Namespace:
 
 
 def test_every_setting_has_a_flag_and_each_flag_its_type() -> None:
-    assert changed(parsed()) == {}
+    assert changed(parsed(), TRAINING) == {}
     decided = {"objective", "parallel"}
     for settings in (EmuConfig(), PosteriorConfig(), FmdaConfig(), MeaningLanguageConfig()):
         for field in fields(settings):
@@ -97,9 +97,9 @@ def test_every_setting_has_a_flag_and_each_flag_its_type() -> None:
                 with pytest.raises(SystemExit):
                     parsed(flag)
             elif isinstance(default, bool):
-                assert changed(parsed(flag)) == {field.name: True}
+                assert changed(parsed(flag), TRAINING) == {field.name: True}
             else:
-                given = changed(parsed(flag, str(default)))
+                given = changed(parsed(flag, str(default)), TRAINING)
                 kind = str if isinstance(default, str) else type(default)
                 assert given == {field.name: default} and type(given[field.name]) is kind
 

@@ -23,7 +23,7 @@ from emu_core.models import posterior_head
 from emu_core.models.posterior_head import PosteriorHead, neutral
 from emu_core.runs import Run, RunState, Status
 from emu_core.trainers.posterior import fit_head, language_space
-from emu_core.verbs.train import resume
+from emu_core.verbs.resume import resume
 
 Matrix = NDArray[np.float64]
 PLAIN = PosteriorConfig(language_directions=0, centering=0.0)

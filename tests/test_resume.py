@@ -12,7 +12,8 @@ from safetensors.torch import load_file
 from emu_core.errors import CancelledError, RunError
 from emu_core.runs import Run, RunState, Status
 from emu_core.trainers.checkpoint import Checkpoint
-from emu_core.verbs.train import resume, train
+from emu_core.verbs.resume import resume
+from emu_core.verbs.train import train
 from tests.killed_run import SETTINGS
 from tests.small import small_file, small_set
 

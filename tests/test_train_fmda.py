@@ -16,7 +16,8 @@ from emu_core.errors import CancelledError, DataError, EncoderError
 from emu_core.models.parts import Part
 from emu_core.runs import Run, RunState
 from emu_core.trainers.checkpoint import Checkpoint, Tensors
-from emu_core.verbs.train import resume, train
+from emu_core.verbs.resume import resume
+from emu_core.verbs.train import train
 from emu_core.verbs.train_disentangled import chosen_pairs, training_pairs
 from tests.slot_set import slot_set
 from tests.tiny_transformer import tiny_transformer

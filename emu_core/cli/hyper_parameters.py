@@ -6,20 +6,28 @@ from enum import StrEnum
 from typing import Any
 
 from emu_core.config import EmuConfig, FmdaConfig, MeaningLanguageConfig, Method, PosteriorConfig, Settings
+from emu_core.config.bicvm import BicvmConfig
+from emu_core.config.dual_encoder import DualEncoderConfig
+from emu_core.config.pretraining import Pretraining, PretrainingSettings
 
 _DECIDED = ("objective", "parallel")  # by the method itself
-_GROUPS: tuple[tuple[Settings, str, str | None], ...] = (
+Groups = tuple[tuple[Settings | PretrainingSettings, str, str | None], ...]
+TRAINING: Groups = (
     (EmuConfig(), "hyper-parameters", "defaults: those measured for the encoder (--preset)"),
     (PosteriorConfig(), f"hyper-parameters of the method {Method.POSTERIOR}", None),
     (FmdaConfig(), f"hyper-parameters of the method {Method.FMDA}", None),
     (MeaningLanguageConfig(), f"hyper-parameters of the method {Method.MEANING_LANGUAGE}", None),
 )
+PRETRAINING: Groups = (
+    (DualEncoderConfig(), f"hyper-parameters of the method {Pretraining.DUAL_ENCODER}", None),
+    (BicvmConfig(), f"hyper-parameters of the method {Pretraining.BICVM}", None),
+)
 
 
-def add_hyper_parameters(parser: argparse.ArgumentParser) -> None:
+def add_hyper_parameters(parser: argparse.ArgumentParser, groups: Groups) -> None:
     """A group of flags for each kind of settings; one that an earlier group has too is named and not added again."""
     added: set[str] = set()
-    for settings, title, description in _GROUPS:
+    for settings, title, description in groups:
         group = parser.add_argument_group(title, description)
         names = [field.name for field in fields(settings) if field.name not in _DECIDED]
         for name in names:
@@ -30,9 +38,9 @@ def add_hyper_parameters(parser: argparse.ArgumentParser) -> None:
         added.update(names)
 
 
-def changed(options: argparse.Namespace) -> dict[str, Any]:
+def changed(options: argparse.Namespace, groups: Groups) -> dict[str, Any]:
     """The hyper-parameters that were given."""
-    names = dict.fromkeys(field.name for settings, *_ in _GROUPS for field in fields(settings))
+    names = dict.fromkeys(field.name for settings, *_ in groups for field in fields(settings))
     given = {name: getattr(options, name, None) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -43,7 +51,8 @@ def _add_flag(group: Any, name: str, default: object) -> None:
     elif isinstance(default, StrEnum):
         group.add_argument(_flag(name), choices=[member.value for member in type(default)])
     else:
-        group.add_argument(_flag(name), type=type(default), metavar="N")
+        kind = int if default is None else type(default)  # no limit, of a number that counts
+        group.add_argument(_flag(name), type=kind, metavar="N")
 
 
 def _flag(name: str) -> str:

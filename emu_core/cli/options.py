@@ -8,7 +8,7 @@ from emu_core.data.columns import ColumnMapping
 
 STDOUT = "-"  # where --json prints
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
-_SPECS = f"{FRESH} or run:DIR"
+SPECS = f"{FRESH} or run:DIR"
 
 
 def add_verb(
@@ -53,7 +53,7 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda:0 (default: auto)")
 
 
-def add_encoder(parser: Any, *, default: str = "use", specs: str = _SPECS) -> None:
+def add_encoder(parser: Any, *, default: str = "use", specs: str = SPECS) -> None:
     """An encoder by its name, of those that `specs` tells of."""
     parser.add_argument("--encoder", default=default, metavar="SPEC", help=f"{specs} (default: {default})")
 

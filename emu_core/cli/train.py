@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from emu_core.cli.hyper_parameters import add_hyper_parameters, changed
-from emu_core.cli.options import add_data, add_encoder, add_verb, mapping_of
+from emu_core.cli.hyper_parameters import TRAINING, add_hyper_parameters, changed
+from emu_core.cli.options import SPECS, add_data, add_verb, mapping_of
 from emu_core.cli.pairs import pairs_of
 from emu_core.cli.trained import print_training, training_line
-from emu_core.config import Method, configure
+from emu_core.config import Method, configure, usual_encoder
 from emu_core.errors import RunError
 from emu_core.processes import is_main
 from emu_core.runs import NAME, Run, new_run_name
@@ -25,7 +25,11 @@ def add_train(verbs: Any) -> None:
         help="posterior: seconds, the encoder stays as it is; emu: the paper's; fmda: a transformer's vectors split "
         "into meaning, template and more (default: posterior)",
     )
-    add_encoder(parser)
+    parser.add_argument(
+        "--encoder",
+        metavar="SPEC",
+        help=f"{SPECS} (default: use; e5-small for fmda and meaning-language)",
+    )
     parser.add_argument(
         "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
     )
@@ -59,7 +63,7 @@ def add_train(verbs: Any) -> None:
     parser.add_argument(
         "--precision", choices=["fp32", "bf16"], help="of the encoder's forward pass (default: fp32)"
     )
-    add_hyper_parameters(parser)
+    add_hyper_parameters(parser, TRAINING)
 
 
 def add_resume(verbs: Any) -> None:
@@ -72,15 +76,17 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.encoders.registry import encoder_kind
     from emu_core.verbs.train import train
 
+    method = Method(options.method)
+    encoder = options.encoder or usual_encoder(method)
     config = configure(
-        Method(options.method),
-        encoder_kind(options.encoder) if options.preset == "tuned" else None,
-        **changed(options),
+        method,
+        encoder_kind(encoder) if options.preset == "tuned" else None,
+        **changed(options, TRAINING),
     )
     out = (
         Path(options.out)
         if options.out
-        else Path("runs") / new_run_name(Path("runs"), options.method, options.encoder)
+        else Path("runs") / new_run_name(Path("runs"), options.method, encoder)
     )
     if not NAME.fullmatch(out.name):
         raise RunError(
@@ -90,11 +96,11 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         options.data,
         out=out,
         method=options.method,
-        encoder=options.encoder,
+        encoder=encoder,
         train_languages=options.train_language or ["en"],
         unlabelled_languages=options.unlabelled_language,
         unlabelled=options.unlabelled,
-        pairs=pairs_of(options.pair, Method(options.method)),
+        pairs=pairs_of(options.pair, method),
         cache=options.cache,
         seed=options.seed,
         device=options.device,
@@ -108,7 +114,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _resume(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.train import resume
+    from emu_core.verbs.resume import resume
 
     return _trained(resume(options.run, on_progress=training_line()), options)
 

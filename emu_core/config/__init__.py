@@ -2,7 +2,7 @@
 
 from emu_core.config.emu import Adversary, EmuConfig, Objective, Trained
 from emu_core.config.fmda import FmdaConfig, MeaningLanguageConfig
-from emu_core.config.methods import DISENTANGLING, Method, Settings, configure, settings_from
+from emu_core.config.methods import DISENTANGLING, Method, Settings, configure, settings_from, usual_encoder
 from emu_core.config.posterior import PosteriorConfig
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "Trained",
     "configure",
     "settings_from",
+    "usual_encoder",
 ]

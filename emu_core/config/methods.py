@@ -29,6 +29,12 @@ class Method(StrEnum):
 DISENTANGLING = (Method.FMDA, Method.MEANING_LANGUAGE)
 """Methods that split the vectors of a frozen encoder, learnt from translations with slots instead of intents."""
 
+
+def usual_encoder(method: Method) -> str:
+    """The encoder that a method takes where none is named: one with states of its tokens, if it needs them."""
+    return "e5-small" if method in DISENTANGLING else "use"
+
+
 Settings = EmuConfig | PosteriorConfig | FmdaConfig | MeaningLanguageConfig
 
 _WITHOUT_LD: dict[str, Any] = {"adversary": Adversary.NONE}

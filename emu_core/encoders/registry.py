@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,6 +33,18 @@ class EncoderInfo:
     licence: str
     available: bool
     reason: str
+
+
+_KINDS = {  # where each kind of encoder is, imported when one is opened
+    "use": ("emu_core.encoders.use", "UseEncoder"),
+    "e5-small": ("emu_core.encoders.e5_small", "E5SmallEncoder"),
+    "laser": ("emu_core.encoders.laser", "LaserEncoder"),
+    "hf": ("emu_core.encoders.hf", "HfEncoder"),
+    "dual-encoder": ("emu_core.encoders.dual_encoder", "DualEncoder"),
+    "bicvm": ("emu_core.encoders.bicvm", "BicvmEncoder"),
+    "posterior": ("emu_core.encoders.posterior", "PosteriorEncoder"),
+    "disentangled": ("emu_core.encoders.disentangled", "DisentangledEncoder"),
+}
 
 
 def available_encoders() -> tuple[EncoderInfo, ...]:
@@ -140,31 +153,10 @@ def encoder_kind(spec: str) -> str:
 def open_encoder(folder: Path) -> Encoder:
     """Open what `Encoder.save` wrote to a folder. Raises EncoderError when that is not what stands there."""
     kind = _kind(folder)
-    match kind:
-        case "use":
-            from emu_core.encoders.use import UseEncoder
-
-            return UseEncoder.from_folder(folder)
-        case "e5-small":
-            from emu_core.encoders.e5_small import E5SmallEncoder
-
-            return E5SmallEncoder.from_folder(folder)
-        case "laser":
-            from emu_core.encoders.laser import LaserEncoder
-
-            return LaserEncoder.from_folder(folder)
-        case "hf":
-            from emu_core.encoders.hf import HfEncoder
-
-            return HfEncoder.from_folder(folder)
-        case "posterior":
-            from emu_core.encoders.posterior import PosteriorEncoder
-
-            return PosteriorEncoder.from_folder(folder)
-        case "disentangled":
-            from emu_core.encoders.disentangled import DisentangledEncoder
-
-            return DisentangledEncoder.from_folder(folder)
+    if kind in _KINDS:
+        module, name = _KINDS[kind]
+        opened: Encoder = getattr(import_module(module), name).from_folder(folder)
+        return opened
     raise EncoderError(f"{folder} holds an encoder of the unknown kind '{kind}'; update emu_core")
 
 

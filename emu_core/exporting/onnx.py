@@ -3,24 +3,28 @@
 import json
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from emu_core.encoders.base import Encoder, FloatArray, TokenIds
+from emu_core.encoders.base import Encoder, FloatArray, TokenIds, pad
+from emu_core.encoders.bicvm import BicvmEncoder
 from emu_core.encoders.disentangled import DisentangledEncoder
+from emu_core.encoders.dual_encoder import DualEncoder
 from emu_core.encoders.laser import LaserEncoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer import TransformerEncoder
 from emu_core.encoders.use import UseEncoder
 from emu_core.errors import EncoderError
+from emu_core.exporting.bicvm_graph import BicvmGraph
 from emu_core.exporting.check_texts import CHECK_TEXTS
 from emu_core.exporting.disentangled_graph import DisentangledGraph
+from emu_core.exporting.dual_graph import DualGraph
 from emu_core.exporting.laser_graph import LaserGraph
 from emu_core.exporting.posterior_graph import PosteriorGraph
 from emu_core.exporting.token_files import write_token_files
@@ -36,6 +40,15 @@ OPSET = 18  # the exporter's own: no conversion between versions comes after it
 LOWEST_COSINE = 0.9999
 LONGEST = 512  # tokens of the longest sentence that is checked
 SINGLE_FILE = 1_900_000_000  # bytes of weights: a single ONNX file can't have more than 2 GiB
+
+_GRAPHS: tuple[tuple[type[Encoder], Callable[[Any], nn.Module]], ...] = (
+    (UseEncoder, UseGraph),
+    (LaserEncoder, LaserGraph),
+    (TransformerEncoder, TransformerGraph),
+    (DualEncoder, DualGraph),
+    (BicvmEncoder, BicvmGraph),
+    (DisentangledEncoder, DisentangledGraph),
+)
 
 
 def write_onnx(encoder: Encoder, folder: Path) -> str:
@@ -134,17 +147,11 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
 
 
 def _graph_of(encoder: Encoder) -> nn.Module:
-    match encoder:
-        case UseEncoder():
-            return UseGraph(encoder)
-        case LaserEncoder():
-            return LaserGraph(encoder)
-        case TransformerEncoder():
-            return TransformerGraph(encoder)
-        case PosteriorEncoder():
-            return PosteriorGraph(_graph_of(encoder.base), encoder.head)
-        case DisentangledEncoder():
-            return DisentangledGraph(encoder)
+    if isinstance(encoder, PosteriorEncoder):
+        return PosteriorGraph(_graph_of(encoder.base), encoder.head)
+    for kind, graph in _GRAPHS:
+        if isinstance(encoder, kind):
+            return graph(encoder)
     raise EncoderError(
         f"the encoder '{encoder.spec}' can't be exported to ONNX; export it with --format sentence-transformers"
     )
@@ -154,6 +161,9 @@ def _check_ids(encoder: Encoder) -> list[TokenIds]:
     bare = encoder.bare
     if isinstance(bare, LaserEncoder):  # left to guess, it wants further packages for two of the languages
         return bare.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
+    if isinstance(bare, BicvmEncoder):  # it may know no word of those texts
+        known = range(1, min(len(bare.vocabulary), len(CHECK_TEXTS)) + 1)
+        return [*bare.token_ids(CHECK_TEXTS), *([*range(1, last + 1)] for last in known)]
     return encoder.token_ids(CHECK_TEXTS)
 
 
@@ -175,6 +185,8 @@ def _cosines(encoder: Encoder, session: "InferenceSession", ids: Sequence[TokenI
     features = encoder.collate(ids)
     with torch.no_grad():
         theirs = encoder(features).cpu().numpy()
+    if isinstance(encoder.bare, DualEncoder):  # whose batches have each word once
+        features = dict(zip(INPUTS, pad(ids, pad_id=0), strict=True))
     feed = {name: features[name].cpu().numpy().astype(np.int64) for name in INPUTS}
     (ours,) = session.run([OUTPUT], feed)
     norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)

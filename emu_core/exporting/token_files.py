@@ -5,6 +5,9 @@ import shutil
 from pathlib import Path
 
 from emu_core.encoders.base import Encoder
+from emu_core.encoders.bicvm import VOCABULARY as WORDS
+from emu_core.encoders.bicvm import BicvmEncoder
+from emu_core.encoders.dual_encoder import DualEncoder
 from emu_core.encoders.laser import DICTIONARY, LaserEncoder
 from emu_core.encoders.laser_download import CODES, VOCABULARY
 from emu_core.encoders.transformer import TransformerEncoder, quietly
@@ -60,9 +63,38 @@ pieces = LaserText(codes, vocabulary, json.loads(Path("{dictionary}").read_text(
 def token_ids(text):
     return pieces.token_ids([text], {max_tokens})[0]
 """
+BICVM_IMPORTS = """\
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from emu_core.encoders.bicvm_tokens import words
+from emu_core.encoders.bicvm_vocabulary import Vocabulary
+"""
+BICVM = """\
+vocabulary = Vocabulary.parse(json.loads(Path("{words}").read_text("utf-8")))
+
+
+def token_ids(text):
+    sentence = words(text)
+    return vocabulary.ids(sentence, vocabulary.guess(sentence))[:{max_tokens}]
+"""
+DUAL_IMPORTS = """\
+import numpy as np
+import onnxruntime
+from emu_core.encoders.dual_words import Hashing
+"""
+DUAL = """\
+hashing = {hashing}
+
+
+def token_ids(text):
+    return hashing.token_ids(text, {max_tokens})  # words, each with its n-grams behind it
+"""
 EXAMPLE = """\
-`model.onnx` takes `input_ids` and `attention_mask` (1 on tokens, 0 on padding), both int64 (batch, tokens) and at most
-{max_tokens} tokens wide, and gives `sentence_embedding`, float32 (batch, {dim}). In this folder:
+`model.onnx` takes `input_ids` and `attention_mask` (1 on tokens, 0 on padding), both int64 (batch, tokens) and of at
+most {max_tokens} {counted}, and gives `sentence_embedding`, float32 (batch, {dim}). In this folder:
 
 ```python
 {imports}
@@ -74,7 +106,7 @@ session = onnxruntime.InferenceSession("model.onnx")
 
 def encode(texts):
     ids = [token_ids(text) for text in texts]
-    width = max(len(row) for row in ids)
+    width = max(1, *(len(row) for row in ids))
     tokens = [row + [{pad}] * (width - len(row)) for row in ids]
     mask = [[1] * len(row) + [0] * (width - len(row)) for row in ids]
     feed = {{"input_ids": np.array(tokens, np.int64), "attention_mask": np.array(mask, np.int64)}}
@@ -106,6 +138,13 @@ def write_token_files(encoder: Encoder, folder: Path) -> str:
         case TransformerEncoder():
             package, template = _write_tokenizer(tokenised_by, folder)
             imports = IMPORTS.format(package=package)
+        case BicvmEncoder():
+            (folder / WORDS).write_text(
+                json.dumps(tokenised_by.vocabulary.counts, ensure_ascii=False), "utf-8"
+            )
+            imports, template = BICVM_IMPORTS, BICVM
+        case DualEncoder():
+            imports, template = DUAL_IMPORTS, DUAL
         case _:
             raise EncoderError(f"the encoder '{encoder.spec}' has no tokenizer that can be exported")
     token_ids = template.format(
@@ -118,10 +157,18 @@ def write_token_files(encoder: Encoder, folder: Path) -> str:
         codes=CODES,
         vocabulary=VOCABULARY,
         dictionary=DICTIONARY,
+        words=WORDS,
+        hashing=tokenised_by.hashing if isinstance(tokenised_by, DualEncoder) else "",
     )
-    pad = encoder.collate([[1], [1, 1]])["input_ids"][0, 1].item()
+    is_dual = isinstance(tokenised_by, DualEncoder)
+    pad = 0 if is_dual else encoder.collate([[1], [1, 1]])["input_ids"][0, 1].item()
     return EXAMPLE.format(
-        imports=imports, token_ids=token_ids, pad=pad, dim=encoder.dim, max_tokens=encoder.max_tokens
+        imports=imports,
+        token_ids=token_ids,
+        pad=pad,
+        dim=encoder.dim,
+        max_tokens=encoder.max_tokens,
+        counted="words with their n-grams" if is_dual else "tokens",
     )
 
 

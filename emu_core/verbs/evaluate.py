@@ -86,6 +86,8 @@ def _base(encoder: str, device: str) -> tuple[Encoder | None, str]:
         spec = Run(Path(where)).config().get("encoder")
         if not isinstance(spec, str):
             return None, f"{where} does not say which encoder it was trained from"
+        if not spec:  # trained from nothing: there is no language that could have lost
+            return None, ""
         return load_encoder(spec, device=device), ""
     except EmuError as error:
         return None, f"the encoder it was trained from can't be opened: {error}"

@@ -51,6 +51,11 @@ def forgetting(
     run = Run(Path(folder))
     if (state := run.status().state) is not RunState.FINISHED:
         raise RunError(f"{run.folder} is {state}; only a finished run has an encoder to measure")
+    if run.config().get("encoder") == "":
+        raise RunError(
+            f"{run.folder} was trained from nothing, so there is nothing that it could have forgotten; specialise its "
+            f"encoder with emu train DATA --encoder run:{run.folder}, and measure that run"
+        )
     scored = {} if sts is None else read_scored_pairs(Path(sts))
     parallel = [] if translations is None else read_translations(Path(translations))
     place = pick_device(device)

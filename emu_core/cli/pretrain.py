@@ -1,0 +1,112 @@
+"""`emu pretrain`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from emu_core.cli.hyper_parameters import PRETRAINING, add_hyper_parameters, changed
+from emu_core.cli.options import add_device, add_verb, listed
+from emu_core.cli.printing import print_table
+from emu_core.cli.trained import training_line
+from emu_core.config.pretraining import Pretraining, configure_pretraining
+from emu_core.errors import RunError
+from emu_core.runs import NAME, Run, new_run_name
+
+
+def add_pretrain(verbs: Any) -> None:
+    """`emu pretrain FILES`."""
+    parser = add_verb(verbs, "pretrain", _pretrain, "train an encoder from nothing, on parallel text")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE",
+        help="parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped",
+    )  # fmt: skip
+    parser.add_argument(
+        "--method",
+        default=Pretraining.DUAL_ENCODER.value,
+        choices=[method.value for method in Pretraining],
+        help="dual-encoder: a transformer over hashed words; bicvm: a vector a word, added up (default: dual-encoder)",
+    )
+    parser.add_argument(
+        "--languages", type=listed, metavar="en,de",
+        help="of files that do not say theirs: in the order of the files, or of a file's columns",
+    )  # fmt: skip
+    for name, what in (
+        ("dialogues", "comments with their responses, a pair a line"),
+        ("running-text", "sentences in their order, a line each, an empty line between documents"),
+        ("nli", "SNLI's or MultiNLI's JSON lines"),
+    ):
+        parser.add_argument(
+            f"--{name}", action="append", default=[], metavar="FILE",
+            help=f"{what}, for the dual encoder; repeatable",
+        )  # fmt: skip
+    parser.add_argument(
+        "--dev", nargs="+", default=[], metavar="FILE",
+        help="parallel text that chooses the epoch (default: up to 1,000 pairs held out)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--test", nargs="+", default=[], metavar="FILE",
+        help="parallel text to measure the encoder on (default: what chose the epoch)",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--preset",
+        default="tuned",
+        choices=["tuned", "paper"],
+        help="defaults that learn on two cores in minutes, or the paper's own",
+    )
+    add_device(parser)
+    add_hyper_parameters(parser, PRETRAINING)
+
+
+def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.verbs.pretrain import pretrain
+
+    method = Pretraining(options.method)
+    config = configure_pretraining(method, paper=options.preset == "paper", **changed(options, PRETRAINING))
+    out = (
+        Path(options.out)
+        if options.out
+        else Path("runs") / new_run_name(Path("runs"), options.method, "-".join(options.languages or []))
+    )
+    if not NAME.fullmatch(out.name):
+        raise RunError(
+            f"'{out.name}' can't name a run: use lower-case letters, digits, '.', '_' and '-' in --out"
+        )
+    run = pretrain(
+        options.files,
+        out=out,
+        method=options.method,
+        languages=options.languages,
+        dialogues=options.dialogues,
+        running_text=options.running_text,
+        nli=options.nli,
+        dev=options.dev,
+        test=options.test,
+        seed=options.seed,
+        device=options.device,
+        config=config,
+        on_progress=training_line(),
+    )
+    metrics = run.metrics()
+    if not options.json:
+        print_pretraining(run, metrics)
+    return {"run": str(run.folder), **metrics}
+
+
+def print_pretraining(run: Run, metrics: dict[str, Any]) -> None:
+    """What the encoder finds, and what more data would add."""
+    print(f"translation retrieval on {metrics['measured_on']}, %\n")
+    rows = [
+        (
+            way,
+            *(f"{found[f'p_at_{n}']:.1f}" for n in (1, 3, 10)),
+            f"{found['candidates']:,}",
+            "" if found["trained"] else "no such pair was trained on",
+        )
+        for way, found in metrics["translation"].items()
+    ]
+    print_table(("direction", "P@1", "P@3", "P@10", "among", ""), rows)
+    for warning in metrics["warnings"]:
+        print(f"note: {warning}")
+    print(f"{run.folder} in {metrics['seconds']:.0f} s")

@@ -1,0 +1,171 @@
+"""Encoders trained from nothing: the verb, its run folder, and what the rest of the product does with them."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emu_core import evaluate, forgetting, load_encoder, pretrain, train
+from emu_core.cli import main
+from emu_core.config.pretraining import Pretraining, PretrainingSettings, configure_pretraining
+from emu_core.data.parallel_text import ParallelText
+from emu_core.data.running_text import RunningText
+from emu_core.errors import CancelledError, DataError, RunError, TrainingError
+from emu_core.runs import Run, RunState, Status
+from emu_core.trainers.dual_tasks import Tasks
+from emu_core.verbs.kept_texts import keep_texts, kept_texts
+from emu_core.verbs.resume import resume
+
+WORDS = {
+    "en": "dog cat red blue runs sleeps house tree boy girl",
+    "de": "hund katze rot blau rennt schlaeft haus baum junge maid",
+}
+FR = "chien chat rouge bleu court dort maison arbre gars fille"
+SMALL: dict[Pretraining, dict[str, object]] = {
+    Pretraining.BICVM: {"dim": 16, "epochs": 6, "batch_size": 16},
+    Pretraining.DUAL_ENCODER: {
+        "dim": 16,
+        "embedding_dim": 16,
+        "layers": 1,
+        "heads": 2,
+        "filter_dim": 32,
+        "word_buckets": 500,
+        "ngram_buckets": 500,
+        "epochs": 3,
+        "batch_size": 16,
+        "hard_negatives": 2,
+    },
+}
+
+
+def small(method: Pretraining) -> PretrainingSettings:
+    return configure_pretraining(method, **SMALL[method])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Sentences of four words of ten, in three languages word for word."""
+    folder = tmp_path_factory.mktemp("text")
+    draws = random.Random(0)
+    rows = [draws.sample(range(10), 4) for _ in range(150)]
+    paths = []
+    for code, words in {**WORDS, "fr": FR}.items():
+        path = folder / f"train.{code}"
+        known = words.split()
+        path.write_text("".join(" ".join(known[word] for word in row) + "\n" for row in rows), "utf-8")
+        paths.append(path)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def bicvm(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return pretrain(
+        files, out=tmp_path_factory.mktemp("runs") / "b", method="bicvm", config=small(Pretraining.BICVM)
+    )
+
+
+@pytest.mark.parametrize("method", list(Pretraining))
+def test_a_run_is_whole_and_its_encoder_opens(method: Pretraining, files: list[Path], tmp_path: Path) -> None:
+    run = pretrain(files[:2], out=tmp_path / "r", method=method.value, config=small(method))
+    assert run.status().state is RunState.FINISHED and not run.training_folder.exists()
+    assert run.config()["languages"] == ["en", "de"] and run.config()["encoder"] == ""
+    metrics = run.metrics()
+    assert set(metrics["translation"]) == {"en-de", "de-en"}
+    assert metrics["translation"]["en-de"]["candidates"] == run.data()["dev"]["en-de"] > 0
+    assert run.data()["pairs"]["en-de"] + run.data()["dev"]["en-de"] <= 150
+    vectors = load_encoder(f"run:{run.folder}").encode(["dog runs", "hund rennt", "", "unheard"])
+    assert vectors.shape == (4, 16) and np.isfinite(vectors).all()
+    assert vectors.any(axis=1).all()  # a zero vector has no cosine
+    steps = [record for record in run.history() if record["kind"] == "step"]
+    assert len(steps) == run.status().steps == steps[-1]["step"]
+    card = (run.folder / "README.md").read_text("utf-8")
+    assert f"method `{method.value}`" in card and "| en-de |" in card
+
+
+def test_two_pairs_align_the_languages_that_share_one(bicvm: Run) -> None:
+    found = bicvm.metrics()["translation"]
+    assert set(found) == {"en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de"}
+    assert [way for way, one in found.items() if not one["trained"]] == ["de-fr", "fr-de"]
+    assert found["de-fr"]["p_at_1"] > 5 * 100 / found["de-fr"]["candidates"]  # above chance
+
+
+@pytest.mark.parametrize("method", list(Pretraining))
+def test_a_stopped_run_goes_on_to_the_same_weights(
+    method: Pretraining, files: list[Path], tmp_path: Path
+) -> None:
+    whole = pretrain(files, out=tmp_path / "whole", method=method.value, config=small(method))
+    out = tmp_path / "stopped"
+
+    def stop(status: Status) -> None:
+        if status.phase == "training" and status.step >= 5:
+            Run(out).cancel()
+
+    with pytest.raises(CancelledError):
+        pretrain(files, out=out, method=method.value, config=small(method), checkpoint_s=0, on_progress=stop)
+    stopped = Run(out)
+    assert stopped.status().state is RunState.CANCELLED and stopped.can_resume
+    resumed = resume(out)
+    assert resumed.status().state is RunState.FINISHED
+    for name in ("model.safetensors", "config.json"):
+        assert (resumed.encoder_folder / name).read_bytes() == (whole.encoder_folder / name).read_bytes()
+    assert [r["step"] for r in resumed.history() if r["kind"] == "step"] == [
+        r["step"] for r in whole.history() if r["kind"] == "step"
+    ]
+
+
+def test_texts_are_kept_as_they_are(tmp_path: Path) -> None:
+    text = ParallelText("en", "de", ("a", "b"), ("ä", "ß"), "x", (0, 1), ("odd",))
+    running = RunningText("en", (("one", "two", "three"), ("four", "five", "six")), "r", ("short",))
+    run = Run(tmp_path)
+    keep_texts(run, Tasks((text,), (), (running,), ()), [text.turned()], [])
+    tasks, dev, test = kept_texts(run)
+    assert list(tasks.translation) == [text] and list(tasks.running_text) == [running]
+    assert dev == [text.turned()] and test == []
+    (run.training_folder / "texts-1.parquet").write_bytes(b"damaged")
+    with pytest.raises(RunError, match="damaged"):
+        kept_texts(run)
+
+
+def test_it_can_be_specialised_and_exported(bicvm: Run, tmp_path: Path) -> None:
+    run = train("demo", out=tmp_path / "s", encoder=f"run:{bicvm.folder}", train_languages=["en"])
+    assert run.metrics()["mean_specialised"] > 0
+    assert load_encoder(f"run:{run.folder}").encode(["hund"]).shape[0] == 1
+
+
+def test_it_is_measured_without_a_base(bicvm: Run) -> None:
+    found = evaluate("demo", encoder=f"run:{bicvm.folder}", languages=["en", "de"], split="test")
+    assert "guard" not in found
+    with pytest.raises(RunError, match="trained from nothing"):
+        forgetting(bicvm.folder, translations=bicvm.folder)
+
+
+def test_the_command_prints_what_it_found(
+    files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "r")
+    named = [str(file) for file in files[:2]]
+    settings = ["--method", "bicvm", "--dim", "8", "--epochs", "1"]
+    assert main(["pretrain", *named, *settings, "--out", out]) == 0
+    assert "en-de" in capsys.readouterr().out
+    assert main(["pretrain", *named, *settings, "--out", str(tmp_path / "j"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["translation"]["de-en"]["candidates"] > 0
+
+
+def test_what_does_not_fit_is_said(files: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(
+        TrainingError, match="no method 'emu' trains from nothing; there are: dual-encoder, bicvm"
+    ):
+        pretrain(files, out=tmp_path / "r", method="emu")
+    with pytest.raises(TrainingError, match="BiCVM learns from parallel text alone"):
+        pretrain(files, out=tmp_path / "r", method="bicvm", running_text=[files[0]])
+    with pytest.raises(TrainingError, match="the method bicvm has no setting heads"):
+        configure_pretraining(Pretraining.BICVM, heads=8)
+    with pytest.raises(TrainingError, match="name the method too"):
+        pretrain(files, out=tmp_path / "r", config=small(Pretraining.BICVM))
+    short = tmp_path / "train.de"
+    short.write_text("ein Satz\n", "utf-8")
+    with pytest.raises(DataError, match="150"):
+        pretrain([files[0], short], out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
