@@ -123,7 +123,7 @@ def test_company_changes_no_vector() -> None:
     together, alone = model.encode(TEXTS), np.concatenate([model.encode([text]) for text in TEXTS])
     np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
     assert np.isfinite(together).all()
-    assert (together[3] == together[4]).all()
+    np.testing.assert_allclose(together[3], together[4], rtol=1e-5, atol=1e-6)
     assert model.encode([]).shape == (0, 8)
     np.testing.assert_allclose(model.encode(TEXTS, batch_tokens=2), together, rtol=1e-5, atol=1e-6)
 
@@ -133,7 +133,7 @@ def test_order_counts_and_what_is_past_the_limit_does_not() -> None:
     forwards, backwards = model.encode(["dog bites man", "man bites dog"])
     assert not np.allclose(forwards, backwards, atol=1e-4)
     cut, whole = model.encode(["a b c d e", "a b c d e f g"])
-    assert (cut == whole).all()
+    np.testing.assert_allclose(cut, whole, rtol=1e-5, atol=1e-6)  # the last bits are the batch's
 
 
 def test_gradients_reach_every_weight_and_a_sparse_table_gets_the_same() -> None:

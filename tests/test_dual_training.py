@@ -312,7 +312,8 @@ def test_what_can_not_be_trained_on_is_refused() -> None:
 
 
 def test_an_epoch_without_translation_is_a_pass_over_the_largest_set() -> None:
-    tasks = prepare(encoder(), Tasks(dialogues=[TALK], nli=[PREMISES]))
+    tasks = Tasks(dialogues=[TALK], nli=[PREMISES])
+    assert tasks.sizes == [task.size for task in prepare(encoder(), tasks)]
     assert Plan.of(tasks, TINY) == Plan(steps=8, epoch=4, alone=0, translations=0, tasks=2)
 
 

@@ -60,15 +60,21 @@ class Plan:
     tasks: int
 
     @classmethod
-    def of(cls, tasks: Sequence[Task], config: DualEncoderConfig) -> "Plan":
-        """An epoch is over when the largest translation set (or else the largest set) has had its pass, all in turn."""
-        translations = [task for task in tasks if isinstance(task, Translation)]
-        epoch = max(_batches(task, config) for task in translations or tasks) * len(tasks)
+    def of(cls, tasks: Tasks, config: DualEncoderConfig) -> "Plan":
+        """An epoch is over when the largest translation set (or else the largest set) has had its pass, all in turn.
+
+        Raises:
+            TrainingError: there is no task.
+        """
+        sizes, translations = tasks.sizes, len(tasks.translation)
+        if not sizes:
+            raise TrainingError(
+                "the dual encoder has no task; give it parallel text, one file of pairs or more"
+            )
+        epoch = max(_batches(size, config) for size in sizes[: translations or None]) * len(sizes)
         steps = config.steps if config.epochs is None else min(config.steps, config.epochs * epoch)
         mines = bool(config.hard_negatives and translations)
-        return cls(
-            steps, epoch, round(config.mine_after * steps) if mines else 0, len(translations), len(tasks)
-        )
+        return cls(steps, epoch, round(config.mine_after * steps) if mines else 0, translations, len(sizes))
 
     def task(self, step: int) -> int:
         """The number of the task that has this step (from 0): each in its turn."""
@@ -107,8 +113,8 @@ def fit_dual_encoder(
         TrainingError: no task, one too small, or a loss is no longer a finite number.
         CancelledError: `should_stop` said so.
     """
+    plan = Plan.of(tasks, config)
     turns = prepare(encoder, tasks)
-    plan = Plan.of(turns, config)
     run = _Run(encoder, turns, plan, config, seed)
     if checkpoint is not None and (written := checkpoint.read()) is not None:
         run.restore(*written)
@@ -206,7 +212,7 @@ class _Run:
     def _rows(self, number: int) -> Ints:
         """The next examples of a task: each once in a pass, in an order of that pass's own."""
         task, size = self.tasks[number], self.config.batch_size
-        done, place = divmod(self.at.turns[number], _batches(task, self.config))
+        done, place = divmod(self.at.turns[number], _batches(task.size, self.config))
         if number not in self.orders or self.orders[number][0] != done:
             order = np.random.default_rng((self.seed, number, done)).permutation(task.size)
             self.orders[number] = done, order
@@ -253,6 +259,6 @@ class _Run:
         self.mined = self.at.step > self.plan.alone
 
 
-def _batches(task: Task, config: DualEncoderConfig) -> int:
+def _batches(size: int, config: DualEncoderConfig) -> int:
     """Batches of one pass; what is left over at its end waits for another."""
-    return max(1, task.size // config.batch_size)
+    return max(1, size // config.batch_size)

@@ -31,6 +31,13 @@ class Tasks:
     running_text: Sequence[RunningText] = ()
     nli: Sequence[Nli] = ()
 
+    @property
+    def sizes(self) -> list[int]:
+        """The number of examples of each text, translation first; of running text those of quick thought."""
+        return [
+            *map(len, self.translation), *map(len, self.dialogues), *map(len, self.running_text), *map(len, self.nli)
+        ]  # fmt: skip
+
 
 @dataclass(eq=False)
 class Task(ABC):
@@ -145,7 +152,7 @@ def prepare(encoder: DualEncoder, tasks: Tasks) -> list[Task]:
     """Tokenise; translation comes first.
 
     Raises:
-        TrainingError: there is no task, or one has fewer than two examples.
+        TrainingError: a task has fewer than two examples.
     """
 
     def read(texts: Sequence[str]) -> Sentences:
@@ -164,8 +171,6 @@ def prepare(encoder: DualEncoder, tasks: Tasks) -> list[Task]:
         columns = read(pairs_of.premises), read(pairs_of.hypotheses)
         labels = np.asarray(pairs_of.labels, dtype=np.int64)
         found.append(Inference(f"nli {pairs_of.language}", columns, len(labels), labels))
-    if not found:
-        raise TrainingError("the dual encoder has no task; give it parallel text, one file of pairs or more")
     for task in found:
         if task.size < 2:
             raise TrainingError(

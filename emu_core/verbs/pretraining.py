@@ -19,7 +19,7 @@ from emu_core.runs import Run, RunState
 from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
 from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.trainers.dual_encoder import Plan, fit_dual_encoder
-from emu_core.trainers.dual_tasks import Tasks, prepare
+from emu_core.trainers.dual_tasks import Tasks
 from emu_core.trainers.loop import Fitted
 from emu_core.verbs.closing import closing
 from emu_core.verbs.pretrained_metrics import mean_p_at_1, pretrained_metrics
@@ -82,7 +82,7 @@ def _plan(said: dict[str, Any], tasks: Tasks) -> _Plan:
     match config:
         case DualEncoderConfig():
             dual = DualEncoder.random(config, said["languages"], seed=seed).to(device)
-            plan = Plan.of(prepare(dual, tasks), config)
+            plan = Plan.of(tasks, config)
             return _Plan(
                 dual,
                 -(-plan.steps // plan.epoch),
