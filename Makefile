@@ -1,11 +1,11 @@
-# make app: set up and serve the app.  make test: set up and run every check.
+# make app: set up and serve the app.  make test: set up and run every check.  make docs: build/site.  make dist: dist.
 # A Python from 3.11 to 3.13; name another with make PYTHON=/path/to/python.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 PORT ?= 8501
 
-.PHONY: app demo setup setup-dev test lint types chromium bench clean
+.PHONY: app demo setup setup-dev test lint types chromium notebooks docs dist bench clean
 
 app: setup
 	$(BIN)/emu app --port $(PORT)
@@ -35,6 +35,17 @@ chromium:
 		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium fonts-noto-cjk; } || \
 		{ echo "the browser tests need Chromium: sudo apt-get install chromium"; exit 1; }
 
+# Runs every notebook top to bottom and stores its outputs in it.
+notebooks: setup-dev
+	$(BIN)/python tests/run_notebooks.py
+
+docs: setup-dev
+	$(BIN)/zensical build --strict --clean
+
+dist: setup-dev
+	rm -rf build dist
+	$(BIN)/python -m build
+
 bench: setup-dev
 	$(BIN)/python -m benchmarks.critic_step
 	$(BIN)/python -m benchmarks.encoding
@@ -54,4 +65,4 @@ bench: setup-dev
 	touch $@
 
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,223 @@
+"""The documentation: its examples run, its commands exist, its site builds."""
+
+import importlib
+import json
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from emu_core.cli import _parser, main
+from emu_core.config import Method
+from tests.pages import DOCS, ROOT, TOLERANCE, apply_diff, blocks, differences, pages
+
+NAMES = [str(page.relative_to(DOCS)) for page in pages()]
+RUN_WHOLE = ("tutorial.md",)  # whose commands are run, and not only parsed
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if any(b.language == "python" for b in blocks(DOCS / name))]
+)
+def test_examples_run_and_print_what_the_page_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = blocks(DOCS / name)
+    _put_files_in_place(name, tmp_path, monkeypatch)
+    known: dict[str, object] = {}
+    capsys.readouterr()
+    for position, block in enumerate(found):
+        where = f"{name}:{block.line}"
+        if block.language == "python" and not block.title:
+            (tmp_path / "example.py").write_text(block.text, "utf-8")
+            known = runpy.run_path("example.py", known)
+        elif block.language == "sh" and name in RUN_WHOLE:
+            for line in block.text.splitlines():
+                assert main(shlex.split(line, comments=True)[1:]) == 0, where
+        else:
+            continue
+        said = capsys.readouterr().out
+        after = found[position + 1] if position + 1 < len(found) else None
+        if after is not None and after.language == "text":
+            assert not differences(after.text, said), f"{where} printed:\n{said}"
+
+
+def _put_files_in_place(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a page's files of emu_core aside, and let Python find them in their package."""
+    for block in blocks(DOCS / name):
+        if not block.title.startswith("emu_core/"):
+            continue
+        path = folder / block.title
+        path.parent.mkdir(parents=True)
+        path.write_text(block.text, "utf-8")
+        package = importlib.import_module(".".join(Path(block.title).parent.parts))
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(path.parent)])
+        module = ".".join(Path(block.title).with_suffix("").parts)
+        importlib.import_module(module)
+        monkeypatch.delitem(
+            sys.modules, module
+        )  # forgotten again after the test, whoever imports it meanwhile
+        importlib.import_module(module)
+
+
+def _commands() -> list[tuple[str, list[str]]]:
+    found = []
+    for name in NAMES:
+        for block in blocks(DOCS / name):
+            if block.language == "sh":
+                lines = block.text.splitlines()
+                found += [
+                    (f"{name}:{block.line + 1 + i}", shlex.split(line, comments=True))
+                    for i, line in enumerate(lines)
+                ]
+    return [(where, words) for where, words in found if words]
+
+
+@pytest.mark.parametrize(("where", "words"), _commands(), ids=[where for where, _ in _commands()])
+def test_every_command_exists(where: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    match words:
+        case ["emu", "--version"]:
+            with pytest.raises(SystemExit):
+                main(["--version"])
+        case ["emu", *arguments]:
+            _parser().parse_args(arguments)
+        case ["accelerate", "launch", *_]:
+            _parser().parse_args(words[words.index("emu_core") + 1 :])
+        case ["make", target]:
+            assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), where
+        case ["docker", *_]:
+            services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+            assert words[1] in ("build", "run") or (
+                words[1:3] == ["compose", "up"] and {*words[3:]} <= {*services}
+            )
+        case _:
+            pytest.fail(f"{where}: nobody knows whether this is right: {words}")
+
+
+README = ROOT / "README.md"
+
+
+def _readme_commands() -> list[str]:
+    return re.findall(
+        r"^    (?:accelerate launch .*-m emu_core|emu) (.*)$", README.read_text("utf-8"), re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("command", _readme_commands())
+def test_every_command_of_the_readme_exists(command: str) -> None:
+    _parser().parse_args(shlex.split(command, comments=True))
+
+
+def test_the_readmes_first_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others need data that is not in the packages; they are compiled."""
+    first, *others = [block.text for block in blocks(README) if block.language == "python"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "example.py").write_text(first, "utf-8")
+    runpy.run_path("example.py")
+    assert re.match(r"\d+\.\d -> \d+\.\d\n\d", capsys.readouterr().out)
+    for other in others:
+        compile(other, "README.md", "exec")
+
+
+def test_the_methods_page_has_every_method() -> None:
+    text = (DOCS / "methods.md").read_text("utf-8")
+    missing = [method.value for method in Method if f"`{method.value}`" not in text]
+    assert not missing
+
+
+def test_the_navigation_has_every_page_and_no_other() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    listed: list[str] = []
+    waiting = [nav]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            listed.append(item)
+        else:
+            waiting += item if isinstance(item, list) else item.values()
+    assert sorted(listed) == sorted(NAMES)
+
+
+def test_figures_of_the_evidence_page_are_the_readmes_or_a_papers() -> None:
+    """A number that is measured anew is changed in both places."""
+    sources = [ROOT / "README.md", ROOT / "benchmarks/README.md"]
+    known = set(re.findall(r"\d+\.\d+", " ".join(path.read_text("utf-8") for path in sources)))
+    for paper in ("paper.json", "fmda_paper.json"):
+        text = (ROOT / "emu_core/bench" / paper).read_text("utf-8")
+        values = re.findall(r"\d+\.\d+", text)
+        known |= {f"{100 * float(value):.1f}" for value in values if float(value) < 1}
+    known |= _means_of_table_2()
+    page = (DOCS / "evidence.md").read_text("utf-8")
+    strangers = sorted(set(re.findall(r"\d+\.\d+", page)) - known)
+    assert not strangers
+
+
+def _means_of_table_2() -> set[str]:
+    table = json.loads((ROOT / "emu_core/bench/paper.json").read_text("utf-8"))["table2"]["datasets"]
+    rows = [row["accuracy"] for data in table.values() for row in data.values()]
+    return {f"{sum(row) / len(row):.1f}" for row in rows}
+
+
+def test_the_site_builds_strictly(tmp_path: Path) -> None:
+    """Links, references to docstrings and pages that are not there stop it."""
+    for name in ("mkdocs.yml", "docs"):
+        place = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        place(ROOT / name, tmp_path / name)
+    (tmp_path / "emu_core").symlink_to(ROOT / "emu_core")
+    zensical = Path(sys.executable).with_name("zensical")
+    built = subprocess.run(
+        [zensical, "build", "--strict"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    site = tmp_path / "build/site"
+    html = {path: path.read_text("utf-8") for path in site.rglob("*.html")}
+    assert {str(path.relative_to(site)) for path in html} == {n.replace(".md", ".html") for n in NAMES} | {
+        "404.html"
+    }
+    for path, text in html.items():
+        assert not re.findall(r"\]\[emu_core[\w.]*\]", text), (
+            path
+        )  # a reference that leads nowhere stays as it is
+        fetched = re.findall(r'(?:src|<link[^>]*href)="(https?:[^"]+)"', text)
+        assert not [address for address in fetched if "canonical" not in address], path
+    assert "leave_one_out" in html[site / "reference/evaluation.html"]
+
+
+def test_the_login_of_the_privacy_page_lets_in_who_is_logged_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page's lines, first in `main` as it says."""
+    from streamlit import user_info
+    from streamlit.testing.v1 import AppTest
+
+    (lines,) = [b.text for b in blocks(DOCS / "privacy.md") if b.title == "app/main.py"]
+    assert "def main() -> None:" in (ROOT / "app/main.py").read_text("utf-8")
+    body = f"import streamlit as st\n\ndef main():\n{lines}    st.title('inside')\n\nmain()\n"
+    (tmp_path / "main.py").write_text(body, "utf-8")
+    for provider, buttons in ((None, []), ({"client_id": "x"}, ["Log in"])):
+        monkeypatch.setattr(user_info, "get_secrets_auth_section", lambda provider=provider: provider)
+        stranger = AppTest.from_file(str(tmp_path / "main.py")).run()
+        assert not stranger.title and [button.label for button in stranger.button] == buttons
+    (tmp_path / "main.py").write_text(body.replace("st.user.is_logged_in", "True"), "utf-8")
+    assert AppTest.from_file(str(tmp_path / "main.py")).run().title[0].value == "inside"
+
+
+def test_the_helpers_can_fail() -> None:
+    assert not differences("a 1.0\n...\nc", "a 2.0 more\nb\nc")
+    assert (
+        differences(f"a {1 + 2 * TOLERANCE}", "a 1.0")
+        and differences("c\na", "a\nc")
+        and differences("a b", "a")
+    )
+    assert apply_diff("@@\n a\n+b\n", "a\nc\n", "x") == "a\nb\nc\n"
+    with pytest.raises(AssertionError):
+        apply_diff("@@\n a\n+b\n", "a\na\n", "x")
