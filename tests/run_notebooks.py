@@ -1,0 +1,81 @@
+"""Run notebooks top to bottom and store their outputs: `make notebooks`, or `python tests/run_notebooks.py FILE...`."""
+
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+FOLDER = Path(__file__).parent.parent / "notebooks"
+CELL_TIMEOUT_S = 1800  # a machine may be busy; a cell that hangs must still end
+
+# These two run in the kernel, before and after the notebook. Whoever asks for a figure, the canvas's print_figure draws
+# it. An axes' data limits are infinite until something with a finite point was drawn in it.
+WATCH = """
+import matplotlib.backend_bases as _bases
+import numpy as _np
+
+_empty, _print_figure = [], _bases.FigureCanvasBase.print_figure
+
+
+def _watched(canvas, *args, **kwargs):
+    for axes in canvas.figure.axes:
+        if not (axes.has_data() and _np.isfinite(axes.dataLim.get_points()).all()):
+            _empty.append(f"axes without data, titled {axes.get_title()!r}")
+    return _print_figure(canvas, *args, **kwargs)
+
+
+_bases.FigureCanvasBase.print_figure = _watched
+"""
+NO_AXES = "with 0 Axes>"  # what IPython shows of a figure without axes, which it does not draw
+VERDICT = "if _empty:\n    raise RuntimeError('empty figure: ' + '; '.join(_empty))"
+
+
+def execute(path: Path) -> NotebookNode:
+    """Run a notebook in its folder in a new kernel and return it with its outputs; the file stays as it is.
+
+    Raises:
+        CellExecutionError: a cell failed; or, at the end, the axes of a matplotlib figure had no data.
+        RuntimeError: a matplotlib figure had no axes.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    cells = notebook.cells
+    watch, verdict = (nbformat.v4.new_code_cell(source) for source in (WATCH, VERDICT))
+    notebook.cells = [watch, *cells, verdict]
+    NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(path.parent)}},
+    ).execute()
+    notebook.cells = cells
+    for number, cell in enumerate((cell for cell in cells if cell.cell_type == "code"), start=1):
+        cell.execution_count = number  # as if there were no cell before
+        for output in cell.outputs:
+            if NO_AXES in output.get("data", {}).get("text/plain", ""):
+                raise RuntimeError(f"empty figure: without axes, in code cell {number}")
+            if "execution_count" in output:
+                output.execution_count = number
+    # Of no use to a reader, and new with each update of Python.
+    notebook.metadata.get("language_info", {}).pop("version", None)
+    return notebook
+
+
+def main(names: list[str]) -> int:
+    """Execute the notebooks named, or all there are, and store their outputs in them."""
+    for path in [Path(name) for name in names] or sorted(FOLDER.glob("*.ipynb")):
+        try:
+            nbformat.write(execute(path), path)
+        except (CellExecutionError, RuntimeError) as fault:
+            sys.stderr.write(f"{path.name}: {fault}\n")
+            return 1
+        sys.stderr.write(f"{path.name}: {path.stat().st_size / 1000:,.0f} kB\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

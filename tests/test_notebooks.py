@@ -1,0 +1,155 @@
+"""Every notebook runs top to bottom, holds the outputs it has when run, and shows no empty figure."""
+
+import ast
+import base64
+import re
+from io import BytesIO
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+from run_notebooks import FOLDER, execute
+
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+MOST_BYTES = 1_000_000
+FEWEST_PICTURES = 4
+PLACES = re.compile(r"/(?:tmp|home|root|Users|usr|work|var)/|site-packages|[A-Z]:\\\\")
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def outputs(notebook: NotebookNode) -> list[NotebookNode]:
+    return [output for cell in code_cells(notebook) for output in cell.outputs]
+
+
+def shapes(notebook: NotebookNode) -> list[list[list[str]]]:
+    """For each code cell, what sorts of output it has."""
+    return [
+        [sorted(output.get("data", {})) or [output.output_type] for output in cell.outputs]
+        for cell in code_cells(notebook)
+    ]
+
+
+def pictures(notebook: NotebookNode) -> list[np.ndarray]:
+    found = [output.get("data", {}).get("image/png") for output in outputs(notebook)]
+    return [imread(BytesIO(base64.b64decode(png)), format="png") for png in found if png]
+
+
+def check_figures(notebook: NotebookNode) -> None:
+    """No picture of one colour, no Plotly figure without traces or with a trace without points."""
+    for number, picture in enumerate(pictures(notebook), start=1):
+        assert len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 1, (
+            f"picture {number} is blank"
+        )
+    for output in outputs(notebook):
+        plotly = output.get("data", {}).get("application/vnd.plotly.v1+json")
+        if plotly is not None:
+            assert plotly["data"], "a Plotly figure has no trace"
+            for trace in plotly["data"]:
+                assert any(len(trace.get(name) or ()) for name in "xyz"), "a Plotly trace has no point"
+
+
+def written(folder: Path, *cells: str) -> Path:
+    path = folder / "made.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells]), path)
+    return path
+
+
+def test_there_are_notebooks() -> None:
+    assert len(NOTEBOOKS) >= 3
+    assert [path.name[:2] for path in NOTEBOOKS] == sorted({path.name[:2] for path in NOTEBOOKS})
+
+
+@each_notebook
+def test_runs_as_stored(path: Path) -> None:
+    stored, fresh = nbformat.read(path, as_version=4), execute(path)
+    assert shapes(stored) == shapes(fresh), f"{path.name} holds other outputs than it has: make notebooks"
+    for notebook in (stored, fresh):
+        check_figures(notebook)
+        assert not [output for output in outputs(notebook) if output.output_type in ("error", "stream")]
+
+
+@each_notebook
+def test_stored_outputs(path: Path) -> None:
+    stored = nbformat.read(path, as_version=4)
+    nbformat.validate(stored)
+    assert path.stat().st_size < MOST_BYTES
+    assert len(pictures(stored)) >= FEWEST_PICTURES
+    counts = [cell.execution_count for cell in code_cells(stored)]
+    assert counts == list(range(1, len(counts) + 1)), f"{path.name} was not run top to bottom: make notebooks"
+    said = "\n".join(
+        value if isinstance(value, str) else str(value)
+        for output in outputs(stored)
+        for kind, value in output.get("data", {"": output.get("text", "")}).items()
+        if not kind.startswith("image/")
+    )
+    assert not PLACES.findall(said), "an output tells where it was made"
+    assert "Warning" not in said
+
+
+@each_notebook
+def test_teaches_with_the_library(path: Path) -> None:
+    stored = nbformat.read(path, as_version=4)
+    prose = "\n".join(cell.source for cell in stored.cells if cell.cell_type == "markdown")
+    assert prose.count("<details>") == prose.count("</details>") >= 3
+    assert prose.count("$$") >= 2
+    assert prose.count("$$") % 2 == 0
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", prose):
+        assert (path.parent / link).exists(), f"{path.name} points to {link}, which is not there"
+    trees = [ast.parse(cell.source) for cell in code_cells(stored)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    assert not [
+        node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
+    modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert any(module.split(".")[0] == "emu_core" for module in modules)
+
+
+@pytest.mark.parametrize(
+    ("cell", "fault"),
+    [
+        ("plt.figure(); plt.show()", "without axes"),
+        ("plt.subplots(); plt.show()", "axes without data"),
+        ("plt.plot([], []); plt.scatter([np.nan], [1]); plt.show()", "axes without data"),
+        ("f, a = plt.subplots(1, 2); a[0].plot([1, 2]); a[1].set_title('right'); plt.show()", "'right'"),
+        ("plt.subplots()", "axes without data"),  # shown because the cell ends
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_a_fault_in_a_notebook_is_found(tmp_path: Path, cell: str, fault: str) -> None:
+    path = written(tmp_path, "import matplotlib.pyplot as plt\nimport numpy as np", cell)
+    with pytest.raises((CellExecutionError, RuntimeError), match=fault):
+        execute(path)
+
+
+def test_figures_with_data_pass(tmp_path: Path) -> None:
+    drawn = (
+        "a[0, 0].plot([1, 2]); a[0, 1].bar(['x'], [0.5]); a[0, 2].scatter([1], [1])",
+        "f.colorbar(a[1, 0].imshow([[1, 2]])); a[1, 1].boxplot([[1, 2, 3]]); a[1, 2].contourf([[1, 2], [3, 4]])",
+    )
+    setup = "import matplotlib.pyplot as plt\nf, a = plt.subplots(2, 3)"
+    notebook = execute(written(tmp_path, "\n".join([setup, *drawn, "plt.show()"])))
+    assert shapes(notebook) == [[["image/png", "text/plain"]]]
+    check_figures(notebook)
+    assert code_cells(notebook)[0].execution_count == 1
+
+
+@pytest.mark.parametrize("data", [[], [{"type": "scatter", "x": [], "y": []}]])
+def test_an_empty_plotly_figure_is_found(data: list[dict[str, object]]) -> None:
+    figure = {"application/vnd.plotly.v1+json": {"data": data, "layout": {}}}
+    cell = nbformat.v4.new_code_cell("figure", outputs=[nbformat.v4.new_output("display_data", figure)])
+    with pytest.raises(AssertionError, match="Plotly"):
+        check_figures(nbformat.v4.new_notebook(cells=[cell]))
+
+
+def test_a_notebook_without_its_outputs_is_told_from_one_with_them(tmp_path: Path) -> None:
+    path = written(tmp_path, "1 + 1")
+    assert shapes(nbformat.read(path, as_version=4)) != shapes(execute(path))
