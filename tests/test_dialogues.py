@@ -21,7 +21,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
     [
         ("chat.en.tsv", "id\tComment\tresponse\n1\tHi, you\tHello\n2\tHow?\tSo.\n"),
         ("chat.en.tsv", "Hi, you\tHello\nHow?\tSo.\n"),
-        ("chat.en.tsv.gz", gzip.compress(b"Hi, you\tHello\nHow?\tSo.\n")),
+        ("chat.en.tsv.gz", gzip.compress(b"Hi, you\tHello\nHow?\tSo.\n", mtime=0)),
         ("chat.en.csv", 'response,comment\nHello,"Hi, you"\nSo.,How?\n'),
         ("chat.en.csv", '"Hi, you",Hello\nHow?,So.\n'),
         ("chat.en.jsonl", '{"context": "Hi, you", "reply": "Hello"}\n{"context": "How?", "reply": "So."}\n'),

@@ -35,7 +35,7 @@ def test_labels_are_places_and_undecided_rows_go(tmp_path: Path) -> None:
 
     for name, payload in (
         ("train.jsonl", content.encode()),
-        ("train.jsonl.gz", gzip.compress(content.encode())),
+        ("train.jsonl.gz", gzip.compress(content.encode(), mtime=0)),
     ):
         (found,) = read_nli([write(tmp_path, payload, name)])
         assert found.premises == ("one", "three", "six")
@@ -73,7 +73,7 @@ def test_the_language_is_the_rows_or_the_calls(tmp_path: Path) -> None:
         ('{"sentence1": "grün"}'.encode("latin-1"), "line 1 is not UTF-8"),
         (row("-") * 2, "none of 2 rows has two sentences and a label"),
         (b"", "none of 0 rows"),
-        (gzip.compress(row("neutral").encode())[:-6], "is a damaged gzip file"),
+        (gzip.compress(row("neutral").encode(), mtime=0)[:-6], "is a damaged gzip file"),
         (b"\x89PNG\r\n\x1a\n", "line 1 is not"),
     ],
 )  # fmt: skip
@@ -83,11 +83,11 @@ def test_what_is_no_inference_data(tmp_path: Path, content: str | bytes, message
 
 
 def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = write(tmp_path, gzip.compress(b" " * 2**22))
+    long = write(tmp_path, gzip.compress(b" " * 2**22, mtime=0))
     with pytest.raises(DataError, match="line 1 is longer than 1 MB"):
         read_nli([long])
     monkeypatch.setattr(nli, "MAX_BYTES", 2**20)
-    blank = write(tmp_path, gzip.compress(b" \n" * 2**20))
+    blank = write(tmp_path, gzip.compress(b" \n" * 2**20, mtime=0))
     with pytest.raises(DataError, match="larger than 1 MB, unpacked"):
         read_nli([blank])
     monkeypatch.setattr(nli, "MAX_ROWS", 2)

@@ -56,8 +56,8 @@ def test_gzipped_files_in_folders_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     english, german = tmp_path / "a" / "train.en.gz", tmp_path / "b" / "train.de.txt.gz"
-    english.write_bytes(gzip.compress(b"one\n"))
-    german.write_bytes(gzip.compress("schön\n".encode()))
+    english.write_bytes(gzip.compress(b"one\n", mtime=0))
+    german.write_bytes(gzip.compress("schön\n".encode(), mtime=0))
 
     assert rows([english, german]) == [("en", "de", ("one",), ("schön",))]
 
@@ -144,7 +144,7 @@ def test_most_pairs_alike_is_told(tmp_path: Path) -> None:
         ({"a_en": "1\n", "a_de": "gru\u00df\n".encode() + b"gr\xfc\xdfe\n"}, None, r"a\.de mixes encodings: line 2"),
         ({"a_en": "1\n", "a_de": "  \n\n"}, None, r"a\.de is empty"),
         ({"a_en": "1\n\n", "a_de": "\nA\n"}, None, r"a\.en has 1 line and a\.de 2"),
-        ({"a_en_gz": gzip.compress(b"1\n" * 999)[:-9], "a_de": "A\n"}, None, r"a\.en\.gz is a damaged gzip file"),
+        ({"a_en_gz": gzip.compress(b"1\n" * 999, mtime=0)[:-9], "a_de": "A\n"}, None, r"a\.en\.gz is a damaged gzip file"),
     ],
 )  # fmt: skip
 def test_plain_files_that_do_not_fit(
@@ -163,7 +163,7 @@ def test_no_file_and_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emu_core.data.lines.read_lines.__kwdefaults__", {"max_bytes": 2**20})
-    paths = write(tmp_path, a_en_gz=gzip.compress(b"x\n" * 2**20), a_de="A\n")
+    paths = write(tmp_path, a_en_gz=gzip.compress(b"x\n" * 2**20, mtime=0), a_de="A\n")
 
     with pytest.raises(DataError, match=r"a\.en\.gz is larger than 1 MB"):
         read_parallel(paths)
