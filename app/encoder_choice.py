@@ -1,15 +1,18 @@
 """The choice of an encoder, with what there is to know about each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from app.model_name import EXAMPLE, HF, model_spec
+from app.model_name import EXAMPLE, HF, RUN, model_spec
 from app.wording import literal
+from emu_core.config.pretraining import Pretraining
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, RunError
+from emu_core.runs import Run
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
 
@@ -31,16 +34,20 @@ class Choice:
     problem: str
 
 
-def draw_encoder(key: str = "encoder", first: str | None = None) -> Choice:
+def draw_encoder(
+    key: str = "encoder", first: str | None = None, runs: Sequence[Run] = (), *, label: str = "Encoder"
+) -> Choice:
     """Ask for an encoder, and for the model's name where one is open for any.
 
     Args:
         key: of the choice; another place on the app's pages has another.
         first: the spec that is chosen until a person chooses another; None is the first of the list.
+        runs: finished runs whose encoders are offered, too.
+        label: of the choice.
     """
-    encoders = {encoder.spec: encoder for encoder in available_encoders()}
+    encoders = {encoder.spec: encoder for encoder in (*available_encoders(), *map(of_run, runs))}
     spec = st.selectbox(
-        "Encoder",
+        label,
         list(encoders),
         index=0 if first is None else list(encoders).index(first),
         format_func=lambda spec: (
@@ -56,6 +63,27 @@ def draw_encoder(key: str = "encoder", first: str | None = None) -> Choice:
     return _draw_model(info, key) if spec == HF else Choice(info, spec, "")
 
 
+def of_run(run: Run) -> EncoderInfo:
+    """Return a finished run's encoder as the list has it."""
+    try:
+        config = run.config()
+    except RunError as error:
+        config, reason = {}, str(error)
+    else:
+        reason = ""
+    codes = config.get("languages") if config.get("method") in tuple(Pretraining) else None
+    return EncoderInfo(
+        spec=f"{RUN}{run.folder}",
+        name=f"Run {run.name}",
+        dim=0,
+        languages=tuple(map(str, codes or ())),
+        size_mb=0,
+        licence="",
+        available=not reason,
+        reason=reason,
+    )
+
+
 def facts(info: EncoderInfo) -> str:
     """Return what is known of an encoder in a line of markdown."""
     known = [
@@ -64,6 +92,8 @@ def facts(info: EncoderInfo) -> str:
         f"{info.size_mb:,} MB" if info.size_mb else "",
         literal(info.licence, 60),
     ]
+    if info.spec.startswith(RUN):
+        return ", ".join(filter(None, ["Trained here", *known]))
     return ", ".join(filter(None, known)) or "Vectors, languages, size and licence are the model's own."
 
 

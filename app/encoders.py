@@ -8,7 +8,9 @@ import streamlit as st
 
 from app.background import Done, Failed, Pending
 from app.cache import FETCH, background, embeddings, show_pending
-from app.model_name import HF
+from app.encoder_choice import draw_encoder
+from app.model_name import HF, RUN, short_name
+from app.pretrain_request import is_pretrained
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
@@ -18,16 +20,29 @@ from emu_core.runs import Run
 BASE, NEW = "Base", "Specialised"
 
 
-def encoder_specs(run: Run) -> dict[str, str]:
+def encoder_specs(run: Run) -> dict[str, str] | None:
     """Return what `load_encoder` takes for a run's base encoder and for the specialised one, under their names.
+
+    A run that trained an encoder from nothing has no base: another encoder is asked for, to stand beside it, and None
+    returned while that can't be used.
 
     Raises:
         RunError: the run's folder is damaged.
     """
     base = run.config().get("encoder")
+    if not base and is_pretrained(run):
+        choice = draw_encoder("beside-pretrained", label="Compare with")
+        if choice.problem:
+            st.info(sentence(choice.problem), icon=":material/edit:")
+            return None
+        st.caption(
+            "This run trained its encoder from nothing, so no base stands behind it: below, *Base* is the encoder "
+            "chosen here, and *Specialised* is the run's own."
+        )
+        base = choice.spec
     if not base:
         raise RunError(f"{run.folder / 'config.json'} names no encoder; train the run again")
-    return {BASE: str(base), NEW: f"run:{run.folder}"}
+    return {BASE: str(base), NEW: f"{RUN}{run.folder}"}
 
 
 def encoded(specs: Mapping[str, str], data_sha: str, texts: Sequence[str]) -> dict[str, FloatArray] | None:
@@ -50,7 +65,7 @@ def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
     """What a person waits for, as markdown."""
     if pending.key.startswith(FETCH):
         return f"{name} encoder: fetching {literal(spec.removeprefix(HF), 80)} from the Hugging Face hub, this once"
-    named = f"{name} encoder" + ("" if spec.startswith("run:") else f" {literal(spec, 80)}")
+    named = f"{name} encoder" + ("" if spec.startswith(RUN) else f" {literal(spec, 80)}")
     return f"{named}: opening it and encoding {counted(sentences, 'sentence')}"
 
 
@@ -84,7 +99,8 @@ def run_facts(run: Run) -> str:
     unlabelled = ", ".join(map(str, config.get("unlabelled_languages", []))) or "none"
     pairs = pairs_of(config)
     learnt = f"translations: {pairs}" if pairs else f"labels: {labels}; unlabelled: {unlabelled}"
-    facts = f"{config.get('method')} over {config.get('encoder')}; {learnt}; seed {config.get('seed')}"
+    over = "from nothing" if is_pretrained(run) else f"over {short_name(str(config.get('encoder')))}"
+    facts = f"{config.get('method')} {over}; {learnt}; seed {config.get('seed')}"
     return literal(facts, 300)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import emu_core
 from app.bench.folder import bench_on
-from app.request import TrainRequest
+from app.pretrain_request import Request, load_request
 from emu_core.errors import RunError
-from emu_core.runs import LABELLED, NAME, Run, RunState, Status, create_run, list_runs
+from emu_core.runs import NAME, Run, RunState, Status, create_run, list_runs
 
 COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"
@@ -36,8 +36,8 @@ class JobManager:
 
         Args:
             root: the folder of runs.
-            command: starts a training process, which gets `train` and a request's arguments, or `resume` and a run's
-                folder, and writes that folder.
+            command: starts a training process, which gets `train` or `pretrain` and a request's arguments, or `resume`
+                and a run's folder, and writes that folder.
         """
         self._root, self._command = root, tuple(command)
         self._changed = threading.Condition()
@@ -46,7 +46,7 @@ class JobManager:
         for run in reversed(list_runs(root)):
             self._take_up(run)
 
-    def submit(self, request: TrainRequest) -> Run:
+    def submit(self, request: Request) -> Run:
         """Make the run's folder and queue the run.
 
         Raises:
@@ -128,7 +128,7 @@ class JobManager:
     def _take_up(self, run: Run) -> None:
         if _state(run) is RunState.QUEUED:
             with suppress(RunError):  # not queued by an app
-                self._enqueue(run, _device(run) if _goes_on(run) else TrainRequest.load(run).device)
+                self._enqueue(run, _device(run) if _goes_on(run) else load_request(run).device)
 
     def _enqueue(self, run: Run, device: str) -> None:
         with self._changed:
@@ -175,7 +175,8 @@ class JobManager:
                 # A run that is over is what `resume` takes. Until it says more, the manager holds the run.
                 before = run.write_status(Status(state=RunState.CANCELLED, message=ABOUT_TO_GO_ON))
             else:
-                arguments, before = ["train", *TrainRequest.load(run).arguments(run.folder)], None
+                request = load_request(run)
+                arguments, before = [request.verb, *request.arguments(run.folder)], None
             with (run.folder / LOG).open("ab") as log:
                 process = subprocess.Popen(
                     [*self._command, *arguments],
@@ -199,7 +200,7 @@ def _never_begin(run: Run) -> None:
 
 def _goes_on(run: Run) -> bool:
     """Whether a run that waits has been trained before, and keeps what it needs to go on."""
-    return (run.training_folder / LABELLED).is_file()
+    return run.keeps_sentences
 
 
 def _state(run: Run) -> RunState | None:

@@ -13,9 +13,11 @@ def main() -> None:
     pages = [
         st.Page("views/data.py", title="Data", icon=":material/table:", default=True),
         st.Page("views/train.py", title="Train", icon=":material/model_training:"),
+        st.Page("views/pretrain.py", title="Pretrain", icon=":material/foundation:"),
         st.Page("views/compare.py", title="Compare", icon=":material/compare_arrows:"),
         st.Page("views/explore.py", title="Explore", icon=":material/scatter_plot:"),
         st.Page("views/split.py", title="Split", icon=":material/call_split:"),
+        st.Page("views/translations.py", title="Translations", icon=":material/g_translate:"),
         st.Page("views/bench.py", title="Evidence", icon=":material/query_stats:"),
         st.Page("views/encoders.py", title="Encoders", icon=":material/translate:"),
     ]

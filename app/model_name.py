@@ -8,6 +8,7 @@ from emu_core.encoders.hf import as_folder, in_cache
 from emu_core.errors import EncoderError
 
 HF = "hf:"
+RUN = "run:"
 EXAMPLE = "intfloat/multilingual-e5-small"
 # As the hub names them: an owner and a name, or one of the oldest models by its name alone.
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,95}"
@@ -48,7 +49,9 @@ def model_spec(typed: str) -> str:
 
 
 def short_name(spec: str) -> str:
-    """Return an encoder's spec short enough for a run's name: of a model its last part."""
+    """Return an encoder's spec short enough for a run's name: of a model its last part, of a run its name."""
+    if spec.startswith(RUN):
+        return Path(spec.removeprefix(RUN)).name
     return f"hf-{Path(spec.removeprefix(HF)).name}" if spec.startswith(HF) else spec
 
 

@@ -10,7 +10,9 @@ from app.cache import job_manager
 from app.columns import roomy_columns
 from app.guard_panel import draw_guard
 from app.jobs import ABOUT_TO_GO_ON
-from app.run_table import progress_line, runs_frame, status_of
+from app.pretrain_request import is_pretrained
+from app.pretraining.results import draw_results, draw_training
+from app.run_table import P_AT_1, progress_line, runs_frame, status_of
 from app.state import method_of, runs_root
 from app.wording import literal, sentence
 from emu_core.config import DISENTANGLING
@@ -23,14 +25,19 @@ STEPS_A_SECOND = 2_000  # a log of so many steps is read and drawn again each se
 SLOWEST_S = 20.0
 
 
-def draw_runs(runs: Sequence[Run]) -> None:
-    """Draw the one of all runs that is watched; it follows what happens, and so does the whole page."""
+def draw_runs(runs: Sequence[Run], key: str = WATCHED) -> None:
+    """Draw the one of the page's runs that is watched; it follows what happens, and so does the whole page.
+
+    Args:
+        runs: all that the page is about, the newest first.
+        key: of the choice.
+    """
     if not runs:
         st.info("Runs appear here. Start the first one on the left.", icon=":material/arrow_back:")
         return
-    name = st.selectbox("Run", [run.name for run in runs], key=WATCHED, persist_state="session")
+    name = st.selectbox("Run", [run.name for run in runs], key=key, persist_state="session")
     run = next((run for run in runs if run.name == name), runs[0])
-    status, seen = status_of(run), _moving(runs)
+    status, seen = status_of(run), _moving(list_runs(runs_root()))
     st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
     running = status.state is RunState.RUNNING
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
@@ -96,6 +103,8 @@ def draw_end(run: Run, status: Status) -> None:
         st.error(sentence(status.message), icon=":material/error:")
     elif status.state is not RunState.FINISHED:
         st.warning(sentence(f"{status.state.value}: {status.message}"), icon=":material/block:")
+    elif is_pretrained(run):
+        draw_results(run)
     else:
         draw_gain(run)
 
@@ -140,6 +149,9 @@ def draw_gain(run: Run) -> None:
 def draw_curves(run: Run) -> None:
     """Draw a run's losses so far, and an alarm where the last epoch gave one."""
     history = run.history()
+    if is_pretrained(run):
+        draw_training(history)
+        return
     if status_of(run).state is not RunState.FINISHED:  # then the alarm is among its warnings
         draw_alarm(history)
     if history:
@@ -154,17 +166,28 @@ def draw_alarm(history: Sequence[dict[str, Any]]) -> None:
         st.error(f"Epoch {int(last['epoch'])}: {sentence(alarm)}", icon=":material/notification_important:")
 
 
-def draw_list(runs: Sequence[Run]) -> None:
-    """Draw all runs, the newest first."""
+def draw_list(runs: Sequence[Run], *, from_nothing: bool = False) -> None:
+    """Draw runs, the newest first.
+
+    Args:
+        runs: the runs.
+        from_nothing: whether all of them trained an encoder from nothing, which has no base.
+    """
+    table = runs_frame(runs)
     accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
     st.dataframe(
-        runs_frame(runs),
+        table.drop(columns=["Encoder", "Before", "After", "Gain"]) if from_nothing else table,
         hide_index=True,
         placeholder="",
         column_config={
             "Before": accuracy,
             "After": accuracy,
             "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
+            P_AT_1: st.column_config.NumberColumn(
+                format="%.1f",
+                help="Of encoders trained from nothing: how often a held-out sentence's nearest one in the other "
+                "language is its translation, percent; the mean of the directions trained on.",
+            ),
             "Started": st.column_config.DatetimeColumn(format="calendar"),
         },
         key="runs",

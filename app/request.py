@@ -3,13 +3,14 @@
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from emu_core.config import Method, Settings, configure
 from emu_core.errors import RunError
 from emu_core.runs import Run
 
 FILE = "request.json"
+Kind = TypeVar("Kind")
 Value = float | str | bool  # a number, an enum's value, or whether something is on
 
 
@@ -30,6 +31,8 @@ class TrainRequest:
         changes: fields of the method's settings that differ from the preset.
         pairs: codes of the languages, two by two, whose translations FMDA and its baseline learn from.
     """
+
+    verb: ClassVar[str] = "train"
 
     name: str
     data: str
@@ -66,7 +69,7 @@ class TrainRequest:
         }
         # --option=value, and -- before the data: no value can be taken for an option.
         named = [f"{option}={value}" for option, values in options.items() for value in values]
-        return [*named, *(_flag(name, value) for name, value in self.changes.items()), "--", self.data]
+        return [*named, *(flag(name, value) for name, value in self.changes.items()), "--", self.data]
 
     def config(self) -> dict[str, Any]:
         """Return what the run's config.json says while the run waits; the trainer writes it anew."""
@@ -89,12 +92,17 @@ class TrainRequest:
     @classmethod
     def load(cls, run: Run) -> "TrainRequest":
         """Read the request back. Raises RunError when there is none, or a damaged one."""
-        try:
-            values = json.loads((run.folder / FILE).read_text("utf-8"))
-            lists = {name: _tuples(value) for name, value in values.items() if isinstance(value, list)}
-            return cls(**values | lists)
-        except (OSError, ValueError, TypeError, AttributeError):
-            raise RunError(f"{run.folder / FILE} is missing or damaged; start the run anew") from None
+        return read_request(cls, run)
+
+
+def read_request(kind: type[Kind], run: Run) -> Kind:
+    """Read a request of a kind back. Raises RunError when there is none, or a damaged one."""
+    try:
+        values = json.loads((run.folder / FILE).read_text("utf-8"))
+        lists = {name: _tuples(value) for name, value in values.items() if isinstance(value, list)}
+        return kind(**values | lists)
+    except (OSError, ValueError, TypeError, AttributeError):
+        raise RunError(f"{run.folder / FILE} is missing or damaged; start the run anew") from None
 
 
 def preset_settings(method: str, encoder: str, preset: str, **changes: Value) -> Settings:
@@ -111,8 +119,8 @@ def _pair(first: str, second: str) -> str:
     return f"{first.replace('-', '_')}-{second.replace('-', '_')}"
 
 
-def _flag(name: str, value: Value) -> str:
-    """A setting as `emu train` takes it."""
+def flag(name: str, value: Value) -> str:
+    """Return a setting as the command takes it."""
     option = name.replace("_", "-")
     if isinstance(value, bool):
         return f"--{option}" if value else f"--no-{option}"

@@ -8,17 +8,22 @@ import pandas as pd
 from app.encoders import pairs_of
 from app.methods import METHODS
 from app.model_name import short_name
+from app.pretrain_request import is_pretrained
+from app.pretraining.results import mean_p_at_1
+from app.pretraining.words import METHODS as PRETRAININGS
 from app.wording import time_span
 from emu_core.config import Method
+from emu_core.config.pretraining import Pretraining
 from emu_core.errors import RunError
 from emu_core.runs import Run, RunState, Status
 
+P_AT_1 = "P@1"
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
     "fitting": "Fitting the posterior",
     "training": "Training",
-    "evaluating": "Measuring the specialised encoder",
+    "evaluating": "Measuring the trained encoder",
     "saving": "Saving",
 }
 
@@ -48,8 +53,11 @@ def progress_line(status: Status, *, may_end_early: bool = False) -> str:
 
 
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for each run: what it is, what it learnt from, mean Acc@1 before, after, gain, start, time."""
-    return pd.DataFrame(
+    """Return a row for each run: what it is, what it learnt from, mean Acc@1 before, after, gain, start, time.
+
+    Where one trained an encoder from nothing there is a column `P_AT_1`, too.
+    """
+    frame = pd.DataFrame(
         [_row(run) for run in runs],
         columns=[
             "Run",
@@ -62,8 +70,10 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
             "Gain",
             "Started",
             "Took",
+            P_AT_1,
         ],
     )
+    return frame if any(map(is_pretrained, runs)) else frame.drop(columns=P_AT_1)
 
 
 def _row(run: Run) -> tuple[object, ...]:
@@ -77,15 +87,23 @@ def _row(run: Run) -> tuple[object, ...]:
     began = datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None
     took = status.updated_at - status.started_at if status.started_at and status.state.is_over else None
     method = config.get("method", "")
+    from_nothing = method in PRETRAININGS
     return (
         run.name,
         status.state.value,
-        METHODS[Method(method)][0] if method in METHODS else method,
-        short_name(str(config.get("encoder", ""))),
+        _method_name(method),
+        "from nothing" if from_nothing else short_name(str(config.get("encoder", ""))),
         pairs_of(config) or ", ".join(config.get("train_languages", [])),
         before,
         after,
         gain,
         began,
         "" if took is None else time_span(took),
+        mean_p_at_1(metrics),
     )
+
+
+def _method_name(method: str) -> str:
+    if method in PRETRAININGS:
+        return PRETRAININGS[Pretraining(method)][0]
+    return METHODS[Method(method)][0] if method in METHODS else method

@@ -11,7 +11,7 @@ from app.methods import METHODS, is_transformer
 from app.model_name import short_name
 from app.request import TrainRequest
 from app.settings_more import draw_settings
-from app.state import ChosenData, runs_root
+from app.state import ChosenData, runs_root, runs_to_specialise
 from app.wording import literal
 from emu_core.config import DISENTANGLING, Method, Settings
 from emu_core.data.labelled import LabelledSet
@@ -41,7 +41,7 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
         pairs = draw_pairs(chosen)
         train = list(dict.fromkeys(code for pair in pairs for code in pair))
     else:
-        encoder = draw_encoder()
+        encoder = draw_encoder(runs=runs_to_specialise())
         train = draw_train_languages(chosen)
         if method is not Method.POSTERIOR:  # what trains no encoder needs nothing to keep it from drifting
             unlabelled = draw_unlabelled_languages(chosen, train)

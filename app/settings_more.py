@@ -1,6 +1,6 @@
 """A run's hyper-parameters on the Train page: every field of its config that does something, under its preset."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
@@ -30,20 +30,46 @@ def draw_settings(method: Method, encoder: str) -> tuple[str, dict[str, Value]]:
         preset = "tuned" if method in DISENTANGLING else draw_preset(method, encoder)
         start = preset_settings(method.value, encoder, preset)
         where = f"{method.value}-{encoder}-{preset}"
-        now, values = start, dict[str, Value]()
-        for heading, group in more.items():
-            fields = _Fields(where, encoder)
-            for setting in group:
-                if setting.matters(now):
-                    fields.headed(heading)
-                    values[setting.name] = value = fields.draw(setting, getattr(start, setting.name))
-                    if setting.choices:  # what comes after it may hang on it
-                        choice: dict[str, Any] = {setting.name: value}
-                        now = replace(now, **choice)
+        values = draw_groups(start, more, where, encoder)
     with first:
+        values |= draw_row(start, at_first, where, encoder)
+    return preset, changed(start, values)
+
+
+def draw_groups(
+    start: Any, groups: Mapping[str, Sequence[Setting]], where: str, encoder: str = ""
+) -> dict[str, Value]:
+    """Draw the settings that matter, under their headings; their values.
+
+    Args:
+        start: the settings' dataclass with what they start from.
+        groups: settings by heading.
+        where: what the values are kept for.
+        encoder: its spec, where there is one.
+    """
+    now, values = start, dict[str, Value]()
+    for heading, group in groups.items():
         fields = _Fields(where, encoder)
-        values |= {setting.name: fields.draw(setting, getattr(start, setting.name)) for setting in at_first}
-    return preset, {name: value for name, value in values.items() if value != getattr(start, name)}
+        for setting in group:
+            if setting.matters(now):
+                fields.headed(heading)
+                values[setting.name] = value = fields.draw(setting, getattr(start, setting.name))
+                if setting.choices:  # what comes after it may hang on it
+                    choice: dict[str, Any] = {setting.name: value}
+                    now = replace(now, **choice)
+    return values
+
+
+def draw_row(start: Any, settings: Sequence[Setting], where: str, encoder: str = "") -> dict[str, Value]:
+    """Draw settings without a heading, as `draw_groups` does; their values."""
+    fields = _Fields(where, encoder)
+    shown = [setting for setting in settings if setting.matters(start)]
+    return {setting.name: fields.draw(setting, getattr(start, setting.name)) for setting in shown}
+
+
+def changed(start: Any, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values that are not what they start from."""
+    return {name: value for name, value in values.items() if value != getattr(start, name)}
 
 
 def draw_preset(method: Method, encoder: str) -> str:

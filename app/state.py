@@ -9,6 +9,7 @@ from uuid import uuid4
 import streamlit as st
 
 from app.wording import literal
+from emu_core.config import DISENTANGLING, Method
 from emu_core.data.audit import Audit
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
@@ -85,8 +86,14 @@ def runs_root() -> Path:
 
 
 def finished_runs() -> dict[str, Run]:
-    """Return the finished runs by name, the newest first."""
-    return {run.name: run for run in list_runs(runs_root()) if run.status().state is RunState.FINISHED}
+    """Return the finished runs by name, the newest first; without those whose folder is damaged."""
+    return {run.name: run for run in list_runs(runs_root()) if _is_finished(run)}
+
+
+def runs_to_specialise() -> list[Run]:
+    """Return the finished runs whose encoder can be trained on: neither a posterior nor layers stand on it."""
+    on_top = {Method.POSTERIOR, *DISENTANGLING}
+    return [run for run in finished_runs().values() if method_of(run) not in on_top]
 
 
 def method_of(run: Run) -> str:
@@ -109,6 +116,13 @@ def run_picker(label: str) -> Run | None:
         return None
     name = st.selectbox(label, list(finished), key=_RUN, bind="query-params")
     return finished[name]
+
+
+def _is_finished(run: Run) -> bool:
+    try:
+        return run.status().state is RunState.FINISHED
+    except RunError:
+        return False
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

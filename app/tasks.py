@@ -12,10 +12,13 @@ from app.vectors import prune
 from app.worker import report
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.bicvm import BicvmEncoder
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EncoderError
 from emu_core.evaluation.projection import Projection, project
+
+MOST_WORDS = 20_000  # of each language; rarer ones have little to say, and a page can't hold them all
 
 
 def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
@@ -51,6 +54,19 @@ def split(spec: str, weights: str, text: str) -> SplitSentence:
         EncoderError: the encoder can't be loaded, or splits nothing.
     """
     return split_sentence(_splitting(spec, weights), text)
+
+
+def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], FloatArray]]:
+    """Return each language's `MOST_WORDS` most frequent words and their vectors (words, dim).
+
+    Raises:
+        EncoderError: the encoder can't be loaded, or has no word vectors.
+    """
+    encoder = _encoder(spec, weights).bare
+    if not isinstance(encoder, BicvmEncoder):
+        raise EncoderError(f"{spec} has no word vectors; choose a run of the method bicvm")
+    spaces = {code: encoder.word_vectors(code) for code in encoder.languages}
+    return {code: (words[:MOST_WORDS], vectors[:MOST_WORDS]) for code, (words, vectors) in spaces.items()}
 
 
 def warm_up() -> None:

@@ -144,7 +144,11 @@ def test_most_pairs_alike_is_told(tmp_path: Path) -> None:
         ({"a_en": "1\n", "a_de": "gru\u00df\n".encode() + b"gr\xfc\xdfe\n"}, None, r"a\.de mixes encodings: line 2"),
         ({"a_en": "1\n", "a_de": "  \n\n"}, None, r"a\.de is empty"),
         ({"a_en": "1\n\n", "a_de": "\nA\n"}, None, r"a\.en has 1 line and a\.de 2"),
-        ({"a_en_gz": gzip.compress(b"1\n" * 999, mtime=0)[:-9], "a_de": "A\n"}, None, r"a\.en\.gz is a damaged gzip file"),
+        (
+            {"a_en_gz": gzip.compress(b"1\n" * 999, mtime=0)[:-9], "a_de": "A\n"},
+            None,
+            r"a\.en\.gz is a damaged gzip file",
+        ),
     ],
 )  # fmt: skip
 def test_plain_files_that_do_not_fit(

@@ -12,6 +12,7 @@ from app.compare.similarity import draw_similarity
 from app.compare.subject import Subject
 from app.compare.triples import draw_triples
 from app.encoders import BASE, NEW, computed, encoded, encoder_specs, run_facts
+from app.pretrain_request import is_pretrained
 from app.state import run_picker
 from app.vectors import weights_of
 from app.wording import sentence
@@ -36,11 +37,11 @@ def page() -> None:
 def draw_comparison(run: Run) -> None:
     """Draw everything about one run."""
     st.caption(run_facts(run))
+    specs = encoder_specs(run)
     chosen = choose_part(run)
-    if chosen is None:
+    if chosen is None or specs is None:
         return
     part, key = chosen
-    specs = encoder_specs(run)
     vectors = encoded(specs, key, part.frame["text"].tolist())
     if vectors is None:
         return
@@ -74,7 +75,13 @@ def draw_comparison(run: Run) -> None:
         if neighbours.open:
             draw_neighbours(subject, key)
     with forgetting:
-        if forgetting.open:
+        if forgetting.open and is_pretrained(run):
+            st.info(
+                "An encoder that was trained from nothing has no base to have forgotten anything of; specialise it, "
+                "and look at that run.",
+                icon=":material/info:",
+            )
+        elif forgetting.open:
             draw_forgetting(run)
 
 

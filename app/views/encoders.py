@@ -1,13 +1,18 @@
 """Encoders: which there are, what they know, and whether they can be used here."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.encoder_choice import facts
 from app.model_name import EXAMPLE, HF
+from app.run_table import runs_frame
+from app.state import finished_runs
 from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
+from emu_core.runs import Run
 
 FEW = 20  # languages that are named at once; more fold away
 
@@ -21,6 +26,19 @@ def page() -> None:
     for info in available_encoders():
         with st.container(border=True):
             draw_encoder(info)
+    if runs := list(finished_runs().values()):
+        draw_trained(runs)
+
+
+def draw_trained(runs: Sequence[Run]) -> None:
+    """Draw the encoders that were trained here."""
+    st.subheader("Trained here")
+    st.caption("The encoders of finished runs. Each goes by `run:` and its folder in the command.")
+    table = runs_frame(runs)[["Run", "Method", "Encoder", "Learnt from"]].rename(
+        columns={"Encoder": "Trained from"}
+    )
+    table["Name in the command"] = [f"run:{run.folder}" for run in runs]
+    st.dataframe(table, hide_index=True, key="trained-encoders")
 
 
 def draw_encoder(info: EncoderInfo) -> None:

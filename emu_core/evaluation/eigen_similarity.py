@@ -41,6 +41,26 @@ class EigenSimilarity:
         return float(np.sqrt(self.variance / len(self.values)))
 
 
+@dataclass(frozen=True, eq=False)
+class Spectra:
+    """Laplacian eigenvalues of the same samples in two languages.
+
+    Attributes:
+        rows: (samples, size) the pairs of each sample.
+        first: (samples, size) the first language's eigenvalues, rising.
+        second: (samples, size) the second language's.
+    """
+
+    rows: NDArray[np.int64]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+    @property
+    def similarity(self) -> EigenSimilarity:
+        """Psi of each sample."""
+        return EigenSimilarity(((self.first - self.second) ** 2).sum(axis=1))
+
+
 def eigen_similarity(
     sources: NDArray[np.floating],
     targets: NDArray[np.floating],
@@ -68,6 +88,21 @@ def eigen_similarity(
     Raises:
         DataError: a vector is zero or not finite, the lengths differ, or there are fewer pairs than `size`.
     """
+    return sample_spectra(
+        sources, targets, size=size, samples=samples, distance=distance, seed=seed
+    ).similarity
+
+
+def sample_spectra(
+    sources: NDArray[np.floating],
+    targets: NDArray[np.floating],
+    *,
+    size: int = 10,
+    samples: int = 1_000,
+    distance: Distance = "angular",
+    seed: int = 0,
+) -> Spectra:
+    """Draw the samples of `eigen_similarity` and keep their eigenvalues; it tells of arguments and errors."""
     if len(sources) != len(targets):
         raise DataError(f"{len(sources):,} and {len(targets):,} sentences are no pairs; give as many of both")
     if not 2 <= size <= len(sources):
@@ -79,8 +114,7 @@ def eigen_similarity(
         raise DataError(f"{samples} samples have no variance; draw 2 or more")
     draws = np.random.default_rng(seed)
     rows = np.stack([draws.choice(len(sources), size, replace=False) for _ in range(samples)])
-    first, second = (_spectra(vectors, rows, distance) for vectors in (sources, targets))
-    return EigenSimilarity(((first - second) ** 2).sum(axis=1))
+    return Spectra(rows, _spectra(sources, rows, distance), _spectra(targets, rows, distance))
 
 
 def _spectra(

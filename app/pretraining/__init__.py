@@ -1,0 +1,1 @@
+"""The Pretrain page's parts."""

@@ -1,0 +1,1 @@
+"""The Translations page's parts."""

@@ -1,0 +1,75 @@
+"""From two files to an encoder of one's own and what it finds: in a real browser, on the real app."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from conftest import settle
+from playwright.sync_api import Page, expect
+
+from emu_core.runs import Run, RunState
+
+pytestmark = pytest.mark.browser
+
+WORDS = {
+    "en": "dog cat red blue runs sleeps house tree boy girl",
+    "de": "hund katze rot blau rennt schlaeft haus baum junge maid",
+}
+RUN = "words-from-two-files"
+
+
+def files(folder: Path) -> list[Path]:
+    """Sentences of four words of ten, word for word in two languages."""
+    draws = random.Random(0)
+    rows = [draws.sample(range(10), 4) for _ in range(200)]
+    paths = []
+    for code, known in WORDS.items():
+        path = folder / f"words.{code}"
+        path.write_text(
+            "".join(" ".join(known.split()[word] for word in row) + "\n" for row in rows), "utf-8"
+        )
+        paths.append(path)
+    return paths
+
+
+def test_two_files_become_an_encoder_that_finds_translations(
+    page: Page, app_url: str, runs_folder: Path, tmp_path: Path
+) -> None:
+    page.goto(app_url)
+    settle(page)
+    page.get_by_role("link", name="Pretrain", exact=True).click()
+    page.get_by_role("heading", name="Pretrain", level=1).wait_for()
+    settle(page)
+    start = page.get_by_role("button", name="Start the run")
+    expect(start).to_be_disabled()
+    page.locator('input[type="file"]').set_input_files(files(tmp_path))
+    expect(page.get_by_text("200 pairs is little")).to_be_visible()
+    settle(page)
+    name = page.get_by_role("textbox", name="Name of the run")
+    name.fill(RUN)
+    name.press("Enter")
+    settle(page)
+    start.click()
+    expect(page.get_by_text("Translations found, on pairs held out")).to_be_visible()  # the run is over
+    expect(page.locator(".js-plotly-plot .annotation-text").filter(has_text="best:")).to_be_visible()
+    run = Run(runs_folder / RUN)
+    assert run.status().state is RunState.FINISHED
+    assert run.metrics()["translation"]["en-de"]["p_at_1"] > 50
+
+    page.get_by_role("link", name="Look at what it finds").click()
+    page.get_by_role("heading", name="Translations", level=1).wait_for()
+    expect(page.get_by_text("The run learnt from this text")).to_be_visible()
+    told = page.locator("p").filter(has_text=re.compile("^Its translation"))
+    expect(told).to_contain_text("stands")
+    first = (tmp_path / "words.de").read_text("utf-8").split("\n")[0]
+    expect(told).to_contain_text(first)
+    precision = page.get_by_test_id("stMetric").filter(has_text="P@1,")
+    assert float(precision.get_by_test_id("stMetricValue").inner_text().removesuffix(" %")) > 50
+
+    page.get_by_role("tab", name="Words").click()
+    words = page.locator(".js-plotly-plot .textpoint text")
+    expect(words.first).to_be_visible()
+    assert set(words.all_inner_texts()) | set(words.all_text_contents()) >= {"dog", "hund"}
+    page.get_by_role("tab", name="Eigen-similarity").click()
+    expect(page.get_by_text("One sample's eigenvalues")).to_be_visible()
