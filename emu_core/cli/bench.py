@@ -1,11 +1,11 @@
-"""`emu bench emu` and `emu bench fmda`."""
+"""`emu bench PAPER`: emu, fmda, bicvm, dual-encoder."""
 
 import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from emu_core.bench.plan import Part
-from emu_core.cli.options import FRESH, add_data, add_encoder, add_verb, mapping_of
+from emu_core.cli.options import FRESH, add_data, add_device, add_encoder, add_verb, listed, mapping_of
 from emu_core.cli.printing import Line, print_table
 
 if TYPE_CHECKING:
@@ -45,6 +45,65 @@ def add_bench(verbs: Any) -> None:
         "--epochs", type=int, metavar="N", help="of every system, at most (default: the method's)"
     )
 
+    bicvm = add_verb(actions, "bicvm", _bench_bicvm, "run the experiments of BiCVM on parallel text")
+    _add_pretrained(bicvm)
+    for name, what in (
+        ("documents", "to classify"),
+        ("test-documents", "to test on (default: a third of them)"),
+    ):
+        bicvm.add_argument(
+            f"--{name}", nargs="+", default=[], metavar="en=PATH",
+            help=f"documents {what}, by language: a folder of class folders, such as Reuters', or a table",
+        )  # fmt: skip
+
+    dual = add_verb(
+        actions,
+        "dual-encoder",
+        _bench_dual,
+        "run the experiments of the multi-task dual encoder on parallel text",
+    )
+    _add_pretrained(dual)
+    dual.add_argument(
+        "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
+    )
+    for name, what in (
+        ("dialogues", "comments with their responses, a pair a line"),
+        ("running-text", "sentences in their order, a line each, an empty line between documents"),
+        ("nli", "SNLI's or MultiNLI's JSON lines"),
+    ):
+        dual.add_argument(
+            f"--{name}", action="append", default=[], metavar="FILE",
+            help=f"{what}, for a model that learns from them, too; repeatable",
+        )  # fmt: skip
+
+
+def _add_pretrained(parser: argparse.ArgumentParser) -> None:
+    """What the benchmarks of encoders trained from nothing share."""
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE",
+        help="parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", required=True, metavar="DIR", help="the same again goes on where it was stopped"
+    )
+    parser.add_argument(
+        "--test", nargs="+", default=[], metavar="FILE",
+        help="parallel text of the same pairs to measure on (default: up to 1,000 pairs held out)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--languages", type=listed, metavar="en,de", help="of files that do not say theirs, in their order"
+    )
+    parser.add_argument(
+        "--labelled", nargs="+", metavar="DATA",
+        help="labelled sentences in these languages, to classify across them: files or a folder, or the word demo",
+    )  # fmt: skip
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="default: 0")
+    parser.add_argument("--epochs", type=int, metavar="N", help="of every system (default: its own)")
+    parser.add_argument(
+        "--quick", action="store_true", help="3,000 pairs and a few epochs, to see that all works"
+    )
+    add_device(parser)
+
 
 def _add_bench(parser: argparse.ArgumentParser, encoder: str) -> None:
     add_data(parser)
@@ -78,6 +137,47 @@ def _bench_fmda(options: argparse.Namespace) -> dict[str, Any]:
         **_shared(options),
     )
     return _reported(report, options)
+
+
+def _bench_bicvm(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.bench.bicvm.bench import bench_bicvm
+    from emu_core.bench.pretrained.read import named_files
+
+    report = bench_bicvm(
+        options.files,
+        documents=named_files(options.documents),
+        test_documents=named_files(options.test_documents),
+        **_shared_pretrained(options),
+    )
+    return _reported(report, options)
+
+
+def _bench_dual(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.bench.dual_encoder.bench import bench_dual_encoder
+
+    report = bench_dual_encoder(
+        options.files,
+        sts=options.sts,
+        dialogues=options.dialogues,
+        running_text=options.running_text,
+        nli=options.nli,
+        **_shared_pretrained(options),
+    )
+    return _reported(report, options)
+
+
+def _shared_pretrained(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "out": options.out,
+        "test": options.test,
+        "languages": options.languages,
+        "labelled": options.labelled,
+        "seeds": options.seeds,
+        "epochs": options.epochs,
+        "quick": options.quick,
+        "device": options.device,
+        "on_progress": _cells_line(),
+    }
 
 
 def _shared(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""What the benchmarks of encoders trained from nothing share: texts, cells, training, results, tables."""
