@@ -16,7 +16,7 @@ METHODS = {
     Pretraining.DUAL_ENCODER: (
         "Dual encoder: a small transformer",
         "Finds translations better, and can learn from more than translations: running text, dialogues and inference "
-        "pairs. Knows parts of words, so that new words say something too. Ten minutes or so for 30,000 pairs.",
+        "pairs. Knows parts of words, so that new words say something too. Some minutes for 30,000 pairs.",
     ),
 }
 

@@ -118,7 +118,9 @@ _OURS: dict[str, Any] = {
 TUNED_DUAL_ENCODER: dict[str, Any] = {
     **_OURS,
     "ngram_buckets": 65_536,
-    "table_range": 0.2,
+    "table_range": 0.15,
+    "learning_rate": 1e-4,
+    "embedding_multiplier": 30.0,
     "layers": 1,
     "heads": 4,
     "filter_dim": 256,
