@@ -16,7 +16,6 @@ from emu_core.errors import CancelledError, DataError, RunError, TrainingError
 from emu_core.runs import Run, RunState, Status
 from emu_core.trainers.dual_tasks import Tasks
 from emu_core.verbs.kept_texts import keep_texts, kept_texts
-from emu_core.verbs.resume import resume
 
 WORDS = {
     "en": "dog cat red blue runs sleeps house tree boy girl",
@@ -93,7 +92,7 @@ def test_two_pairs_align_the_languages_that_share_one(bicvm: Run) -> None:
 
 @pytest.mark.parametrize("method", list(Pretraining))
 def test_a_stopped_run_goes_on_to_the_same_weights(
-    method: Pretraining, files: list[Path], tmp_path: Path
+    method: Pretraining, files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = pretrain(files, out=tmp_path / "whole", method=method.value, config=small(method))
     out = tmp_path / "stopped"
@@ -106,7 +105,9 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
         pretrain(files, out=out, method=method.value, config=small(method), checkpoint_s=0, on_progress=stop)
     stopped = Run(out)
     assert stopped.status().state is RunState.CANCELLED and stopped.can_resume
-    resumed = resume(out)
+    assert main(["resume", str(out)]) == 0
+    assert "en-de" in capsys.readouterr().out
+    resumed = Run(out)
     assert resumed.status().state is RunState.FINISHED
     for name in ("model.safetensors", "config.json"):
         assert (resumed.encoder_folder / name).read_bytes() == (whole.encoder_folder / name).read_bytes()

@@ -88,6 +88,11 @@ def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
         config=config,
         on_progress=training_line(),
     )
+    return pretrained(run, options)
+
+
+def pretrained(run: Run, options: argparse.Namespace) -> dict[str, Any]:
+    """Print what a finished run found, unless JSON is asked for; what JSON says."""
     metrics = run.metrics()
     if not options.json:
         print_pretraining(run, metrics)

@@ -7,8 +7,10 @@ from typing import Any
 from emu_core.cli.hyper_parameters import TRAINING, add_hyper_parameters, changed
 from emu_core.cli.options import SPECS, add_data, add_verb, mapping_of
 from emu_core.cli.pairs import pairs_of
+from emu_core.cli.pretrain import pretrained
 from emu_core.cli.trained import print_training, training_line
 from emu_core.config import Method, configure, usual_encoder
+from emu_core.config.pretraining import Pretraining
 from emu_core.errors import RunError
 from emu_core.processes import is_main
 from emu_core.runs import NAME, Run, new_run_name
@@ -116,7 +118,10 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
 def _resume(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.verbs.resume import resume
 
-    return _trained(resume(options.run, on_progress=training_line()), options)
+    run = resume(options.run, on_progress=training_line())
+    if run.config()["method"] in tuple(Pretraining):
+        return pretrained(run, options)
+    return _trained(run, options)
 
 
 def _trained(run: Run, options: argparse.Namespace) -> dict[str, Any]:
