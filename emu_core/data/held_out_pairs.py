@@ -5,6 +5,14 @@ from collections.abc import Sequence
 from emu_core.data.parallel_text import ParallelText
 from emu_core.errors import DataError
 
+HELD_OUT = 1_000  # pairs, at most, of each language pair that choose the epoch
+LARGEST_SHARE = 10  # and never more than one pair of so many
+
+
+def usual_count(texts: Sequence[ParallelText]) -> int:
+    """How many pairs of each text are held out to choose the epoch, where nobody names others."""
+    return max(1, min(HELD_OUT, min(map(len, texts)) // LARGEST_SHARE))
+
 
 def hold_out(
     texts: Sequence[ParallelText], count: int, seed: int

@@ -142,3 +142,8 @@ def _rows_of(held_out: int | float, rows: int) -> int:
     if isinstance(held_out, float):
         return int(held_out * rows) if 0 < held_out < 1 else 0
     return held_out
+
+
+def names_of(texts: Sequence[ParallelText]) -> str:
+    """The names of all texts' files, each once."""
+    return ", ".join(dict.fromkeys(name for text in texts for name in text.name.split(", ")))

@@ -14,10 +14,10 @@ from emu_core.config.pretraining import (
     pretraining_named,
 )
 from emu_core.data.dialogues import read_dialogues
-from emu_core.data.held_out_pairs import hold_out
+from emu_core.data.held_out_pairs import hold_out, usual_count
 from emu_core.data.nli import read_nli
 from emu_core.data.parallel_files import read_parallel
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel_text import ParallelText, names_of
 from emu_core.data.running_text import read_running_text
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
@@ -29,8 +29,6 @@ from emu_core.verbs.progress import OnProgress
 from emu_core.verbs.versions import versions
 
 File = str | Path
-HELD_OUT = 1_000  # pairs, at most, of each language pair that choose the epoch
-LARGEST_SHARE = 10  # and never more than one pair of so many
 
 
 def pretrain(
@@ -92,8 +90,7 @@ def pretrain(
     checked, measured = _parallel(dev, languages), _parallel(test, languages)
     train = texts
     if not checked:
-        smallest = min(map(len, texts))
-        train, checked = hold_out(texts, max(1, min(HELD_OUT, smallest // LARGEST_SHARE)), seed)
+        train, checked = hold_out(texts, usual_count(texts), seed)
     tasks = Tasks(
         tuple(train),
         tuple(text for file in dialogues for text in read_dialogues([file])),
@@ -109,7 +106,7 @@ def pretrain(
         "pairs": [list(text.languages) for text in texts],
         "seed": seed,
         "device": place,
-        "data": _names(texts),
+        "data": names_of(texts),
         "hyperparameters": asdict(settings),
         "versions": versions(),
     }
@@ -135,7 +132,7 @@ def _facts(tasks: Tasks, dev: Sequence[ParallelText], test: Sequence[ParallelTex
         for side in (text.first, text.second):
             digest.update("\n".join(side).encode())
     return {
-        "name": _names(tasks.translation),
+        "name": names_of(tasks.translation),
         "sha256": digest.hexdigest(),
         "pairs": {"-".join(text.languages): len(text) for text in tasks.translation},
         "dev": {"-".join(text.languages): len(text) for text in dev},
@@ -144,8 +141,3 @@ def _facts(tasks: Tasks, dev: Sequence[ParallelText], test: Sequence[ParallelTex
         "running_text": sum(map(len, tasks.running_text)),
         "nli": sum(map(len, tasks.nli)),
     }
-
-
-def _names(texts: Sequence[ParallelText]) -> str:
-    """The files of all texts, each once."""
-    return ", ".join(dict.fromkeys(name for text in texts for name in text.name.split(", ")))

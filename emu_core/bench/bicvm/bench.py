@@ -7,12 +7,13 @@ from emu_core.bench.bicvm.compose import compose
 from emu_core.bench.bicvm.plan import bicvm_plan
 from emu_core.bench.bicvm.systems import BicvmSetting, System
 from emu_core.bench.bicvm.worker import in_process
-from emu_core.bench.pretrained.bench import RunCell, check_call, finished, name_of
+from emu_core.bench.pretrained.bench import RunCell, check_call, finished
 from emu_core.bench.pretrained.cells import PretrainedCell
 from emu_core.bench.pretrained.read import File, Parallel, read_texts
 from emu_core.bench.pretrained.texts import sha256
 from emu_core.bench.report import Report
 from emu_core.bench.runner import OnProgress
+from emu_core.data.parallel_text import names_of
 from emu_core.devices import pick_device
 from emu_core.verbs.inputs import Data
 
@@ -69,7 +70,7 @@ def bench_bicvm(
         test_documents=test_documents,
         quick=quick,
     )
-    setting = BicvmSetting(pick_device(device), name_of(texts.train), sha256(texts.frame()), epochs, quick)
+    setting = BicvmSetting(pick_device(device), names_of(texts.train), sha256(texts.frame()), epochs, quick)
     pairs = tuple(text.languages for text in texts.train)
     cells = bicvm_plan(pairs, chosen, documents=bool(texts.documents))
     pictured = {PretrainedCell(system, pairs, chosen[0]) for system in (System.PAPER, System.OURS)}

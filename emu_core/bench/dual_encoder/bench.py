@@ -7,11 +7,12 @@ from emu_core.bench.dual_encoder.compose import compose
 from emu_core.bench.dual_encoder.plan import dual_plan
 from emu_core.bench.dual_encoder.systems import DualSetting, systems_for
 from emu_core.bench.dual_encoder.worker import in_process
-from emu_core.bench.pretrained.bench import RunCell, check_call, finished, name_of
+from emu_core.bench.pretrained.bench import RunCell, check_call, finished
 from emu_core.bench.pretrained.read import File, Parallel, read_texts
 from emu_core.bench.pretrained.texts import sha256
 from emu_core.bench.report import Report
 from emu_core.bench.runner import OnProgress
+from emu_core.data.parallel_text import names_of
 from emu_core.devices import pick_device
 from emu_core.verbs.inputs import Data
 
@@ -74,7 +75,7 @@ def bench_dual_encoder(
         nli=nli,
         quick=quick,
     )
-    setting = DualSetting(pick_device(device), name_of(texts.train), sha256(texts.frame()), epochs, quick)
+    setting = DualSetting(pick_device(device), names_of(texts.train), sha256(texts.frame()), epochs, quick)
     pairs = tuple(text.languages for text in texts.train)
     cells = dual_plan(systems_for(texts), pairs, chosen)
     results = finished(Path(out), setting, texts, cells, chosen, set(), run, on_progress)

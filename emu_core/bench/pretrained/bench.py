@@ -11,7 +11,6 @@ from emu_core.bench.pretrained.setting import PretrainedSetting
 from emu_core.bench.pretrained.texts import BenchTexts
 from emu_core.bench.runner import OnProgress, run_cells
 from emu_core.bench.store import Store
-from emu_core.data.parallel_text import ParallelText
 from emu_core.errors import TrainingError
 
 RunCell = Callable[[PretrainedRequest], PretrainedResult]
@@ -68,8 +67,3 @@ def check_call(seeds: Sequence[int], epochs: int | None) -> tuple[int, ...]:
     if epochs is not None and epochs < 1:
         raise TrainingError("epochs are a whole number, 1 or more; give more with --epochs")
     return tuple(dict.fromkeys(seeds))
-
-
-def name_of(texts: Sequence[ParallelText]) -> str:
-    """The files of all texts, each once."""
-    return ", ".join(dict.fromkeys(name for text in texts for name in text.name.split(", ")))

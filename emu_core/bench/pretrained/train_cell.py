@@ -9,7 +9,7 @@ from emu_core.bench.pretrained.texts import BenchTexts
 from emu_core.bench.stopwatch import Moment, Took, now, since
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.held_out_pairs import hold_out
+from emu_core.data.held_out_pairs import hold_out, usual_count
 from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.dual_encoder import DualEncoder
@@ -17,7 +17,6 @@ from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
 from emu_core.trainers.dual_encoder import fit_dual_encoder
 from emu_core.trainers.dual_tasks import Tasks
 from emu_core.trainers.loop import Fitted, Record
-from emu_core.verbs.pretrain import HELD_OUT, LARGEST_SHARE
 from emu_core.verbs.pretrained_metrics import mean_p_at_1
 
 
@@ -45,8 +44,7 @@ def trained(cell: PretrainedCell, recipe: Recipe, texts: BenchTexts, device: str
         EmuError: what can't be trained, with the mend.
     """
     whole, _ = texts.of_pairs(cell.pairs)
-    count = max(1, min(HELD_OUT, min(map(len, whole)) // LARGEST_SHARE))
-    train, dev = hold_out(whole, count, cell.seed)
+    train, dev = hold_out(whole, usual_count(whole), cell.seed)
     start, pace = now(), Pace()
     encoder, fitted = _fitted(cell, recipe, Tasks(train, *_others(recipe, texts)), dev, device, pace)
     facts: dict[str, Any] = {"selected_epoch": fitted.selected_epoch, "pairs": sum(map(len, train))}
