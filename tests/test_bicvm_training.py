@@ -14,7 +14,7 @@ from emu_core.encoders.bicvm import BicvmEncoder
 from emu_core.encoders.bicvm_composition import compose
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.trainers import bicvm
-from emu_core.trainers.bicvm import Batch, fit_bicvm, untrained_encoder
+from emu_core.trainers.bicvm import Batch, fit_bicvm, most_steps, untrained_encoder
 from emu_core.trainers.bicvm_adagrad import AdaGrad
 from emu_core.trainers.bicvm_corpus import corpus_of, other_rows
 from emu_core.trainers.checkpoint import Checkpoint
@@ -261,6 +261,14 @@ def test_documents_are_sums_of_their_sentences() -> None:
         corpus_of(encoder, text("de"), BicvmConfig(document_sentences=16))
 
 
+@pytest.mark.parametrize("sentences", [0, 1, 3, 16])
+def test_steps_are_foretold(sentences: int) -> None:
+    pairs = [text("de", documents=(0, 5, 6)), text("fr", documents=(0, 2))]
+    config = BicvmConfig(dim=4, epochs=3, batch_size=2, noise=1, document_sentences=sentences)
+    _, records = fitted(config, pairs)
+    assert records[-1]["step"] == most_steps(pairs, config)
+
+
 def test_pairs_without_a_known_word_are_left_out() -> None:
     encoder = untrained_encoder([text("de")], SMALL, seed=0)
     pairs = ParallelText("en", "de", ("red", "xyz", "dog"), ("rot", "hund", "xyz hund rot"), "three")
@@ -270,6 +278,10 @@ def test_pairs_without_a_known_word_are_left_out() -> None:
     assert ids.tolist() == encoder.vocabulary.ids(["hund", "rot", "rot"], "de")
     assert before.tolist() == [0, ids[0], 0]
     assert offsets.tolist() == [0, 2]
+    told = fit_bicvm(encoder, [pairs], SMALL, seed=0, on_record=lambda _: None, should_stop=lambda: False)
+    assert told.warnings == (
+        "1 of 3 pairs of en-de were left out, since one side has no word that was seen often enough",
+    )
     nothing = ParallelText("en", "de", ("xyz", "zyx"), ("xyz", "zyx"), "none")
     with pytest.raises(TrainingError, match="known word"):
         fitted(SMALL, [nothing], encoder=encoder)

@@ -92,8 +92,13 @@ def test_two_pairs_align_the_languages_that_share_one(bicvm: Run) -> None:
 
 @pytest.mark.parametrize("method", list(Pretraining))
 def test_a_stopped_run_goes_on_to_the_same_weights(
-    method: Pretraining, files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    method: Pretraining,
+    files: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("emu_core.verbs.progress.INTERVAL_S", 0.0)  # every step is told
     whole = pretrain(files, out=tmp_path / "whole", method=method.value, config=small(method))
     out = tmp_path / "stopped"
 

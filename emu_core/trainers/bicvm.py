@@ -18,7 +18,15 @@ from emu_core.encoders.bicvm_composition import compose
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge
 from emu_core.trainers.bicvm_adagrad import AdaGrad
-from emu_core.trainers.bicvm_corpus import Corpus, Rows, Side, corpus_of, other_rows, tensor
+from emu_core.trainers.bicvm_corpus import (
+    Corpus,
+    Rows,
+    Side,
+    corpus_of,
+    document_starts,
+    other_rows,
+    tensor,
+)
 from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.trainers.loop import Fitted, Record
 
@@ -163,7 +171,23 @@ def fit_bicvm(
         at.epoch, at.batch, at.losses = at.epoch + 1, 0, 0.0
     if state.best is not None:
         table.copy_(state.best)
-    return Fitted(at.best_epoch or config.epochs, ())
+    warnings = tuple(
+        f"{corpus.left_out:,} of {corpus.left_out + len(corpus):,} pairs of {corpus.name} were left out, since one "
+        "side has no word that was seen often enough"
+        for corpus in corpora
+        if corpus.left_out
+    )
+    return Fitted(at.best_epoch or config.epochs, warnings)
+
+
+def most_steps(pairs: Sequence[ParallelText], config: BicvmConfig) -> int:
+    """How many steps `fit_bicvm` takes, where no pair is left out for want of known words.
+
+    Raises:
+        TrainingError: a text has no documents of its own, and they are asked for.
+    """
+    sizes = [len(document_starts(text, config.document_sentences)) for text in pairs]
+    return config.epochs * sum(math.ceil(size / config.batch_size) for size in sizes)
 
 
 def _batches(corpora: Sequence[Corpus], config: BicvmConfig, seed: int, at: _Position) -> Iterator[Batch]:

@@ -52,11 +52,13 @@ class Corpus:
         name: such as en-de.
         first: N sentences or documents of the first language.
         second: their N translations.
+        left_out: pairs of which one side has no known word.
     """
 
     name: str
     first: Side
     second: Side
+    left_out: int = 0
 
     def __len__(self) -> int:
         """Return N."""
@@ -73,7 +75,7 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
     Raises:
         TrainingError: its own documents are asked for, and the text has none; or fewer than two pairs are left.
     """
-    starts = _document_starts(text, config.document_sentences)
+    starts = document_starts(text, config.document_sentences)
     first, second = (
         _side(encoder, texts, language, starts)
         for texts, language in ((text.first, text.source), (text.second, text.target))
@@ -84,12 +86,18 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
             f"{shown(text.name)} has {len(kept)} pairs with a known word on both sides, and a pair needs others as "
             "its noise; give more text, or lower document_sentences"
         )
-    if len(kept) < len(first):
+    left_out = len(first) - len(kept)
+    if left_out:
         first, second = _kept(first, kept), _kept(second, kept)
-    return Corpus(f"{text.source}-{text.target}", first, second)
+    return Corpus(f"{text.source}-{text.target}", first, second, left_out)
 
 
-def _document_starts(text: ParallelText, sentences: int) -> Rows:
+def document_starts(text: ParallelText, sentences: int) -> Rows:
+    """The rows at which pairs of so many sentences begin, or for 0 the text's own documents.
+
+    Raises:
+        TrainingError: the text has no documents of its own.
+    """
     if sentences == 0:
         if not text.documents:
             raise TrainingError(

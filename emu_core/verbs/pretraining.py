@@ -16,7 +16,7 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.dual_encoder import DualEncoder
 from emu_core.pretrained_card import pretrained_card
 from emu_core.runs import Run, RunState
-from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
+from emu_core.trainers.bicvm import fit_bicvm, most_steps, untrained_encoder
 from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.trainers.dual_encoder import Plan, fit_dual_encoder
 from emu_core.trainers.dual_tasks import Tasks
@@ -100,11 +100,10 @@ def _plan(said: dict[str, Any], tasks: Tasks) -> _Plan:
             )
         case BicvmConfig():
             words = untrained_encoder(tasks.translation, config, seed=seed).to(device)
-            batches = sum(-(-len(text) // config.batch_size) for text in tasks.translation)
             return _Plan(
                 words,
                 config.epochs,
-                batches * config.epochs,
+                most_steps(tasks.translation, config),
                 lambda record, stop, score, at: fit_bicvm(
                     words,
                     tasks.translation,
