@@ -9,6 +9,7 @@ import pytest
 
 from emu_core import evaluate, forgetting, load_encoder, pretrain, train
 from emu_core.cli import main
+from emu_core.config import Method, Trained, configure
 from emu_core.config.pretraining import Pretraining, PretrainingSettings, configure_pretraining
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.running_text import RunningText
@@ -138,6 +139,16 @@ def test_it_can_be_specialised_and_exported(bicvm: Run, tmp_path: Path) -> None:
     run = train("demo", out=tmp_path / "s", encoder=f"run:{bicvm.folder}", train_languages=["en"])
     assert run.metrics()["mean_specialised"] > 0
     assert load_encoder(f"run:{run.folder}").encode(["hund"]).shape[0] == 1
+
+
+def test_word_vectors_alone_are_trained_when_asked_for(bicvm: Run, tmp_path: Path) -> None:
+    spec = f"run:{bicvm.folder}"
+    with pytest.raises(TrainingError, match=r"no weights but its embeddings.* --trained all"):
+        train("demo", out=tmp_path / "none", method="emu-without-ld", encoder=spec)
+    config = configure(Method.WITHOUT_LD, trained=Trained.ALL, epochs=1)
+    run = train("demo", out=tmp_path / "all", method="emu-without-ld", encoder=spec, config=config)
+    before, after = (load_encoder(one).encode(["dog runs"]) for one in (spec, f"run:{run.folder}"))
+    assert not np.allclose(before, after)
 
 
 def test_it_is_measured_without_a_base(bicvm: Run) -> None:

@@ -18,7 +18,7 @@ def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
     added into its weights at the end: a specialised encoder is always a plain one.
 
     Raises:
-        TrainingError: LoRA on an encoder that is no transformer; more layers than there are.
+        TrainingError: LoRA on an encoder that is no transformer; more layers than there are; nothing to train.
     """
     before = [(weight, weight.requires_grad) for weight in encoder.parameters()]
     encoder.requires_grad_(False)
@@ -27,7 +27,13 @@ def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
             with _lora(encoder, config):
                 yield
         else:
-            for weight in _chosen(encoder, config):
+            chosen = _chosen(encoder, config)
+            if not chosen:
+                raise TrainingError(
+                    f"the encoder '{encoder.spec}' has no weights but its embeddings, and those are not trained; train "
+                    "them with --trained all, or use the method posterior, which trains none"
+                )
+            for weight in chosen:
                 weight.requires_grad_(True)
             yield
     finally:
