@@ -1,5 +1,6 @@
 """Run notebooks top to bottom and store their outputs: `make notebooks`, or `python tests/run_notebooks.py FILE...`."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from nbformat import NotebookNode
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 CELL_TIMEOUT_S = 1800  # a machine may be busy; a cell that hangs must still end
+
+# Importing Streamlit sets another backend, which a kernel would inherit, and then no figure is shown.
+INLINE = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 # These two run in the kernel, before and after the notebook. Whoever asks for a figure, the canvas's print_figure draws
 # it. An axes' data limits are infinite until something with a finite point was drawn in it.
@@ -51,7 +55,7 @@ def execute(path: Path) -> NotebookNode:
         record_timing=False,
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(path.parent)}},
-    ).execute()
+    ).execute(env=os.environ | INLINE)
     notebook.cells = cells
     for number, cell in enumerate((cell for cell in cells if cell.cell_type == "code"), start=1):
         cell.execution_count = number  # as if there were no cell before

@@ -130,7 +130,8 @@ def test_a_fault_in_a_notebook_is_found(tmp_path: Path, cell: str, fault: str) -
         execute(path)
 
 
-def test_figures_with_data_pass(tmp_path: Path) -> None:
+def test_figures_with_data_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "Agg")  # as where Streamlit was imported before
     drawn = (
         "a[0, 0].plot([1, 2]); a[0, 1].bar(['x'], [0.5]); a[0, 2].scatter([1], [1])",
         "f.colorbar(a[1, 0].imshow([[1, 2]])); a[1, 1].boxplot([[1, 2, 3]]); a[1, 2].contourf([[1, 2], [3, 4]])",
