@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from emu_core.evaluation.significance import binomial_interval
-from emu_core.markdown import table
+from emu_core.markdown import settings_section, table, use_section
 from emu_core.meters import (
     FORGETTING_HEAD,
     GUARD_HEAD,
@@ -43,23 +43,8 @@ def model_card(
         *_guard(metrics),
         *_leakage(metrics),
         *_forgetting(forgetting),
-        "## Settings",
-        "",
-        "| setting | value |",
-        "| --- | --- |",
-        *(f"| {key} | {value} |" for key, value in config["hyperparameters"].items()),
-        f"| seed | {config['seed']} |",
-        f"| device | {config['device']} |",
-        *(f"| {package} | {number} |" for package, number in config["versions"].items()),
-        "",
-        "## Use",
-        "",
-        "```python",
-        "from emu_core import load_encoder",
-        "",
-        f'vectors = load_encoder("run:{name}").encode(["Where is the pool?"])',
-        "```",
-        "",
+        *settings_section(config),
+        *use_section(name, "Where is the pool?"),
     ]
     return "\n".join(lines)
 

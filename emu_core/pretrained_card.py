@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from emu_core.markdown import table
+from emu_core.markdown import settings_section, table, use_section
 
 
 def pretrained_card(
@@ -55,23 +55,8 @@ def pretrained_card(
         "",
         *_eigen(metrics["eigen_similarity"]),
         *([*(f"- {warning}" for warning in metrics["warnings"]), ""] if metrics["warnings"] else []),
-        "## Settings",
-        "",
-        "| setting | value |",
-        "| --- | --- |",
-        *(f"| {key} | {value} |" for key, value in config["hyperparameters"].items()),
-        f"| seed | {config['seed']} |",
-        f"| device | {config['device']} |",
-        *(f"| {package} | {number} |" for package, number in config["versions"].items()),
-        "",
-        "## Use",
-        "",
-        "```python",
-        "from emu_core import load_encoder",
-        "",
-        f'vectors = load_encoder("run:{name}").encode(["A dog runs along the beach."])',
-        "```",
-        "",
+        *settings_section(config),
+        *use_section(name, "A dog runs along the beach."),
     ]
     return "\n".join(lines)
 

@@ -183,7 +183,7 @@ def test_glosses_are_those_of_plain_counts() -> None:
 
 def test_weekdays_and_months_are_shown_where_there_are_some() -> None:
     texts = parallel(*PAIRS)
-    known = {code: {*WEEKDAYS[code].split(), *MONTHS[code].split(), *WORDS[code].split()} for code in WORDS}
+    known = {code: {*WEEKDAYS[code], *MONTHS[code], *WORDS[code].split()} for code in WORDS}
     left, right = shown_words(texts, known)
     assert left.note == "weekdays" and left.rows[0] == ("monday", "montag", "lundi") and len(left.rows) == 7
     assert right.note == "months" and right.languages == ("de", "fr") and right.rows[7] == ("august", "août")
@@ -192,7 +192,7 @@ def test_weekdays_and_months_are_shown_where_there_are_some() -> None:
     assert "lack the paper's weekdays" in left.note and len(left.rows) == 10 and right.rows == ()
     meant = set(zip(*(WORDS[code].split() for code in WORDS), strict=True))
     assert set(left.rows) <= meant
-    days = {code: {*WEEKDAYS[code].split(), *WORDS[code].split()} for code in WORDS}
+    days = {code: {*WEEKDAYS[code], *WORDS[code].split()} for code in WORDS}
     left, right = shown_words(texts, days)
     assert left.note == "weekdays" and "lack the paper's months" in right.note and len(right.rows) == 10
     assert set(right.rows) <= {row[1:] for row in meant} and right.languages == ("de", "fr")

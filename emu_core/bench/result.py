@@ -7,36 +7,24 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.bench.outcome import OUTCOME, Outcome
+
 
 @dataclass(frozen=True, eq=False)
-class CellResult:
-    """What a cell measured.
+class CellResult(Outcome):
+    """What a cell measured, beside its costs.
 
     Attributes:
         correct: whether each query's nearest neighbour has its intent, by direction "s-t".
         classified: whether a classifier names each sentence's intent, by language; empty where there is none.
-        seconds: of training alone, from the loaded encoder to the specialised one; 0 where nothing is trained.
-        cpu_seconds: what all threads computed in that time.
-        seconds_whole: from loading the encoder to the last measure.
-        peak_mb: the most resident memory of the cell's process up to then, in megabytes.
-        gpu_mb: the most memory of a GPU that torch held, in megabytes; 0 on a CPU.
-        facts: settings and counts that a reader should see.
         map_rows: rows of the test set that the map shows.
         map_points: their places (N, 2).
-        not_measured: why there is nothing of the above; empty where there is.
     """
 
     correct: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     classified: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    seconds_whole: float = 0.0
-    peak_mb: float = 0.0
-    gpu_mb: float = 0.0
-    facts: Mapping[str, Any] = field(default_factory=dict)
     map_rows: tuple[int, ...] = ()
     map_points: tuple[tuple[float, float], ...] = ()
-    not_measured: str = ""
 
     def accuracy(self, direction: str) -> float:
         """Acc@1 of a direction, in percent."""
@@ -62,17 +50,7 @@ class CellResult:
         )
 
 
-_PLAIN = (
-    "seconds",
-    "cpu_seconds",
-    "seconds_whole",
-    "peak_mb",
-    "gpu_mb",
-    "facts",
-    "map_rows",
-    "map_points",
-    "not_measured",
-)
+_PLAIN = (*OUTCOME, "map_rows", "map_points")
 
 
 def bits_of(values: NDArray[np.bool_]) -> str:

@@ -5,7 +5,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from emu_core.bench.plan import Part
-from emu_core.cli.options import FRESH, add_data, add_device, add_encoder, add_verb, listed, mapping_of
+from emu_core.cli.options import (
+    FRESH,
+    add_data,
+    add_device,
+    add_encoder,
+    add_parallel_files,
+    add_task_files,
+    add_verb,
+    listed,
+    mapping_of,
+)
 from emu_core.cli.printing import Line, print_table
 
 if TYPE_CHECKING:
@@ -66,23 +76,12 @@ def add_bench(verbs: Any) -> None:
     dual.add_argument(
         "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
     )
-    for name, what in (
-        ("dialogues", "comments with their responses, a pair a line"),
-        ("running-text", "sentences in their order, a line each, an empty line between documents"),
-        ("nli", "SNLI's or MultiNLI's JSON lines"),
-    ):
-        dual.add_argument(
-            f"--{name}", action="append", default=[], metavar="FILE",
-            help=f"{what}, for a model that learns from them, too; repeatable",
-        )  # fmt: skip
+    add_task_files(dual, "a model that learns from them, too")
 
 
 def _add_pretrained(parser: argparse.ArgumentParser) -> None:
     """What the benchmarks of encoders trained from nothing share."""
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE",
-        help="parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped",
-    )  # fmt: skip
+    add_parallel_files(parser)
     parser.add_argument(
         "--out", required=True, metavar="DIR", help="the same again goes on where it was stopped"
     )

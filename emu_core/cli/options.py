@@ -2,9 +2,12 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from emu_core.data.columns import ColumnMapping
+from emu_core.errors import RunError
+from emu_core.runs import NAME, new_run_name
 
 STDOUT = "-"  # where --json prints
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
@@ -48,6 +51,26 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     add_device(parser)
 
 
+def add_parallel_files(parser: argparse.ArgumentParser) -> None:
+    """Parallel text to learn from."""
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE",
+        help="parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped",
+    )  # fmt: skip
+
+
+def add_task_files(parser: argparse.ArgumentParser, who: str) -> None:
+    """Files for the dual encoder's other tasks, and who learns from them."""
+    for name, what in (
+        ("dialogues", "comments with their responses, a pair a line"),
+        ("running-text", "sentences in their order, a line each, an empty line between documents"),
+        ("nli", "SNLI's or MultiNLI's JSON lines"),
+    ):
+        parser.add_argument(
+            f"--{name}", action="append", default=[], metavar="FILE", help=f"{what}, for {who}; repeatable"
+        )
+
+
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Where to compute."""
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda:0 (default: auto)")
@@ -84,3 +107,23 @@ def mapping_of(options: argparse.Namespace) -> ColumnMapping:
 def listed(value: str) -> list[str]:
     """The codes of en,de."""
     return [code.strip() for code in value.split(",") if code.strip()]
+
+
+def add_run_folder(parser: argparse.ArgumentParser) -> None:
+    """Where a run is kept."""
+    parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+
+
+def run_folder(options: argparse.Namespace, what: str) -> Path:
+    """The run's folder that was asked for, or a new one named after the method and `what`.
+
+    Raises:
+        RunError: its name can't name a run.
+    """
+    runs = Path("runs")
+    out = Path(options.out) if options.out else runs / new_run_name(runs, options.method, what)
+    if not NAME.fullmatch(out.name):
+        raise RunError(
+            f"'{out.name}' can't name a run: use lower-case letters, digits, '.', '_' and '-' in --out"
+        )
+    return out

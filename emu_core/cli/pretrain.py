@@ -1,25 +1,28 @@
 """`emu pretrain`."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from emu_core.cli.hyper_parameters import PRETRAINING, add_hyper_parameters, changed
-from emu_core.cli.options import add_device, add_verb, listed
+from emu_core.cli.options import (
+    add_device,
+    add_parallel_files,
+    add_run_folder,
+    add_task_files,
+    add_verb,
+    listed,
+    run_folder,
+)
 from emu_core.cli.printing import print_table
 from emu_core.cli.trained import training_line
 from emu_core.config.pretraining import Pretraining, configure_pretraining
-from emu_core.errors import RunError
-from emu_core.runs import NAME, Run, new_run_name
+from emu_core.runs import Run
 
 
 def add_pretrain(verbs: Any) -> None:
     """`emu pretrain FILES`."""
     parser = add_verb(verbs, "pretrain", _pretrain, "train an encoder from nothing, on parallel text")
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE",
-        help="parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped",
-    )  # fmt: skip
+    add_parallel_files(parser)
     parser.add_argument(
         "--method",
         default=Pretraining.DUAL_ENCODER.value,
@@ -30,15 +33,7 @@ def add_pretrain(verbs: Any) -> None:
         "--languages", type=listed, metavar="en,de",
         help="of files that do not say theirs: in the order of the files, or of a file's columns",
     )  # fmt: skip
-    for name, what in (
-        ("dialogues", "comments with their responses, a pair a line"),
-        ("running-text", "sentences in their order, a line each, an empty line between documents"),
-        ("nli", "SNLI's or MultiNLI's JSON lines"),
-    ):
-        parser.add_argument(
-            f"--{name}", action="append", default=[], metavar="FILE",
-            help=f"{what}, for the dual encoder; repeatable",
-        )  # fmt: skip
+    add_task_files(parser, "the dual encoder")
     parser.add_argument(
         "--dev", nargs="+", default=[], metavar="FILE",
         help="parallel text that chooses the epoch (default: up to 1,000 pairs held out)",
@@ -47,7 +42,7 @@ def add_pretrain(verbs: Any) -> None:
         "--test", nargs="+", default=[], metavar="FILE",
         help="parallel text to measure the encoder on (default: what chose the epoch)",
     )  # fmt: skip
-    parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+    add_run_folder(parser)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--preset",
@@ -64,18 +59,9 @@ def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
 
     method = Pretraining(options.method)
     config = configure_pretraining(method, paper=options.preset == "paper", **changed(options, PRETRAINING))
-    out = (
-        Path(options.out)
-        if options.out
-        else Path("runs") / new_run_name(Path("runs"), options.method, "-".join(options.languages or []))
-    )
-    if not NAME.fullmatch(out.name):
-        raise RunError(
-            f"'{out.name}' can't name a run: use lower-case letters, digits, '.', '_' and '-' in --out"
-        )
     run = pretrain(
         options.files,
-        out=out,
+        out=run_folder(options, "-".join(options.languages or [])),
         method=options.method,
         languages=options.languages,
         dialogues=options.dialogues,

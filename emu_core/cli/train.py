@@ -1,19 +1,17 @@
 """`emu train` and `emu resume`."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from emu_core.cli.hyper_parameters import TRAINING, add_hyper_parameters, changed
-from emu_core.cli.options import SPECS, add_data, add_verb, mapping_of
+from emu_core.cli.options import SPECS, add_data, add_run_folder, add_verb, mapping_of, run_folder
 from emu_core.cli.pairs import pairs_of
 from emu_core.cli.pretrain import pretrained
 from emu_core.cli.trained import print_training, training_line
 from emu_core.config import Method, configure, usual_encoder
 from emu_core.config.pretraining import Pretraining
-from emu_core.errors import RunError
 from emu_core.processes import is_main
-from emu_core.runs import NAME, Run, new_run_name
+from emu_core.runs import Run
 
 
 def add_train(verbs: Any) -> None:
@@ -54,7 +52,7 @@ def add_train(verbs: Any) -> None:
         "--cache", metavar="DIR",
         help="keep what the frozen encoder gives for fmda's sentences, for other runs on them",
     )  # fmt: skip
-    parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+    add_run_folder(parser)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--preset",
@@ -85,18 +83,9 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         encoder_kind(encoder) if options.preset == "tuned" else None,
         **changed(options, TRAINING),
     )
-    out = (
-        Path(options.out)
-        if options.out
-        else Path("runs") / new_run_name(Path("runs"), options.method, encoder)
-    )
-    if not NAME.fullmatch(out.name):
-        raise RunError(
-            f"'{out.name}' can't name a run: use lower-case letters, digits, '.', '_' and '-' in --out"
-        )
     run = train(
         options.data,
-        out=out,
+        out=run_folder(options, encoder),
         method=options.method,
         encoder=encoder,
         train_languages=options.train_language or ["en"],

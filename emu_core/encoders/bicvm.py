@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -12,16 +12,17 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from emu_core.config.bicvm import BicvmConfig, Composition
-from emu_core.encoders.base import Encoder, Features, FloatArray, TokenIds, pad
+from emu_core.encoders.base import Features, FloatArray, TokenIds, pad
 from emu_core.encoders.bicvm_composition import compose
 from emu_core.encoders.bicvm_tokens import words
 from emu_core.encoders.bicvm_vocabulary import Vocabulary
+from emu_core.encoders.by_language import EncoderByLanguage
 from emu_core.errors import EncoderError
 
 WEIGHTS, VOCABULARY = "model.safetensors", "vocabulary.json"
 
 
-class BicvmEncoder(Encoder):
+class BicvmEncoder(EncoderByLanguage):
     """Word vectors of several languages in one space, and their composition; the vectors are not normalised.
 
     The method's own distance is the Euclidean one. A sentence without any known word has the mean of all word vectors:
@@ -122,18 +123,6 @@ class BicvmEncoder(Encoder):
             language = code or self.vocabulary.guess(sentence)
             out.append(self.vocabulary.ids(sentence, language)[: self.max_tokens])
         return out
-
-    def encode(
-        self,
-        texts: Sequence[str],
-        *,
-        batch_tokens: int | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
-        languages: Sequence[str] | None = None,
-    ) -> FloatArray:
-        """As every encoder's, with the texts' languages where they are known."""
-        ids = self.token_ids(texts, languages)
-        return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
         """`input_ids` and `attention_mask`, both (B, T)."""

@@ -6,7 +6,7 @@ ours is `LaserModel`. The weights are not in the package: its command, or `laser
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar, Self
@@ -14,7 +14,8 @@ from typing import ClassVar, Self
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Encoder, Features, FloatArray, TokenIds, pad
+from emu_core.encoders.base import Features, TokenIds, pad
+from emu_core.encoders.by_language import EncoderByLanguage
 from emu_core.encoders.laser_download import (
     CODES,
     FILES,
@@ -39,7 +40,7 @@ LANGUAGES = (
 )
 
 
-class LaserEncoder(Encoder):
+class LaserEncoder(EncoderByLanguage):
     """LASER: a BiLSTM of five layers over BPE pieces, max-pooled to 1024-d; the vectors are not normalised.
 
     All its weights train: 23.6 M in the piece embeddings and 28.6 M above them.
@@ -127,18 +128,6 @@ class LaserEncoder(Encoder):
             EncoderError: Chinese or Japanese without the package that finds their words.
         """
         return self.text.token_ids(texts, self.max_tokens, languages)
-
-    def encode(
-        self,
-        texts: Sequence[str],
-        *,
-        batch_tokens: int | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
-        languages: Sequence[str] | None = None,
-    ) -> FloatArray:
-        """As every encoder's, with the texts' languages where they are known."""
-        ids = self.token_ids(texts, languages)
-        return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
         """`input_ids` and `attention_mask`, both (B, T)."""

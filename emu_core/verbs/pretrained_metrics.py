@@ -9,6 +9,7 @@ from emu_core.data.held_out_pairs import joined_by_pivot
 from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.shared import Encode
+from emu_core.evaluation.arrays import directions, pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
 
@@ -37,11 +38,11 @@ def pretrained_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict
         trained = text not in joined
         sides = vectors.of(text.source, text.first), vectors.of(text.target, text.second)
         there, back = both_ways((sides[0], text.first), (sides[1], text.second))
-        translation["-".join(text.languages)] = _ranking(there, trained)
-        translation["-".join(text.turned().languages)] = _ranking(back, trained)
-        if len(text) >= LEAST_FOR_EIGEN and all(side.any(axis=1).all() for side in sides):
+        translation[pair_name(*text.languages)] = _ranking(there, trained)
+        translation[pair_name(*text.turned().languages)] = _ranking(back, trained)
+        if len(text) >= LEAST_FOR_EIGEN:
             found = eigen_similarity(*sides)
-            eigen["-".join(text.languages)] = {
+            eigen[pair_name(*text.languages)] = {
                 "mean": found.mean,
                 "variance": found.variance,
                 "standard_error": found.standard_error,
@@ -75,10 +76,7 @@ class _Vectors:
             sentence: None for text in texts for side in (text.first, text.second) for sentence in side
         }
         self._row = {sentence: row for row, sentence in enumerate(sentences)}
-        vectors = encode(list(sentences))
-        # A sentence of unknown words alone may have the zero vector, which has no direction and ranks last.
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        self._units = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+        self._units = directions(encode(list(sentences)))
 
     def of(self, language: str, sentences: Sequence[str]) -> FloatArray:
         return self._units[[self._row[sentence] for sentence in sentences]]

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from emu_core.bench.bicvm.paper import PAPER_LABELS, paper_row
 from emu_core.bench.bicvm.systems import LABELS, System
-from emu_core.bench.fmda.results import Score
 from emu_core.bench.pretrained.cells import Pair
 from emu_core.bench.pretrained.grid import Line, grid
 from emu_core.bench.pretrained.results import PretrainedResults, PretrainedRow, score_of
+from emu_core.bench.score import Score
 from emu_core.bench.table import Table
 
 TABLE_1_SIZE = 1_000

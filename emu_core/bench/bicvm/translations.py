@@ -1,11 +1,11 @@
 """Translation retrieval, which the paper does not measure: P@1 both ways, by cosine and by Euclidean distance."""
 
 from emu_core.bench.bicvm.systems import ENCODERS, LABELS, System
-from emu_core.bench.fmda.results import Score
 from emu_core.bench.pretrained.cells import pair_names
 from emu_core.bench.pretrained.grid import Line, grid
 from emu_core.bench.pretrained.ranking import COSINE, EUCLID
 from emu_core.bench.pretrained.results import PretrainedResults
+from emu_core.bench.score import Score
 from emu_core.bench.table import Table
 from emu_core.evaluation.arrays import pair_name
 

@@ -4,24 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from emu_core.bench.bicvm.glosses import Gloss, frequencies, glosses
+from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.parallel_text import ParallelText
 
-WEEKDAYS = {
-    "en": "monday tuesday wednesday thursday friday saturday sunday",
-    "de": "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    "es": "lunes martes miércoles jueves viernes sábado domingo",
-    "it": "lunedì martedì mercoledì giovedì venerdì sabato domenica",
-    "nl": "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
-}
-MONTHS = {
-    "en": "january february march april may june july august september october november december",
-    "de": "januar februar märz april mai juni juli august september oktober november dezember",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-}
 FEWEST = 4  # of a list that stand in the texts of every language, or the list is not shown
 SHOWN = 12
 SURE = 0.5
@@ -69,13 +54,13 @@ def shown_words(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) ->
 
 
 def _listed(
-    lists: Mapping[str, str], note: str, languages: Sequence[str], known: Mapping[str, set[str]]
+    lists: Mapping[str, tuple[str, ...]], note: str, languages: Sequence[str], known: Mapping[str, set[str]]
 ) -> Meanings | None:
     if any(code not in lists for code in languages):
         return None
     rows = [
         row
-        for row in zip(*(lists[code].split() for code in languages), strict=True)
+        for row in zip(*(lists[code] for code in languages), strict=True)
         if all(word in known[code] for word, code in zip(row, languages, strict=True))
     ]
     return Meanings(note, tuple(rows), tuple(languages)) if len(rows) >= FEWEST else None

@@ -7,11 +7,11 @@ import numpy as np
 
 from emu_core.bench.dual_encoder.paper import paper_figure
 from emu_core.bench.dual_encoder.systems import LABELS, System, paper_name
-from emu_core.bench.fmda.results import Score
 from emu_core.bench.pretrained.grid import MISSING, Line, grid
 from emu_core.bench.pretrained.ranking import DOT
 from emu_core.bench.pretrained.result import PretrainedResult
 from emu_core.bench.pretrained.results import PretrainedResults, PretrainedRow, score_of
+from emu_core.bench.score import Score
 from emu_core.bench.table import Table
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.translation_ranking import NS

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.bench.fmda.cells import Pair, System
-from emu_core.bench.fmda.results import FmdaResults, FmdaRow, Score
+from emu_core.bench.fmda.results import FmdaResults, FmdaRow
+from emu_core.bench.score import Score
 from emu_core.evaluation.arrays import pair_name
 from emu_core.models.parts import Part
 

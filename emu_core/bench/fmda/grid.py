@@ -6,7 +6,8 @@ from typing import Any
 from emu_core.bench.fmda.cells import LABELS, System, part_label
 from emu_core.bench.fmda.columns import Column
 from emu_core.bench.fmda.paper import paper_figure
-from emu_core.bench.fmda.results import FmdaResults, Score
+from emu_core.bench.fmda.results import FmdaResults
+from emu_core.bench.score import Score
 from emu_core.bench.table import NOT_MEASURED, Table
 from emu_core.models.parts import Part
 

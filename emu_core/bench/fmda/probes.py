@@ -4,7 +4,8 @@ from typing import Any
 
 from emu_core.bench.fmda.cells import LABELS, System, part_label
 from emu_core.bench.fmda.grid import MISSING, Line, line_name
-from emu_core.bench.fmda.results import FmdaResults, Score
+from emu_core.bench.fmda.results import FmdaResults
+from emu_core.bench.score import Score
 from emu_core.bench.table import Table
 from emu_core.evaluation.arrays import pair_name
 from emu_core.models.parts import Part

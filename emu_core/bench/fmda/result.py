@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.bench.outcome import OUTCOME, Outcome
 from emu_core.bench.result import bits_of, from_bits
 from emu_core.models.parts import Part
 
@@ -27,8 +28,8 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class FmdaResult:
-    """What a cell measured.
+class FmdaResult(Outcome):
+    """What a cell measured, beside its costs.
 
     Attributes:
         translations: whether each query's nearest neighbour is its translation, by embedding and direction "s-t".
@@ -36,13 +37,6 @@ class FmdaResult:
         precisions: average precision of each source's five targets, 0 to 1, by embedding and language.
         probes: what `Leakage.facts` gives, by embedding and pair "s-t".
         views: Figure 4's panels by letter.
-        seconds: of training alone.
-        cpu_seconds: what all threads computed in that time.
-        seconds_whole: from loading the encoder to the last measure.
-        peak_mb: the most resident memory of the cell's process up to then, in megabytes.
-        gpu_mb: the most memory of a GPU that torch held, in megabytes; 0 on a CPU.
-        facts: settings and counts that a reader should see.
-        not_measured: why there is nothing of the above; empty where there is.
     """
 
     translations: Right = field(default_factory=dict)
@@ -50,18 +44,11 @@ class FmdaResult:
     precisions: Mapping[Part, Mapping[str, NDArray[np.float64]]] = field(default_factory=dict)
     probes: Mapping[Part, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     views: Mapping[str, View] = field(default_factory=dict)
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    seconds_whole: float = 0.0
-    peak_mb: float = 0.0
-    gpu_mb: float = 0.0
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    not_measured: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; each vector of yes and no is a string of 1 and 0."""
         return {
-            **{name: getattr(self, name) for name in _PLAIN},
+            **{name: getattr(self, name) for name in OUTCOME},
             "translations": {part: _each(bits_of, row) for part, row in self.translations.items()},
             "templates": {part: _each(bits_of, row) for part, row in self.templates.items()},
             "precisions": {part: _each(_numbers, row) for part, row in self.precisions.items()},
@@ -84,11 +71,8 @@ class FmdaResult:
                 )
                 for name, view in values["views"].items()
             },
-            **{name: values[name] for name in _PLAIN},
+            **{name: values[name] for name in OUTCOME},
         )
-
-
-_PLAIN = ("seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb", "facts", "not_measured")
 
 
 def _each(change: Any, row: Mapping[str, Any]) -> dict[str, Any]:

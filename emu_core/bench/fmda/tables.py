@@ -8,8 +8,9 @@ from emu_core.bench.fmda.cells import ABLATION, System
 from emu_core.bench.fmda.columns import Column, Values, template_columns, translation_columns
 from emu_core.bench.fmda.grid import FIVE_LINES, MISSING, Line, grid
 from emu_core.bench.fmda.paper import paper_figure, paper_numbers
-from emu_core.bench.fmda.results import FmdaResults, Score
+from emu_core.bench.fmda.results import FmdaResults
 from emu_core.bench.fmda.verdicts import meaning_verdict, two_stage_verdict
+from emu_core.bench.score import Score
 from emu_core.bench.table import Table
 from emu_core.evaluation.arrays import pair_name
 from emu_core.models.parts import Part

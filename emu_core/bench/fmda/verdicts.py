@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from emu_core.bench.fmda.cells import LABELS, System, part_label
 from emu_core.bench.fmda.columns import Column, Values
 from emu_core.bench.fmda.grid import FIVE_LINES, Line
-from emu_core.bench.fmda.results import FmdaResults, Score
+from emu_core.bench.fmda.results import FmdaResults
+from emu_core.bench.score import Score
 from emu_core.evaluation.guard import LanguageChange, language_change
 from emu_core.models.parts import Part
 

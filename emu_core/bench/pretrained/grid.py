@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from emu_core.bench.fmda.results import Score
+from emu_core.bench.score import Score
 from emu_core.bench.table import Table
 
 MISSING = "–"

@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from emu_core.data.held_out_pairs import joined_by_pivot
 from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.base import Encoder, FloatArray
-from emu_core.encoders.bicvm import BicvmEncoder
+from emu_core.encoders.by_language import EncoderByLanguage
 from emu_core.evaluation.translation_ranking import TranslationRanking, translation_ranking
 
 COSINE, EUCLID, DOT = "cosine", "euclid", "dot"
 
 
 def encode_in(encoder: Encoder, texts: Sequence[str], language: str) -> FloatArray:
-    """Vectors (N, d) of texts of a language; BiCVM is told the language, as the paper's vocabularies need it."""
-    if isinstance(encoder, BicvmEncoder):
+    """Vectors (N, d) of texts of a language; one that reads by language is told it, as BiCVM's vocabularies need it."""
+    if isinstance(encoder, EncoderByLanguage):
         return encoder.encode(texts, languages=[language] * len(texts))
     return encoder.encode(texts)
 

@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.bench.outcome import OUTCOME, Outcome
+
 Ranks = NDArray[np.int64]
 
 
@@ -31,8 +33,8 @@ class WordView:
 
 
 @dataclass(frozen=True, eq=False)
-class PretrainedResult:
-    """What a cell measured; a benchmark fills what it measures.
+class PretrainedResult(Outcome):
+    """What a cell measured; a benchmark fills what it measures, beside its costs.
 
     Attributes:
         ranks: by measure and direction "s-t", the rank of each source's translation, 1 for the best.
@@ -44,13 +46,6 @@ class PretrainedResult:
         eigen: by pair "a-b", mean, variance and standard error.
         views: pictures of words, by name.
         speed: sentence pairs a second ("seconds") and a second of the processor ("cpu_seconds") of training.
-        seconds: of training alone.
-        cpu_seconds: what all threads computed in that time.
-        seconds_whole: from reading the texts to the last measure.
-        peak_mb: the most resident memory of the cell's process up to then, in megabytes.
-        gpu_mb: the most memory of a GPU that torch held, in megabytes; 0 on a CPU.
-        facts: settings and counts that a reader should see.
-        not_measured: why there is nothing of the above; empty where there is.
     """
 
     ranks: Mapping[str, Mapping[str, Ranks]] = field(default_factory=dict)
@@ -62,13 +57,6 @@ class PretrainedResult:
     eigen: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     views: Mapping[str, WordView] = field(default_factory=dict)
     speed: Mapping[str, float] = field(default_factory=dict)
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    seconds_whole: float = 0.0
-    peak_mb: float = 0.0
-    gpu_mb: float = 0.0
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    not_measured: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -110,10 +98,7 @@ class PretrainedResult:
         )
 
 
-_PLAIN = (
-    "candidates", "sts", "zero_shot", "eigen", "speed", "seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb",
-    "facts", "not_measured",
-)  # fmt: skip
+_PLAIN = (*OUTCOME, "candidates", "sts", "zero_shot", "eigen", "speed")
 _DOCUMENT = ("size", "accuracy", "deviation", "draws", "majority")
 
 

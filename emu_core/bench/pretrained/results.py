@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.bench.fmda.results import Score
+from emu_core.bench.outcome import measured
 from emu_core.bench.pretrained.cells import Pair, PretrainedCell
 from emu_core.bench.pretrained.result import PretrainedResult
+from emu_core.bench.score import Score
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,7 @@ class PretrainedResults:
         """A system trained on some pairs in one model, over its seeds."""
         asked = [PretrainedCell(system, tuple(pairs), seed) for seed in self.seeds]
         found = [self.cells[cell] for cell in asked if cell in self.cells]
-        missing = [cell.not_measured for cell in found if cell.not_measured]
-        whole = tuple(cell for cell in found if not cell.not_measured)
-        return PretrainedRow(whole, missing[0] if missing else "" if whole else "not asked for")
+        return PretrainedRow(*measured(found))
 
     def trained(self, systems: Sequence[str]) -> list[tuple[str, tuple[Pair, ...], PretrainedRow]]:
         """A row for each of these systems and what it was trained on, in the order of the systems."""
