@@ -73,6 +73,14 @@ def until_drawn(page: Page, condition: str, argument: object = None) -> None:
     )
 
 
+def show_pca(page: Page) -> None:
+    """Have the maps show PCA, drawn for good: while the page runs, the chart that it replaces may stand beside it."""
+    press(page, "PCA")
+    until_drawn(page, "g._fullLayout.annotations.every(note => note.text.endsWith('PCA'))")
+    settle(page)
+    until_drawn(page, "g.emuTold && document.querySelectorAll('.js-plotly-plot').length === 1")
+
+
 def until_standing_out(page: Page, count: int) -> None:
     """Wait until so many points stand out, over both maps."""
     chosen = "g._fullData.filter(t => t.customdata).flatMap(t => t.selectedpoints ?? [])"
@@ -160,8 +168,7 @@ def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]
 
 def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
     go_to(opened, "Explore")
-    press(opened, "PCA")
-    until_drawn(opened, "g._fullLayout.annotations.every(note => note.text.endsWith('PCA'))")
+    show_pca(opened)
     everyone = points(opened, "x2")
 
     def alone(point: dict[str, Any]) -> float:
@@ -201,8 +208,7 @@ def middle_point(page: Page) -> dict[str, Any]:
 
 def test_picking_points_keeps_the_zoom(opened: Page) -> None:
     go_to(opened, "Explore")
-    press(opened, "PCA")
-    until_drawn(opened, "g._fullLayout.annotations.every(note => note.text.endsWith('PCA'))")
+    show_pca(opened)
     whole = ranges(opened)
     target = middle_point(opened)
     opened.mouse.move(target["x"], target["y"])
@@ -235,8 +241,7 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
 
 def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: Path) -> None:
     go_to(opened, "Explore")
-    press(opened, "PCA")
-    until_drawn(opened, "g._fullLayout.annotations.every(note => note.text.endsWith('PCA'))")
+    show_pca(opened)
     assert content(download(opened, "PNG")).startswith(b"\x89PNG\r\n\x1a\n")
     svg = download(opened, "SVG")
     assert svg.suggested_filename == "emu-pca.svg"

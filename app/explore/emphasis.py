@@ -18,14 +18,17 @@ export default function ({ data, parentElement }) {
     if (!graph?._fullData?.length || !graph._fullLayout?.xaxis || graph.emuTold === told) return
     const before = graph.emuTold
     graph.emuTold = told
+    // Told each time: a layout of before a redraw may be without it, and then a click picks nothing.
+    const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
+    const { dragmode, clickmode: clicks } = graph._fullLayout
+    // A fresh figure that has all this already is not drawn a second time: a click just then would be lost.
+    if (!before && !rows.size && dragmode === data.drag && clicks === clickmode) return
     graph.data = graph.data.map((trace, index) => {
       const drawn = graph._fullData.find(full => full.index === index)?.customdata
       if (!drawn) return trace
       const picked = Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
       return { ...trace, selectedpoints: rows.size ? picked : null }
     })
-    // Told each time: a layout of before a redraw may be without it, and then a click picks nothing.
-    const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
     graph.layout = { ...graph.layout, dragmode: data.drag, clickmode, selections: [] }
     graph.emit('plotly_restyle', [])
     // So that the same points can be picked again: the chart reports no selection twice.
