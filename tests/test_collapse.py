@@ -90,14 +90,28 @@ def test_equal_vectors_have_no_rank_and_odd_ones_no_crash() -> None:
     ],
 )
 def test_a_high_cosine_is_an_alarm_only_where_training_made_it(base: float, now: float, alarms: int) -> None:
-    found = spread_alarms(Spread(base, 40.0), Spread(now, 40.0))
+    found = spread_alarms(Spread(base, 40.0), Spread(now, 40.0), 7)
     assert len(found) == alarms and all(f"from {base:.2f} to {now:.2f}" in alarm for alarm in found)
 
 
-@pytest.mark.parametrize(("rank", "alarms"), [(9.9, 1), (10.0, 0), (60.0, 0)])
-def test_a_quarter_of_the_rank_must_be_left(rank: float, alarms: int) -> None:
-    found = spread_alarms(Spread(0.3, 40.0), Spread(0.3, rank))
-    assert len(found) == alarms and all("from 40.0 to 9.9" in alarm for alarm in found)
+@pytest.mark.parametrize(
+    ("rank", "intents", "alarms"),
+    [
+        (9.9, 60, 1),
+        (10.0, 60, 0),
+        (60.0, 60, 0),
+        (9.9, 7, 0),  # room enough for 7 intents
+        (2.9, 7, 1),
+        (3.0, 7, 0),
+        (1.0, 2, 0),  # two intents need no more
+    ],
+)
+def test_few_directions_are_an_alarm_where_the_intents_need_more(
+    rank: float, intents: int, alarms: int
+) -> None:
+    found = spread_alarms(Spread(0.3, 40.0), Spread(0.3, rank), intents)
+    assert len(found) == alarms
+    assert all(f"from 40.0 to {rank}, too few to keep {intents} intents" in alarm for alarm in found)
 
 
 def test_too_many_steps_that_teach_nothing_are_an_alarm() -> None:

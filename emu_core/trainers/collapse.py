@@ -22,8 +22,13 @@ NEARER = 0.5
 cosine of 0.8 or more whatever they say, and an encoder that goes from 0.94 to 0.96 has not collapsed."""
 
 RANK_LEFT = 0.25
-"""An effective rank below this share of the base encoder's is an alarm. Where the intents are few, a softmax that is
-trained for long comes to it too: its classes need one direction less than there are classes, and all else is lost."""
+"""An effective rank below this share of the base encoder's is an alarm..."""
+
+RANK_OF_INTENTS = 0.5
+"""... where it is also below this share of the directions that keep the intents apart, one fewer than there are
+intents. A softmax over few intents that is trained for long loses all other directions and finds its intents the better
+for it: what that costs is for the forgetting check to say. Half, since intents that are rare take little of the
+variance though they stand apart."""
 
 ONE_CLASS = 0.2
 """So many single-class batches are an alarm: a softmax learns from them only that one class is always right."""
@@ -75,13 +80,19 @@ def spread(vectors: NDArray[np.float32]) -> Spread:
 
 
 class Watch:
-    """Measures the spread of one fixed sample of the training sentences, first of the encoder as it is now."""
+    """Measures the spread of one fixed sample of the training sentences, first of the encoder as it is now.
+
+    Attributes:
+        base: the spread before training.
+        intents: how many are trained on.
+    """
 
     def __init__(self, encoder: Encoder, labelled: Mapping[str, Labelled], seed: int) -> None:
         """Draw the sample, by a generator of its own, so that training draws what it would have drawn."""
         ids: list[TokenIds] = [sentence for sentences in labelled.values() for sentence in sentences.ids]
         rows = np.random.default_rng([seed, MOST_SENTENCES]).permutation(len(ids))[:MOST_SENTENCES]
         self._encoder, self._ids = encoder, [ids[row] for row in sorted(rows.tolist())]
+        self.intents = len({label for sentences in labelled.values() for label in sentences.labels})
         self.base = self.spread()
 
     def spread(self) -> Spread:
@@ -100,19 +111,25 @@ def gradient_length(weights: Iterable[nn.Parameter]) -> float:
     )  # the largest number takes ten times longer
 
 
-def spread_alarms(base: Spread, now: Spread) -> list[str]:
-    """A sentence for each way in which the vectors have collapsed."""
+def spread_alarms(base: Spread, now: Spread, intents: int) -> list[str]:
+    """A sentence for each way in which the vectors have collapsed.
+
+    Args:
+        base: of the encoder before training.
+        now: of the same sentences since.
+        intents: how many are trained on.
+    """
     found = []
     if now.mean_cosine > CLOSE and 1 - now.mean_cosine <= NEARER * (1 - base.mean_cosine):
         found.append(
             f"the vectors have collapsed towards one direction: the mean cosine of two training sentences went from "
             f"{base.mean_cosine:.2f} to {now.mean_cosine:.2f}; lower the learning rate, or train for fewer epochs"
         )
-    if now.effective_rank < RANK_LEFT * base.effective_rank:
+    if now.effective_rank < min(RANK_LEFT * base.effective_rank, RANK_OF_INTENTS * (intents - 1)):
         found.append(
             f"the vectors have collapsed into few directions: the effective rank of the training sentences went from "
-            f"{base.effective_rank:.1f} to {now.effective_rank:.1f}, and what they say beside their intent is lost; "
-            "lower the learning rate, or train for fewer epochs"
+            f"{base.effective_rank:.1f} to {now.effective_rank:.1f}, too few to keep {intents} intents apart; lower "
+            "the learning rate, or train for fewer epochs"
         )
     return found
 

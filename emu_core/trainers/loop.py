@@ -148,7 +148,7 @@ def fit(
                 "loss": float(np.mean(at.losses)),
             }
             now = watch.spread()
-            record |= _collapse(watch.base, now, at)
+            record |= _collapse(watch, now, at)
             if held_out_accuracy is not None:
                 record["dev_accuracy"] = accuracy = held_out_accuracy()
                 if accuracy >= at.best_accuracy:
@@ -162,15 +162,20 @@ def fit(
         selected = at.best_epoch or config.epochs
         if now is None or selected != config.epochs:  # what is kept is not what was measured last
             now = watch.spread()
-    warnings = [*data.warnings, *spread_alarms(watch.base, now), *step_alarms(at.step, at.one_class, at.dead)]
+    warnings = [
+        *data.warnings,
+        *spread_alarms(watch.base, now, watch.intents),
+        *step_alarms(at.step, at.one_class, at.dead),
+    ]
     if at.one_class and (few := one_class_warning(at.step, at.one_class)) not in warnings:
         warnings.append(few)
     return Fitted(selected, tuple(warnings))
 
 
-def _collapse(base: Spread, now: Spread, at: Position) -> Record:
+def _collapse(watch: Watch, now: Spread, at: Position) -> Record:
     """What an epoch's record says of collapse; `alarm` is there only where there is one."""
-    alarms = [*spread_alarms(base, now), *step_alarms(at.step, at.one_class, at.dead)]
+    base = watch.base
+    alarms = [*spread_alarms(base, now, watch.intents), *step_alarms(at.step, at.one_class, at.dead)]
     return {
         "mean_cosine": now.mean_cosine,
         "effective_rank": now.effective_rank,
