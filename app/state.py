@@ -1,7 +1,8 @@
 """What outlives a page switch: the data set, the folder of runs, the chosen run."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
@@ -23,11 +24,19 @@ _RUN = "run"
 
 @dataclass(frozen=True)
 class ChosenData:
-    """A labelled set with its audit."""
+    """A labelled set with its audit.
+
+    Attributes:
+        labelled: the set.
+        audit: what was found in it.
+        is_demo: whether it is the demo set.
+        translations: machine translations of its sentences by their text, where its files have some.
+    """
 
     labelled: LabelledSet
     audit: Audit
     is_demo: bool
+    translations: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def sha256(self) -> str:
@@ -70,9 +79,9 @@ def current_sha() -> str:
     return chosen_data().sha256
 
 
-def set_data(labelled: LabelledSet, audit: Audit) -> None:
-    """Make a set the one that every page of this session works on."""
-    st.session_state[_DATA] = ChosenData(labelled, audit, is_demo=False)
+def set_data(labelled: LabelledSet, audit: Audit, translations: Mapping[str, str]) -> None:
+    """Make a set the one that every page of this session works on, with what machine translations its files have."""
+    st.session_state[_DATA] = ChosenData(labelled, audit, False, translations)
 
 
 def set_demo() -> None:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
+from emu_core.bench.translations import translations_by_text
 from emu_core.data.audit import Audit
 from emu_core.data.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.files import located
@@ -73,6 +74,14 @@ def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
 def text_size(files: Sequence[tuple[str, bytes]]) -> int:
     """Return about how many bytes of text the files, each a name and its bytes, hold once they are unpacked."""
     return sum(len(payload) * (UNPACKED if payload.startswith(PACKED) else 1) for _, payload in files)
+
+
+def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
+    """Return the machine translations that the tables hold, by text."""
+    found: dict[str, str] = {}
+    for table in upload.tables:
+        found |= translations_by_text(table, mapping.text)
+    return found
 
 
 def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) -> list[str]:

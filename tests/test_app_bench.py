@@ -305,6 +305,24 @@ def test_a_method_that_does_not_fit_the_data_is_said_before() -> None:
     assert (found.cells, found.training, found.passes) == (9, 7, 84)
 
 
+def test_machine_translations_are_a_cell_where_every_sentence_measured_has_one() -> None:
+    german = bench_set()
+    frame = german.frame
+    of_text = {text: f"in English: {text}" for text in frame.loc[frame["language"] == "de", "text"]}
+
+    def looked(translations: dict[str, str]) -> tuple[int, bool]:
+        found = outline(
+            german, parts=["2"], train_languages=["en"], seeds=[0], encoder="use", epochs=1,
+            translations=translations,
+        )  # fmt: skip
+        return found.cells, any("machine translation" in said for said in found.missing)
+
+    (without, said), (having, silent) = looked({}), looked(of_text)
+    assert said and not silent and having == without + 1
+    of_text.pop("pool ?")  # of split test
+    assert looked(of_text) == (without, True)
+
+
 def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(app: AppTest, root: Path) -> None:
     app.multiselect(key="bench-tables").set_value(["4"]).run()
     button(app, "Start the benchmark").click().run()

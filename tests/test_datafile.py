@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from app.datafile import FOLDER, save_data
+from emu_core.bench.translations import read_machine_translations
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.load import labelled_from_frame, read_labelled
@@ -43,6 +44,18 @@ def test_a_set_comes_back_as_it_was(labelled: LabelledSet, tmp_path: Path) -> No
     back, audit = read_labelled([save_data(tmp_path, labelled, labelled.sha256())])
     assert back.sha256() == labelled.sha256()
     assert audit.rows_kept == audit.rows_read == len(labelled)
+
+
+def test_machine_translations_go_along(tmp_path: Path) -> None:
+    labelled = hostile()
+    plain = save_data(tmp_path, labelled, labelled.sha256())
+    first, *rest = labelled.frame["text"]
+    said = {text: f"in English: {text}" for text in rest}
+    path = save_data(tmp_path, labelled, labelled.sha256(), said)
+    assert path.parent != plain.parent
+    assert read_labelled([path])[0].sha256() == labelled.sha256()
+    assert read_machine_translations([path]) == {first: "", **said}
+    assert read_machine_translations([plain]) == {}
 
 
 @pytest.mark.parametrize(

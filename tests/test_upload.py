@@ -3,7 +3,14 @@ import gzip
 import pytest
 from tables import workbook
 
-from app.upload import Upload, labelled_from_upload, missing_roles, read_upload, text_size
+from app.upload import (
+    Upload,
+    labelled_from_upload,
+    missing_roles,
+    read_upload,
+    text_size,
+    translations_of_upload,
+)
 from emu_core.data.columns import ColumnMapping
 from emu_core.errors import DataError
 
@@ -28,6 +35,17 @@ def test_files_are_joined_by_the_names_of_their_columns() -> None:
         ["wo ist der Laden", "shop", "de"],
     ]
     assert audit.rows_read == 4
+
+
+def test_machine_translations_are_found_by_the_sentence() -> None:
+    with_some = b"text,intent,Machine Translation\n wo ist das Becken ,pool,where is the pool \nwo,shop,\n"
+    upload = uploaded(("hotel.en.csv", EN), ("hotel.de.csv", with_some))
+    assert translations_of_upload(upload, upload.guess()) == {
+        "wo ist das Becken": "where is the pool",
+        "wo": "",
+    }
+    without = uploaded(("hotel.en.csv", EN))
+    assert translations_of_upload(without, without.guess()) == {}
 
 
 def test_what_is_still_to_be_said() -> None:

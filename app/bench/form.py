@@ -14,7 +14,6 @@ from app.settings_form import draw_train_languages
 from app.state import ChosenData, runs_root
 from app.wording import sentence, time_span
 from emu_core.bench.plan import Part
-from emu_core.data.labelled import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.devices import available_devices
 from emu_core.runs import NAME, new_run_name
@@ -103,7 +102,7 @@ def draw_form(chosen: ChosenData, started: int) -> Asked:
     name = st.text_input(
         "Name of the benchmark", free, max_chars=80, key=f"bench-name-{started}-{free}", **KEPT
     ).strip()
-    found = _outline(chosen.sha256, chosen.labelled, request)
+    found = _outline(chosen.token, chosen, request)
     if encoder.problem or found.problem:
         return Asked(name, request, encoder.problem or found.problem)
     draw_outline(found)
@@ -146,9 +145,10 @@ def _misnamed(name: str) -> str:
 
 
 @st.cache_data(max_entries=64, ttl=PACKAGES_S, show_spinner="Looking whether data and tables fit ...")
-def _outline(sha256: str, _labelled: LabelledSet, request: BenchRequest) -> Outline:
+def _outline(token: str, _chosen: ChosenData, request: BenchRequest) -> Outline:
     return outline(
-        _labelled,
+        _chosen.labelled,
+        translations=_chosen.translations,
         parts=request.parts,
         train_languages=request.train_languages,
         seeds=request.seeds,

@@ -1,7 +1,8 @@
 """What a benchmark would be, found out before it is started: its cells, what it can't measure, why it can't begin."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from app.fit import problem
 from emu_core.bench.cells import Cell, Kind, Peer, label_of
@@ -9,6 +10,7 @@ from emu_core.bench.data import BenchData, bench_data
 from emu_core.bench.plan import Part, plan
 from emu_core.bench.sentence_model import check_packages
 from emu_core.bench.setting import Setting
+from emu_core.bench.translations import translations_of
 from emu_core.config import Method
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
@@ -20,7 +22,10 @@ _PACKAGES = {
     "peers of sentence-transformers": ("datasets", "accelerate"),
     label_of(Peer.SETFIT): ("setfit", "datasets"),
 }
-NOT_KEPT = "the app keeps no machine translations; where your file has a column 'translation', run emu bench emu on it"
+NOT_THERE = (
+    "not every sentence that is measured has a machine translation; a column 'translation' in the data's files "
+    "brings them"
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ def outline(
     seeds: Sequence[int],
     encoder: str,
     epochs: int | None,
+    translations: Mapping[str, str] = MappingProxyType({}),
 ) -> Outline:
     """Say what `bench_emu` would do with the same arguments; its own checks are asked."""
     try:
@@ -64,14 +70,15 @@ def outline(
         if reason := _unfit(data, parts) or _unlabelled(data, train_languages):
             return Outline(reason)
         wanted = [Part(part) for part in parts]
-        cells = plan(wanted, data.train.languages, train_languages, seeds)
+        translated = bool(translations_of(data.test, train_languages[0], translations))
+        cells = plan(wanted, data.train.languages, train_languages, seeds, translated=translated)
         setting = Setting(encoder, "cpu", "", "", epochs=epochs)
         passes = [_passes(cell, setting, data) for cell in cells]
         missing = _missing(cells, setting, data, train_languages)
     except EmuError as error:
         return Outline(str(error))
-    if Part.TABLE_2 in wanted:
-        missing = (f"MT + {encoder}: {NOT_KEPT}", *missing)
+    if Part.TABLE_2 in wanted and not translated:
+        missing = (f"MT + {encoder}: {NOT_THERE}", *missing)
     return Outline("", data.note, len(cells), sum(map(bool, passes)), sum(passes), missing)
 
 

@@ -81,7 +81,11 @@ def begin(chosen: ChosenData, asked: Asked) -> None:
     root = runs_root()
     try:
         with st.spinner("Starting ..."):
-            data = DEMO if chosen.is_demo else str(save_data(root, chosen.labelled, chosen.sha256))
+            data = (
+                DEMO
+                if chosen.is_demo
+                else str(save_data(root, chosen.labelled, chosen.sha256, chosen.translations))
+            )
             bench = start(root, job_manager(), asked.name, asked.request.on(data))
     except EmuError as error:
         st.error(sentence(error), icon=":material/error:")

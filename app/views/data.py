@@ -9,7 +9,14 @@ from app.aside import done_or_shown
 from app.audit_panel import draw_set
 from app.cache import start_helpers
 from app.state import chosen_data, set_data, set_demo
-from app.upload import Upload, labelled_from_upload, missing_roles, read_upload, text_size
+from app.upload import (
+    Upload,
+    labelled_from_upload,
+    missing_roles,
+    read_upload,
+    text_size,
+    translations_of_upload,
+)
 from app.wording import literal, sentence
 from emu_core.data.columns import ColumnMapping
 from emu_core.data.table import MAX_BYTES
@@ -132,7 +139,8 @@ def draw_upload(upload: Upload) -> None:
         return
     if audited is None:
         return
-    set_data(*audited)
+    labelled, audit = audited
+    set_data(labelled, audit, translations_of_upload(upload, mapping))
     st.session_state[AUDITED] = asked
     st.rerun()
 

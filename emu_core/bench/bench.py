@@ -18,7 +18,7 @@ from emu_core.bench.results import Results
 from emu_core.bench.runner import OnProgress, run_cells
 from emu_core.bench.setting import Setting
 from emu_core.bench.store import Store
-from emu_core.bench.translations import read_translations
+from emu_core.bench.translations import read_machine_translations, translations_of
 from emu_core.data.columns import ColumnMapping
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
@@ -121,7 +121,7 @@ def _translations(data: Data, cut: BenchData, language: str, mapping: ColumnMapp
     named = _named(data)
     if not named or str(named[0]) == DEMO or str(named[0]).startswith(ATIS):
         return {}
-    return read_translations(files_of(named), cut.test, language, mapping)
+    return translations_of(cut.test, language, read_machine_translations(files_of(named), mapping))
 
 
 def _named(data: Data) -> list[str | Path]:
