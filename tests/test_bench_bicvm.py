@@ -1,7 +1,6 @@
 """`emu bench bicvm`: its texts, its cells, its tables, and that a killed one goes on."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -43,6 +42,7 @@ from emu_core.data.parallel_text import ParallelText
 from emu_core.data.running_text import RunningText
 from emu_core.errors import DataError, RunError, TrainingError
 from emu_core.evaluation.significance import mean_interval
+from tests.dying import dying
 from tests.pretrained_set import WORDS, drawn, labelled, parallel, sentences, sts_folder
 
 ROOT = Path(__file__).parent.parent
@@ -511,19 +511,5 @@ def test_the_command_hands_everything_on(
     assert said["seeds"] == [0, 1] and said["languages"] == ["en", "de"] and said["epochs"] is None
 
 
-def killed(out: str, kill_at: int) -> None:
-    """Run cells up to the one of that number, from 1, and die."""
-    begun = 0
-
-    def run(request: PretrainedRequest) -> PretrainedResult:
-        nonlocal begun
-        begun += 1
-        if begun == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return fake(request)
-
-    bench(Path(out), run=run)
-
-
 if __name__ == "__main__":
-    killed(sys.argv[1], int(sys.argv[2]))
+    bench(Path(sys.argv[1]), run=dying(fake, int(sys.argv[2])))

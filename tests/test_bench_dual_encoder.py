@@ -1,7 +1,6 @@
 """`emu bench dual-encoder`: its cells, its tables, and that a killed one goes on."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -39,6 +38,7 @@ from emu_core.cli import main
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel_text import ParallelText
 from emu_core.errors import RunError, TrainingError
+from tests.dying import dying
 from tests.pretrained_set import drawn, labelled, parallel, sentences, sts_folder
 
 ROOT = Path(__file__).parent.parent
@@ -399,19 +399,5 @@ def test_the_command_hands_everything_on(
     assert said["files"] == ["x.en", "x.de"] and said["epochs"] == 3 and said["labelled"] == ["demo"]
 
 
-def killed(out: str, kill_at: int) -> None:
-    """Run cells up to the one of that number, from 1, and die."""
-    begun = 0
-
-    def run(request: PretrainedRequest) -> PretrainedResult:
-        nonlocal begun
-        begun += 1
-        if begun == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return fake(request)
-
-    bench(Path(out), run=run)
-
-
 if __name__ == "__main__":
-    killed(sys.argv[1], int(sys.argv[2]))
+    bench(Path(sys.argv[1]), run=dying(fake, int(sys.argv[2])))

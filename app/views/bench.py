@@ -10,10 +10,10 @@ from app.bench.status import status_of
 from app.bench.watch import POLL_S, WATCHED, draw_go_on, draw_list, draw_watched
 from app.cache import job_manager, start_helpers
 from app.datafile import save_data
+from app.starting import start_and_watch
 from app.state import ChosenData, chosen_data, runs_root
 from app.wording import sentence
 from emu_core.data.demo import DEMO
-from emu_core.errors import EmuError
 from emu_core.runs import RunState
 
 STARTED = "benches_started"
@@ -78,24 +78,13 @@ def draw_start(chosen: ChosenData) -> None:
 
 def begin(chosen: ChosenData, asked: Asked) -> None:
     """Start a benchmark on the chosen data and watch it."""
-    root = runs_root()
-    try:
-        with st.spinner("Starting ..."):
-            data = (
-                DEMO
-                if chosen.is_demo
-                else str(save_data(root, chosen.labelled, chosen.sha256, chosen.translations))
-            )
-            bench = start(root, job_manager(), asked.name, asked.request.on(data))
-    except EmuError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
-    except OSError as error:
-        st.error(sentence(f"the folder of runs {root} can't be written: {error}"), icon=":material/error:")
-        return
-    st.session_state[WATCHED] = bench.name
-    st.session_state[STARTED] += 1
-    st.rerun()
+
+    def begun() -> str:
+        root, own = runs_root(), (chosen.labelled, chosen.sha256, chosen.translations)
+        data = DEMO if chosen.is_demo else str(save_data(root, *own))
+        return start(root, job_manager(), asked.name, asked.request.on(data)).name
+
+    start_and_watch(begun, WATCHED, STARTED)
 
 
 def _wait_for_way(device: str) -> None:

@@ -9,11 +9,11 @@ from app.pretraining.form import draw_form, draw_method, why_not, with_files
 from app.pretraining.shown import draw_others, draw_parallel
 from app.pretraining.texts import Kind, Read
 from app.pretraining.upload import draw_box, keep_texts, texts_of
+from app.starting import start_and_watch
 from app.state import runs_root
 from app.wording import sentence
 from emu_core.config.pretraining import Pretraining
 from emu_core.data.labelled_pairs import demo_pairs
-from emu_core.errors import EmuError
 from emu_core.runs import list_runs
 
 PLACE, STARTED, WATCHED = "pretrain", "pretrained_started", "pretrain-watched"
@@ -96,19 +96,7 @@ def example() -> Read:
 
 def start(request: PretrainRequest, texts: dict[Kind, Read]) -> None:
     """Queue a run on the texts and watch it."""
-    root = runs_root()
-    try:
-        with st.spinner("Starting ..."):
-            run = job_manager().submit(with_files(request, texts))
-    except EmuError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
-    except OSError as error:
-        st.error(sentence(f"the folder of runs {root} can't be written: {error}"), icon=":material/error:")
-        return
-    st.session_state[WATCHED] = run.name
-    st.session_state[STARTED] += 1
-    st.rerun()
+    start_and_watch(lambda: job_manager().submit(with_files(request, texts)).name, WATCHED, STARTED)
 
 
 page()

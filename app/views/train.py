@@ -7,10 +7,10 @@ from app.datafile import save_data
 from app.monitor import WATCHED, draw_list, draw_runs
 from app.request import TrainRequest
 from app.settings_form import draw_form
+from app.starting import start_and_watch
 from app.state import ChosenData, chosen_data, runs_root
 from app.wording import sentence
 from emu_core.data.demo import DEMO
-from emu_core.errors import EmuError
 from emu_core.runs import list_runs
 
 STARTED = "runs_started"
@@ -59,20 +59,12 @@ def draw_start(chosen: ChosenData) -> None:
 
 def start(chosen: ChosenData, request: TrainRequest) -> None:
     """Queue a run on the chosen data and watch it."""
-    root = runs_root()
-    try:
-        with st.spinner("Starting ..."):
-            data = DEMO if chosen.is_demo else str(save_data(root, chosen.labelled, chosen.sha256))
-            run = job_manager().submit(request.on(data))
-    except EmuError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
-    except OSError as error:
-        st.error(sentence(f"the folder of runs {root} can't be written: {error}"), icon=":material/error:")
-        return
-    st.session_state[WATCHED] = run.name
-    st.session_state[STARTED] += 1
-    st.rerun()
+
+    def begin() -> str:
+        data = DEMO if chosen.is_demo else str(save_data(runs_root(), chosen.labelled, chosen.sha256))
+        return job_manager().submit(request.on(data)).name
+
+    start_and_watch(begin, WATCHED, STARTED)
 
 
 page()

@@ -109,9 +109,16 @@ def listed(value: str) -> list[str]:
     return [code.strip() for code in value.split(",") if code.strip()]
 
 
-def add_run_folder(parser: argparse.ArgumentParser) -> None:
-    """Where a run is kept."""
+def add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
+    """Where a run is kept, what it draws by, and which defaults it has: the tuned ones, or the paper's."""
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--preset",
+        default="tuned",
+        choices=["tuned", "paper"],
+        help=f"defaults {tuned}, or the paper's own",
+    )
 
 
 def run_folder(options: argparse.Namespace, what: str) -> Path:

@@ -7,7 +7,7 @@ from emu_core.cli.hyper_parameters import PRETRAINING, add_hyper_parameters, cha
 from emu_core.cli.options import (
     add_device,
     add_parallel_files,
-    add_run_folder,
+    add_run,
     add_task_files,
     add_verb,
     listed,
@@ -42,14 +42,7 @@ def add_pretrain(verbs: Any) -> None:
         "--test", nargs="+", default=[], metavar="FILE",
         help="parallel text to measure the encoder on (default: what chose the epoch)",
     )  # fmt: skip
-    add_run_folder(parser)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--preset",
-        default="tuned",
-        choices=["tuned", "paper"],
-        help="defaults that learn on two cores in minutes, or the paper's own",
-    )
+    add_run(parser, "that learn on two cores in minutes")
     add_device(parser)
     add_hyper_parameters(parser, PRETRAINING)
 

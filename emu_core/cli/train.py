@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from emu_core.cli.hyper_parameters import TRAINING, add_hyper_parameters, changed
-from emu_core.cli.options import SPECS, add_data, add_run_folder, add_verb, mapping_of, run_folder
+from emu_core.cli.options import SPECS, add_data, add_run, add_verb, mapping_of, run_folder
 from emu_core.cli.pairs import pairs_of
 from emu_core.cli.pretrain import pretrained
 from emu_core.cli.trained import print_training, training_line
@@ -52,14 +52,7 @@ def add_train(verbs: Any) -> None:
         "--cache", metavar="DIR",
         help="keep what the frozen encoder gives for fmda's sentences, for other runs on them",
     )  # fmt: skip
-    add_run_folder(parser)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--preset",
-        default="tuned",
-        choices=["tuned", "paper"],
-        help="defaults for the encoder, or the paper's own",
-    )
+    add_run(parser, "for the encoder")
     parser.add_argument(
         "--precision", choices=["fp32", "bf16"], help="of the encoder's forward pass (default: fp32)"
     )
