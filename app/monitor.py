@@ -137,7 +137,7 @@ def draw_gain(run: Run) -> None:
             )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
-        st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
+    st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
     if method_of(run) in DISENTANGLING:
         st.page_link(
             "views/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
@@ -180,6 +180,7 @@ def draw_list(runs: Sequence[Run], *, from_nothing: bool = False) -> None:
         hide_index=True,
         placeholder="",
         column_config={
+            "Run": st.column_config.TextColumn(width=220),  # names are long, and alike at the beginning
             "Before": accuracy,
             "After": accuracy,
             "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
