@@ -170,6 +170,20 @@ def test_the_command_prints_what_it_found(
     assert json.loads(capsys.readouterr().out)["translation"]["de-en"]["candidates"] > 0
 
 
+def test_pairs_with_an_empty_side_are_an_error_or_left_out(
+    files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = files[1].read_text("utf-8").split("\n")
+    (tmp_path / "train.de").write_text("\n".join([lines[0], "", *lines[2:]]), "utf-8")
+    command = ["pretrain", str(files[0]), str(tmp_path / "train.de"), "--method", "bicvm", "--epochs", "1"]
+    command += ["--min-count", "1", "--out", str(tmp_path / "r")]
+    assert main(command) != 0
+    assert "line 2 is empty in de" in (said := capsys.readouterr().err) and "--drop-empty" in said
+    assert main([*command, "--drop-empty"]) == 0
+    facts = Run(tmp_path / "r").data()
+    assert facts["pairs"]["en-de"] + facts["dev"]["en-de"] == 149
+
+
 def test_what_does_not_fit_is_said(files: list[Path], tmp_path: Path) -> None:
     with pytest.raises(
         TrainingError, match="no method 'emu' trains from nothing; there are: dual-encoder, bicvm"

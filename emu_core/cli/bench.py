@@ -170,6 +170,7 @@ def _shared_pretrained(options: argparse.Namespace) -> dict[str, Any]:
         "out": options.out,
         "test": options.test,
         "languages": options.languages,
+        "drop_empty": options.drop_empty,
         "labelled": options.labelled,
         "seeds": options.seeds,
         "epochs": options.epochs,

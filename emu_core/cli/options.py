@@ -57,6 +57,11 @@ def add_parallel_files(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", metavar="FILE",
         help="parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped",
     )  # fmt: skip
+    parser.add_argument(
+        "--drop-empty",
+        action="store_true",
+        help="leave out pairs with an empty side, which are an error otherwise",
+    )
 
 
 def add_task_files(parser: argparse.ArgumentParser, who: str) -> None:

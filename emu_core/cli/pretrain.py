@@ -57,6 +57,7 @@ def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
         out=run_folder(options, "-".join(options.languages or [])),
         method=options.method,
         languages=options.languages,
+        drop_empty=options.drop_empty,
         dialogues=options.dialogues,
         running_text=options.running_text,
         nli=options.nli,

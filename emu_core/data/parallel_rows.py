@@ -88,7 +88,7 @@ def _pair(rows: ParallelRows, source: str, target: str, drop_empty: bool) -> Par
             raise DataError(
                 f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but says "
                 f"'{shown(text, 40)}' in {full}; add the translation, or leave out pairs with an empty side "
-                "(drop_empty)"
+                "(drop_empty; in the command --drop-empty)"
             )
     if not pairs:
         raise DataError(

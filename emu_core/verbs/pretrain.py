@@ -37,6 +37,7 @@ def pretrain(
     out: str | Path,
     method: str = Pretraining.DUAL_ENCODER.value,
     languages: Sequence[str] | None = None,
+    drop_empty: bool = False,
     dialogues: Sequence[File] = (),
     running_text: Sequence[File] = (),
     nli: Sequence[File] = (),
@@ -58,6 +59,7 @@ def pretrain(
         out: the run's folder; must be new.
         method: a `Pretraining`: "dual-encoder" (Chidambaram et al. 2019) or "bicvm" (Hermann and Blunsom 2014).
         languages: of files that do not say theirs, in the order of the files or of a file's columns.
+        drop_empty: leave out pairs with an empty side, which are an error otherwise.
         dialogues: comments with their responses, for the dual encoder.
         running_text: sentences in their order, for the dual encoder's quick thought.
         nli: SNLI's or MultiNLI's JSON lines, for the dual encoder.
@@ -86,8 +88,7 @@ def pretrain(
         raise TrainingError(
             "BiCVM learns from parallel text alone; leave dialogues, running text and NLI out, or train a dual-encoder"
         )
-    texts = _parallel(files, languages)
-    checked, measured = _parallel(dev, languages), _parallel(test, languages)
+    texts, checked, measured = (_parallel(given, languages, drop_empty) for given in (files, dev, test))
     train = texts
     if not checked:
         train, checked = hold_out(texts, usual_count(texts), seed)
@@ -117,12 +118,12 @@ def pretrain(
 
 
 def _parallel(
-    files: Sequence[File] | Sequence[ParallelText], languages: Sequence[str] | None
+    files: Sequence[File] | Sequence[ParallelText], languages: Sequence[str] | None, drop_empty: bool
 ) -> list[ParallelText]:
     """Texts that were given, and files that are read."""
     texts = [one for one in files if isinstance(one, ParallelText)]
     named = [one for one in files if not isinstance(one, ParallelText)]
-    return [*texts, *(read_parallel(named, languages) if named else [])]
+    return [*texts, *(read_parallel(named, languages, drop_empty=drop_empty) if named else [])]
 
 
 def _facts(tasks: Tasks, dev: Sequence[ParallelText], test: Sequence[ParallelText]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ def bench_bicvm(
     out: str | Path,
     test: Parallel = (),
     languages: Sequence[str] | None = None,
+    drop_empty: bool = False,
     labelled: Data | None = None,
     documents: Mapping[str, File] | None = None,
     test_documents: Mapping[str, File] | None = None,
@@ -44,6 +45,7 @@ def bench_bicvm(
         out: the benchmark's folder.
         test: parallel text of the same pairs to measure on; without it, up to 1,000 pairs are held out.
         languages: of files that do not say theirs.
+        drop_empty: leave out pairs with an empty side, which are an error otherwise.
         labelled: a labelled set whose sentences are classified across languages.
         documents: or folders (or tables) of documents by language, such as Reuters RCV1 and RCV2.
         test_documents: those to test on; without them, a third of `documents`.
@@ -65,6 +67,7 @@ def bench_bicvm(
         files,
         test=test,
         languages=languages,
+        drop_empty=drop_empty,
         labelled=labelled,
         documents=documents,
         test_documents=test_documents,

@@ -23,6 +23,7 @@ def bench_dual_encoder(
     out: str | Path,
     test: Parallel = (),
     languages: Sequence[str] | None = None,
+    drop_empty: bool = False,
     labelled: Data | None = None,
     sts: File | None = None,
     dialogues: Sequence[File] = (),
@@ -45,6 +46,7 @@ def bench_dual_encoder(
         out: the benchmark's folder.
         test: parallel text of the same pairs to measure on; without it, up to 1,000 pairs are held out.
         languages: of files that do not say theirs.
+        drop_empty: leave out pairs with an empty side, which are an error otherwise.
         labelled: a labelled set whose sentences are classified across languages (zero-shot and few-shot).
         sts: folder of files such as de.dev.csv: two sentences and a score a row.
         dialogues: comments with their responses, for a model that learns from them, too.
@@ -68,6 +70,7 @@ def bench_dual_encoder(
         files,
         test=test,
         languages=languages,
+        drop_empty=drop_empty,
         labelled=labelled,
         sts=sts,
         dialogues=dialogues,

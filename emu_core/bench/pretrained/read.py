@@ -36,6 +36,7 @@ def read_texts(
     *,
     test: Parallel = (),
     languages: Sequence[str] | None = None,
+    drop_empty: bool = False,
     labelled: Data | None = None,
     documents: Mapping[str, File] | None = None,
     test_documents: Mapping[str, File] | None = None,
@@ -51,6 +52,7 @@ def read_texts(
         files: parallel text, as `read_parallel` takes it.
         test: parallel text of the same pairs to measure on; without it, up to 1,000 pairs of each (a tenth at most).
         languages: of files that don't say theirs.
+        drop_empty: leave out pairs with an empty side, which are an error otherwise.
         labelled: a labelled set whose texts are the documents: split train to train on, test (or else dev) to test; a
             set without splits is divided.
         documents: folder or table of documents, by language (see `read_documents`), instead of a labelled set.
@@ -64,9 +66,9 @@ def read_texts(
     Raises:
         DataError: what can't be read, or doesn't fit together.
     """
-    train = _merged(_parallel(files, languages))
+    train = _merged(_parallel(files, languages, drop_empty))
     if test:
-        measured = _of_the_same_pairs(_merged(_parallel(test, languages)), train)
+        measured = _of_the_same_pairs(_merged(_parallel(test, languages, drop_empty)), train)
     else:
         count = max(1, min(HELD_OUT, min(map(len, train)) // HELD_OUT_SHARE))
         train, measured = hold_out(train, count, 0)
@@ -108,10 +110,10 @@ def named_files(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _parallel(files: Parallel, languages: Sequence[str] | None) -> list[ParallelText]:
+def _parallel(files: Parallel, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:
     texts = [one for one in files if isinstance(one, ParallelText)]
     named = [one for one in files if not isinstance(one, ParallelText)]
-    return texts + (read_parallel(named, languages) if named or not texts else [])
+    return texts + (read_parallel(named, languages, drop_empty=drop_empty) if named or not texts else [])
 
 
 def _merged(texts: Sequence[ParallelText]) -> list[ParallelText]:
