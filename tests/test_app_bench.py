@@ -33,6 +33,7 @@ from emu_core.bench.bench import bench_emu
 from emu_core.bench.plan import Part
 from emu_core.bench.request import Request
 from emu_core.bench.result import CellResult
+from emu_core.bench.translations import read_machine_translations
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import RunError, TrainingError
 from emu_core.runs import RunState
@@ -321,6 +322,18 @@ def test_machine_translations_are_a_cell_where_every_sentence_measured_has_one()
     assert said and not silent and having == without + 1
     of_text.pop("pool ?")  # of split test
     assert looked(of_text) == (without, True)
+
+
+def test_machine_translations_of_an_upload_reach_the_benchmark(root: Path) -> None:
+    frame = bench_set().frame
+    frame = frame.assign(text=frame["text"] + frame["language"], translation="in English: " + frame["text"])
+    app = with_data(root, frame)
+    assert not any("machine translation" in shown.value for shown in app.markdown)
+    button(app, "Start the benchmark").click().run()
+    (bench,) = list_benches(root)
+    said = read_machine_translations([bench.request().data])
+    bench.cancel()
+    assert said == dict(zip(frame["text"], frame["translation"], strict=True))
 
 
 def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(app: AppTest, root: Path) -> None:
