@@ -180,7 +180,7 @@ def draw_list(runs: Sequence[Run], *, from_nothing: bool = False) -> None:
         hide_index=True,
         placeholder="",
         column_config={
-            "Run": st.column_config.TextColumn(width=220),  # names are long, and alike at the beginning
+            "Run": st.column_config.TextColumn(width=190),  # names are long, and alike at the beginning
             "Before": accuracy,
             "After": accuracy,
             "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
@@ -189,7 +189,7 @@ def draw_list(runs: Sequence[Run], *, from_nothing: bool = False) -> None:
                 help="Of encoders trained from nothing: how often a held-out sentence's nearest one in the other "
                 "language is its translation, percent; the mean of the directions trained on.",
             ),
-            "Started": st.column_config.DatetimeColumn(format="calendar"),
+            "Started": st.column_config.DatetimeColumn(format="calendar", width=140),
         },
         key="runs",
     )
