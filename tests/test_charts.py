@@ -115,6 +115,13 @@ def test_loss_curves_bear_gaps_and_nothing() -> None:
     )
     assert math.isnan(curve(figure, "Loss: all parts").y[1])
     assert len(figure.data) == 1  # a part that was never finite has no panel
+    rare = curve(
+        charts.loss_curves(
+            [step(n, loss=1.0, **({"critic": 5.0} if n % 8 == 1 else {})) for n in range(1, 20)]
+        ),
+        "Discriminator's loss",
+    )
+    assert (list(rare.x), list(rare.y)) == ([1, 9, 17], [5.0] * 3)  # what is in some steps only is joined
     assert charts.loss_curves([]).layout.annotations[0].text == "No step is done yet."
 
 

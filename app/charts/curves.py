@@ -49,7 +49,7 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
     Args:
         history: the run's log: dicts of kind "step", each with `step`, `epoch`, perhaps `stage`, and the
             parts by name, and of kind "epoch", of which `dev_accuracy` is drawn where there is one. A part that
-            is not a finite number at a step leaves a gap there.
+            is not a finite number at a step leaves a gap there; one that a step does not have leaves none.
     """
     steps = [record for record in history if record.get("kind") == "step"]
     curves = _curves(steps)
@@ -145,8 +145,12 @@ def _curves(steps: Sequence[dict[str, Any]]) -> dict[str, Curve]:
     at = np.array([record["step"] for record in steps], dtype=np.float64)
     curves = {}
     for name in sorted(names, key=lambda name: name != "loss"):
-        values = [record.get(name) for record in steps]
-        curves[name] = (at, np.array([v if _finite(v) else math.nan for v in values], dtype=np.float64))
+        there = [i for i, record in enumerate(steps) if name in record]
+        values = [steps[i][name] for i in there]
+        curves[name] = (
+            at[there],
+            np.array([v if _finite(v) else math.nan for v in values], dtype=np.float64),
+        )
     return {name: curve for name, curve in curves.items() if np.isfinite(curve[1]).any()}
 
 
