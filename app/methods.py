@@ -162,6 +162,13 @@ MORE: dict[str, tuple[Setting, ...]] = {
             matters=_has_adversary,
         ),
         Setting(
+            "adversary_every",
+            "Discriminator every so many steps",
+            "Above 1 it is left out of most steps, which saves half of the time, and counts for more in the others.",
+            1,
+            matters=_has_adversary,
+        ),
+        Setting(
             "critic_steps",
             "Discriminator steps (k)",
             "How often the discriminator learns in each step.",

@@ -15,7 +15,12 @@ from emu_core.config import Adversary, Method, configure
 PAPER = configure(Method.EMU)
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
-    "gamma 1e-4, k = 5, as the paper's": {"adversary_weight": 1e-4, "critic_steps": 5},
+    "gamma 1e-4, k = 5, as the paper's": {
+        "adversary_weight": 1e-4,
+        "adversary_every": 1,
+        "critic_steps": 5,
+    },
+    "the discriminator in each step": {"adversary_every": 1},
     "gamma 1e-4": {"adversary_weight": 1e-4},
     "gamma 1": {"adversary_weight": 1.0},
     "cross-entropy": {"adversary": Adversary.CROSS_ENTROPY},

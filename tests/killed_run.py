@@ -10,7 +10,7 @@ from emu_core.config import Method, configure
 from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.verbs.progress import Progress
 
-SETTINGS = replace(configure(Method.EMU, "use"), epochs=3, critic_steps=2)
+SETTINGS = replace(configure(Method.EMU, "use"), epochs=3, critic_steps=2, adversary_every=3)
 
 
 def main(data: str, out: str, kill_at: int, every: int) -> None:

@@ -257,6 +257,53 @@ def test_e_and_c_stand_still_while_d_trains_and_d_while_they_do() -> None:
     assert not same(seen.critic[-1], seen.critic[5])
 
 
+def test_the_discriminator_is_in_every_third_step_and_weighs_three_times_as_much() -> None:
+    trainer, encoder = trainer_of(adversary_every=3, critic_steps=2, critic_dropout=0.0)
+    always, _ = trainer_of(critic_steps=2, critic_dropout=0.0)
+    for number in range(7):
+        before = copies(trainer.critics["en"])
+        encoder.collated.clear()
+        encoder.encoded_at_once.clear()
+        parts = trainer.step(batch_of(trainer))
+        assert ("critic" in parts) == ("adversarial" in parts) == (number % 3 == 0)
+        assert same(before, copies(trainer.critics["en"])) == (number % 3 != 0)
+        assert len(encoder.collated[-1]) == (2 * SIZE if number % 3 == 0 else SIZE)
+        assert len(encoder.encoded_at_once) == (number % 3 == 0)
+        if number == 0:
+            alone = always.step(batch_of(always))
+            assert parts["critic"] == alone["critic"]
+            assert parts["adversarial"] == pytest.approx(3 * alone["adversarial"], rel=1e-6)
+            assert parts["loss"] == pytest.approx(alone["loss"] + 2 * alone["adversarial"], rel=1e-6)
+
+
+def test_the_sentences_of_a_step_are_computed_in_parts_of_like_lengths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To the same vectors and gradients."""
+    _, encoder = trainer_of()
+    ids = [[10 + n] * length for n, length in enumerate((7, 1, 4, 2, 7, 3))]
+    weights = torch.randn(len(ids), DIM)
+
+    def vectors_and_gradient() -> tuple[Tensor, Tensor]:
+        encoder.zero_grad()
+        vectors = encoder.vectors_with_gradient(ids)
+        (vectors * weights).sum().backward()
+        assert encoder.layer.weight.grad is not None
+        return vectors.detach(), encoder.layer.weight.grad.clone()
+
+    whole = vectors_and_gradient()
+    assert encoder.collated[-1] == ids
+    monkeypatch.setattr(TinyEncoder, "step_tokens", 8)
+    in_parts = vectors_and_gradient()
+    lengths = [[len(i) for i in part] for part in encoder.collated[1:]]
+    assert lengths == [[1, 2], [3, 4], [7], [7]]
+    for one, other in zip(whole, in_parts, strict=True):
+        torch.testing.assert_close(one, other)
+    trainer, encoder = trainer_of(critic_steps=1)
+    trainer.step(batch_of(trainer))  # both passes, of two tokens a sentence
+    assert [len(part) for part in encoder.collated] == [4] * (2 * SIZE // 4) * 2
+
+
 def language_loss(critic: nn.Module, adversary: Adversary, u: Tensor, v: Tensor) -> Tensor:
     own, other = critic(u).flatten(), critic(v).flatten()
     if adversary is Adversary.WASSERSTEIN:

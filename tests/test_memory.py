@@ -41,6 +41,15 @@ def test_the_batch_that_fits_is_named(room: int, fits: int, only: Callable[[int]
         _step(trainer, batch_of(trainer))
 
 
+def test_the_batch_that_fits_does_so_in_the_heaviest_step(only: Callable[[int], None]) -> None:
+    """Though the step that failed had no discriminator."""
+    trainer, _ = trainer_of(critic_steps=1, adversary_every=8)
+    trainer.step(batch_of(trainer))
+    only(7)
+    with pytest.raises(TrainingError, match="a batch of 2 fits"):
+        _step(trainer, batch_of(trainer))
+
+
 def test_where_nothing_fits_another_way_is_named(only: Callable[[int], None]) -> None:
     trainer, _ = trainer_of(critic_steps=1)
     only(3)

@@ -9,11 +9,14 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import load_encoder, train
-from emu_core.config import EmuConfig, Method, Trained, configure
+from emu_core.config import EmuConfig, Method, PosteriorConfig, Trained, configure
+from emu_core.encoders import transformer
 from emu_core.encoders.base import Encoder
+from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import open_encoder
 from emu_core.encoders.trained import trained_weights
 from emu_core.errors import TrainingError
+from emu_core.trainers.posterior import fit_head
 from tests.small import small_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -110,6 +113,30 @@ def test_lora_computes_what_its_merged_weights_do(folder: Path) -> None:
                 torch.nn.init.normal_(weight, std=0.05, generator=torch.Generator().manual_seed(len(name)))
         adapted = encoder.encode(TEXTS)
     assert encoder.encode(TEXTS) == pytest.approx(adapted, abs=1e-5)
+
+
+def test_a_transformers_training_step_is_computed_in_parts_on_a_cpu(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also under layers of ours; to the vectors of `encode`."""
+    encoder = load_encoder(f"hf:{folder}")
+    ids = encoder.token_ids(TEXTS)
+    monkeypatch.setattr(transformer, "CPU_STEP_TOKENS", max(map(len, ids)))
+    seen: list[int] = []
+    collate = type(encoder).collate
+    monkeypatch.setattr(
+        type(encoder), "collate", lambda self, part: seen.append(len(part)) or collate(self, part)
+    )
+    vectors = encoder.vectors_with_gradient(ids)
+    assert vectors.requires_grad and len(seen) > 1 and sum(seen) == len(TEXTS)
+    assert vectors.detach().numpy() == pytest.approx(encoder.encode(TEXTS), abs=1e-5)
+    head = fit_head(
+        encoder.encode(TEXTS),
+        [n % 2 for n in range(len(TEXTS))],
+        {},
+        PosteriorConfig(language_directions=0, centering=0.0),
+    )
+    assert PosteriorEncoder(encoder, head).step_tokens == encoder.step_tokens is not None
 
 
 def test_lora_is_for_transformers() -> None:

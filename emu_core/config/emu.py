@@ -56,6 +56,7 @@ class EmuConfig:
     center_rate: float = 0.5  # Wen et al. 2016, section 4.1
     adversary: Adversary = Adversary.WASSERSTEIN  # "we use Wasserstein GAN"; eq. 3 prints cross-entropy
     adversary_weight: float = 1e-4  # gamma, eq. 4
+    adversary_every: int = 1  # steps; its weight is as many times gamma (Karras et al. 2020, section 3.1)
     parallel: bool = False  # Emu-Parallel: adversarial sentences are translations of the labelled ones
     critic_steps: int = 5  # k
     critic_clip: float = 0.01  # c

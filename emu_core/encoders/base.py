@@ -125,6 +125,20 @@ class Encoder(nn.Module, ABC):
                 on_progress(done, len(ids))
         return out
 
+    def vectors_with_gradient(self, ids: Sequence[TokenIds]) -> Tensor:
+        """Vectors (N, dim) of one training step's sentences, computed in parts where that saves work."""
+        tokens = self.step_tokens
+        if tokens is None:
+            return self(self.collate(ids)).float()
+        parts = list(batches_by_length([len(i) for i in ids], tokens))
+        vectors = torch.cat([self(self.collate([ids[r] for r in rows])).float() for rows in parts])
+        return vectors[np.argsort(np.concatenate(parts))]
+
+    @property
+    def step_tokens(self) -> int | None:
+        """Tokens computed together in a training step, padding among them; None where all its sentences are."""
+        return None
+
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
         """Row numbers of the sentences that `encode` computes together; a batch alone is one batch again."""
         return batches_by_length([len(i) for i in ids], batch_tokens or BATCH_TOKENS)

@@ -39,6 +39,11 @@ class EncoderOnBase(Encoder):
         """The base's batches."""
         return self.base.batches(ids, batch_tokens)
 
+    @property
+    def step_tokens(self) -> int | None:
+        """The base's."""
+        return self.base.step_tokens
+
     def embeddings(self) -> list[nn.Parameter]:
         """The base's."""
         return self.base.embeddings()

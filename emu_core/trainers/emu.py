@@ -32,9 +32,11 @@ class EmuTrainer:
         centers: (classes, dim) class centres of the center loss.
         critics: D_t by training language; empty without an adversary.
         gradient: the length of the encoder's gradient at the last step.
+        steps: taken so far; whoever restores a state sets it.
     """
 
     gradient: float = 0.0
+    steps: int = 0
 
     def __init__(
         self,
@@ -88,9 +90,14 @@ class EmuTrainer:
                 )
 
     def step(self, batch: Batch) -> dict[str, float]:
-        """Update the critic k times, then E and C once; the value of each part of the loss, by name."""
+        """Update the critic k times, then E and C once; the value of each part of the loss, by name.
+
+        Where `adversary_every` is above 1, the critic and its part of the loss are in the first of so many steps only.
+        """
         values: dict[str, float] = {}
-        critic = self.critics.get(batch.language)
+        adversarial = self.steps % self.config.adversary_every == 0
+        critic = self.critics.get(batch.language) if adversarial else None
+        self.steps += 1
         if critic is not None:
             values["critic"] = self._train_critic(critic, batch.language)
             critic.requires_grad_(False)  # fixed parameters; the gradient still passes through to u and v
@@ -140,7 +147,8 @@ class EmuTrainer:
             parts["center"] = config.center_weight * center_loss(scaled, labels, self.centers)
             move_centers(self.centers, scaled, labels, config.center_rate)
         if critic is not None:
-            parts["adversarial"] = -config.adversary_weight * self._language_loss(critic, u, v)
+            weight = config.adversary_weight * config.adversary_every
+            parts["adversarial"] = -weight * self._language_loss(critic, u, v)
         return parts
 
     def _train_critic(self, critic: LanguageDiscriminator, language: str) -> float:
@@ -155,7 +163,9 @@ class EmuTrainer:
             ids += [self.labelled[language].ids[r] for r in rows]
             ids += self._other_language(language, rows)
         with reduced_precision(self.encoder.device):
-            gathered = self.processes.gather(self.encoder.vectors(self.processes.part(ids)), len(ids))
+            own_part = self.processes.part(ids)
+            encoded = self.encoder.vectors(own_part, batch_tokens=self.encoder.step_tokens)
+            gathered = self.processes.gather(encoded, len(ids))
         vectors = gathered.split(size)  # own, other, own, other, ...: each (B, dim)
         optimizer = self.critic_optimizers[language]
         for own, other in zip(vectors[::2], vectors[1::2], strict=True):
@@ -171,8 +181,8 @@ class EmuTrainer:
         """Encode with gradient: (len(ids), dim)."""
         own = self.processes.part(ids)
         with self._autocast():
-            vectors = self.encoder(self.encoder.collate(own))
-        return self.processes.gather(vectors.float(), len(ids))
+            vectors = self.encoder.vectors_with_gradient(own)
+        return self.processes.gather(vectors, len(ids))
 
     def _autocast(self) -> AbstractContextManager[object]:
         if self.precision is Precision.FP32:

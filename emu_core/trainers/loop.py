@@ -233,6 +233,7 @@ def _restore(trainer: EmuTrainer, tensors: Tensors, facts: dict[str, Any]) -> tu
 
     at = Position(**facts)
     trainer.restore(under("trainer/"))
+    trainer.steps = at.step
     trainer.rng.bit_generator.state = at.draws
     torch.set_rng_state(tensors["generator/cpu"])
     if trainer.encoder.device.type == "cuda" and "generator/cuda" in tensors:

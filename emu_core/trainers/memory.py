@@ -25,6 +25,7 @@ def largest_batch_that_fits(trainer: EmuTrainer, batch: Batch) -> int:
     while (size := size // 2) >= 2:
         _release()
         trainer.config = replace(trainer.config, batch_size=size)
+        trainer.steps = 0  # the heaviest kind of step, with the language discriminator
         part = Batch(batch.language, batch.rows[:size], batch.ids[:size], batch.labels[:size])
         try:
             trainer.step(part)
