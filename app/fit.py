@@ -58,7 +58,7 @@ def problem(
             pool = unlabelled_from(part, unlabelled_languages) if unlabelled_languages else None
             prepare(cast(Encoder, _NoTokens()), part, pool, train_languages, config)
         elif isinstance(config, PosteriorConfig):
-            check_rows(labelled_rows(part, train_languages)[1], config)
+            check_rows(labelled_rows(part, train_languages)[1])
     except EmuError as error:
         return str(error)
     return ""

@@ -212,9 +212,10 @@ POSTERIOR_FIRST = (
         most=1.0,
     ),
     Setting(
-        "inverse_penalty",
-        "Freedom of the classifier (C)",
-        "The larger, the closer the logistic regression follows the labelled sentences.",
+        "softening",
+        "Softening of the posterior",
+        "The larger, the less sure the intents' probabilities are taken to be: what is said in two languages stays "
+        "closer together, and intents that are hard to tell apart are told apart less.",
     ),
 )
 POSTERIOR_MORE: dict[str, tuple[Setting, ...]] = {
@@ -227,10 +228,9 @@ POSTERIOR_MORE: dict[str, tuple[Setting, ...]] = {
     ),
     "Leaving other sentences alone": (
         Setting(
-            "neighbours",
-            "Neighbours",
-            "How near a sentence is to the labelled ones is its mean cosine to so many of them.",
-            1,
+            "gate_temperature",
+            "Temperature of nearness",
+            "How near a sentence is to the labelled ones: the smaller, the more the nearest of them alone decide.",
         ),
         Setting(
             "gate_quantile",

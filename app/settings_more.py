@@ -26,8 +26,8 @@ def draw_settings(method: Method, encoder: str) -> tuple[str, dict[str, Value]]:
     at_first, more = settings_of(method)
     first = st.container()
     with st.expander("More settings", icon=":material/tune:"):
-        # Nothing was measured for one encoder alone, and the paper names no values.
-        preset = "tuned" if method in DISENTANGLING else draw_preset(method, encoder)
+        # The posterior has no paper; FMDA's names no values.
+        preset = "tuned" if method in (Method.POSTERIOR, *DISENTANGLING) else draw_preset(method, encoder)
         start = preset_settings(method.value, encoder, preset)
         where = f"{method.value}-{encoder}-{preset}"
         values = draw_groups(start, more, where, encoder)

@@ -340,6 +340,7 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
     assert [box.label for box in app.multiselect] == ["Labels in"]
     labels = {box.label for box in app.number_input}
     assert "Largest share of the posterior" in labels and "Epochs" not in labels
+    assert all(box.key != "preset" for box in app.get("button_group"))  # it has no paper to start from
     next(box for box in app.number_input if box.label == "Largest share of the posterior").set_value(
         0.1
     ).run()
@@ -359,6 +360,7 @@ def test_training_starts_from_sensible_choices(app: AppTest) -> None:
     assert multiselect(app, "Labels in") == ["en"]
     assert multiselect(app, "Sentences without labels in") == ["de", "es", "fr", "ja", "zh"]
     assert app.text_input[0].value == "emu-use-1"
+    assert any(box.key == "preset" for box in app.get("button_group"))
     assert not button(app, "Start the run").disabled
     app.multiselect[0].set_value(["ja"]).run()
     assert multiselect(app, "Sentences without labels in") == ["en", "de", "es", "fr", "zh"]

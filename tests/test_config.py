@@ -134,9 +134,11 @@ def test_the_posterior_has_settings_of_its_own() -> None:
     assert (for_use.language_directions, for_others.language_directions) == (0, 5)
     assert configure(Method.POSTERIOR) == configure(Method.POSTERIOR, "hf:some") == PosteriorConfig()
     changed = configure(Method.POSTERIOR, "use", share=0.1)
-    assert (changed.share, changed.inverse_penalty) == (0.1, 30.0)
+    assert (changed.share, changed.gate_temperature) == (0.1, 0.1)
     assert settings_from("posterior", asdict(changed)) == changed
     assert settings_from("emu", asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
+    with pytest.raises(TrainingError, match="another version; train again"):
+        settings_from("posterior", {"neighbours": 5})
 
 
 @pytest.mark.parametrize(
@@ -148,8 +150,18 @@ def test_the_posterior_has_settings_of_its_own() -> None:
         (Method.POSTERIOR, {"share": float("nan")}, "share must be from 0 to 1"),
         (Method.POSTERIOR, {"kernel_temperature": 0.0}, "kernel_temperature must be a number above 0"),
         (Method.POSTERIOR, {"gate_width": float("inf")}, "gate_width must be a number above 0"),
-        (Method.POSTERIOR, {"neighbours": 0}, "neighbours must be a whole number, 1 or more"),
-        (Method.POSTERIOR, {"neighbours": 2.5}, "neighbours must be a whole number, 1 or more"),
+        (Method.POSTERIOR, {"softening": -1.0}, "softening must be a number above 0"),
+        (Method.POSTERIOR, {"gate_temperature": 0.0}, "gate_temperature must be a number above 0"),
+        (
+            Method.POSTERIOR,
+            {"language_directions": -1},
+            "language_directions must be a whole number, 0 or more",
+        ),
+        (
+            Method.POSTERIOR,
+            {"language_directions": 2.5},
+            "language_directions must be a whole number, 0 or more",
+        ),
     ],
 )
 def test_a_setting_that_the_method_can_not_have_is_said(

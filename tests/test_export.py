@@ -93,7 +93,15 @@ def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
         "weight": 20 * torch.randn(2, base.dim),  # sure: of a share near zero the root enlarges rounding
         "bias": torch.zeros(2),
     }
-    head = PosteriorHead(tensors, share=0.5, temperature=1.0, neighbours=2, gate_at=-1.0, gate_slope=0.1)
+    head = PosteriorHead(
+        tensors,
+        share=0.5,
+        temperature=1.0,
+        softening=1.0,
+        gate_temperature=1.0,
+        gate_at=-1.0,
+        gate_slope=0.1,
+    )
     encoder = PosteriorEncoder(base, head)
     run = create_run(tmp_path / "posterior", {})
     encoder.save(run.encoder_folder)

@@ -81,7 +81,7 @@ def write(encoder: Encoder, folder: Path) -> Path:
 def with_head(base: Encoder) -> PosteriorEncoder:
     """An encoder of the posterior method, over a base whose head was fitted on a few sentences."""
     texts = [*TEXTS, *ABROAD, "When does the pool open?", "A taxi, please.", "Call me a taxi."]
-    config = PosteriorConfig(neighbours=2, language_directions=0, gate_width=1.0, centering=0.0)
+    config = PosteriorConfig(language_directions=0, gate_width=1.0, centering=0.0)
     head = fit_head(base.encode(texts), [i % 3 for i in range(len(texts))], {}, config)
     return PosteriorEncoder(base, head)
 

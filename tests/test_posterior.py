@@ -8,7 +8,9 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from small import small_set
 
 from emu_core import load_encoder, train
@@ -22,7 +24,9 @@ from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.models import posterior_head
 from emu_core.models.posterior_head import PosteriorHead, neutral
 from emu_core.runs import Run, RunState, Status
+from emu_core.trainers import posterior_regression
 from emu_core.trainers.posterior import fit_head, language_space
+from emu_core.trainers.posterior_regression import USUAL, choose_inverse_penalty, regression
 from emu_core.verbs.resume import resume
 
 Matrix = NDArray[np.float64]
@@ -45,12 +49,14 @@ def classes(n: int, k: int, d: int, seed: int = 0) -> tuple[Matrix, list[int]]:
 def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig) -> Matrix:
     """What the method says, one sentence and one class at a time, in float64."""
     k, n = max(labels) + 1, len(labels)
-    regression = LogisticRegression(C=config.inverse_penalty, max_iter=3000).fit(x, labels)
-    near = []
-    for i in range(n):
-        others = sorted(float(x[i] @ x[j]) for j in range(n) if j != i)
-        near.append(np.mean(others[-config.neighbours :]))
-    at, slope = np.quantile(near, config.gate_quantile), config.gate_width * np.std(near)
+    chosen = choose_inverse_penalty(x, np.array(labels), config.kernel_temperature)
+    regression = LogisticRegression(C=chosen, tol=1e-8, max_iter=3000).fit(x, labels)
+
+    def near(v: Matrix, rows: list[int]) -> float:
+        return float(np.log(sum(np.exp((v @ x[j] - 1) / config.gate_temperature) for j in rows)))
+
+    own = [near(x[i], [j for j in range(n) if j != i]) for i in range(n)]
+    at, slope = np.quantile(own, config.gate_quantile), config.gate_width * np.std(own)
     out = []
     for v in q:
         scores = []
@@ -58,12 +64,12 @@ def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig) ->
             mine = [j for j in range(n) if labels[j] == c]
             kernel = sum(np.exp((v @ x[j] - 1) / config.kernel_temperature) for j in mine)
             logit = regression.coef_[c] @ v + regression.intercept_[c]
-            scores.append(np.exp(logit) * kernel / np.sqrt(len(mine)))
+            scores.append((np.exp(logit) * kernel / np.sqrt(len(mine))) ** (1 / config.softening))
         p = np.array(scores) / sum(scores)
-        nearness = np.mean(sorted(float(v @ row) for row in x)[-config.neighbours :])
-        gate = 1 / (1 + np.exp(-(nearness - at) / slope))
-        s = config.share * gate * (p.max() - 1 / k) / (1 - 1 / k)
-        out.append([*(np.sqrt(1 - s) * v), *(np.sqrt(s) * p / np.linalg.norm(p))])
+        gate = 1 / (1 + np.exp(-(near(v, list(range(n))) - at) / slope))
+        d = np.sqrt(k / (k - 1)) * (p - 1 / k)
+        s = config.share * gate * np.linalg.norm(d)
+        out.append([*(np.sqrt(1 - s) * v), *(np.sqrt(s) * d / np.linalg.norm(d))])
     return np.array(out)
 
 
@@ -80,7 +86,8 @@ def test_the_head_is_its_formula() -> None:
 def test_two_classes_are_as_good_as_more() -> None:
     x, labels = classes(40, 2, 6)
     head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
-    regression = LogisticRegression(C=PLAIN.inverse_penalty, max_iter=3000).fit(x, labels)
+    chosen = choose_inverse_penalty(x, np.array(labels), PLAIN.kernel_temperature)
+    regression = LogisticRegression(C=chosen, tol=1e-8, max_iter=3000).fit(x, labels)
     logits = torch.from_numpy(x).float() @ head.weight.T + head.bias
     np.testing.assert_allclose(logits.softmax(1).numpy(), regression.predict_proba(x), atol=1e-4)
 
@@ -94,7 +101,7 @@ def test_what_is_unlike_the_training_sentences_stays_as_it_was() -> None:
     assert posterior_far.max() < 0.01
     assert posterior_near.median() > 0.4
     nothing = fit_head(
-        x.astype(np.float32), labels, {}, PosteriorConfig(0.1, share=0, language_directions=0, centering=0)
+        x.astype(np.float32), labels, {}, PosteriorConfig(share=0, language_directions=0, centering=0)
     )
     np.testing.assert_allclose(nothing(torch.from_numpy(far).float())[:, :64].numpy(), far, atol=1e-6)
 
@@ -129,13 +136,89 @@ def test_gradients_reach_the_encoder_through_the_head() -> None:
     vectors = torch.randn(4, 5, requires_grad=True)
     head(vectors).square()[:, 5:].sum().backward()
     assert vectors.grad is not None and vectors.grad.abs().sum() > 0
+    assert vectors.grad.isfinite().all()  # of those that the gate shuts out, too
     assert list(head.parameters()) == []
 
 
-@pytest.mark.parametrize(("labels", "message"), [([0] * 20, "two intents"), ([0, 1] * 2, "--neighbours")])
-def test_too_little_is_said(labels: list[int], message: str) -> None:
-    with pytest.raises(TrainingError, match=message):
-        fit_head(np.eye(20, dtype=np.float32)[: len(labels)], labels, {}, PLAIN)
+def test_one_intent_is_too_few() -> None:
+    with pytest.raises(TrainingError, match="two intents"):
+        fit_head(np.eye(20, dtype=np.float32), [0] * 20, {}, PLAIN)
+
+
+def test_as_few_sentences_as_intents_are_enough() -> None:
+    """Nothing can be held out then: the usual penalty is taken."""
+    x = np.eye(3, dtype=np.float32)
+    assert choose_inverse_penalty(x.astype(np.float64), np.arange(3), 0.05) == USUAL
+    out = fit_head(x, [0, 1, 2], {}, PLAIN)(torch.from_numpy(x))
+    assert out.isfinite().all() and out[:, 3:].argmax(dim=1).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("penalties", [(0.01, 3000.0), (0.01, 3.0, 3000.0)])
+def test_the_penalty_is_the_smallest_that_is_as_good_as_the_best(
+    penalties: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against scikit-learn's own splits and cold fits: far apart the best is taken, else the smallest."""
+    monkeypatch.setattr(posterior_regression, "INVERSE_PENALTIES", penalties)
+    rng = np.random.default_rng(7)
+    labels = np.arange(90) % 3
+    x = unit(np.eye(40)[labels] + 0.45 * rng.normal(size=(90, 40)))
+    order = np.random.default_rng(0).permutation(90)
+    shuffled, of = x[order], labels[order]
+    losses = []
+    for c in penalties:
+        scores = np.zeros((90, 3))
+        for others, part in KFold(5).split(shuffled):
+            fitted = LogisticRegression(C=c, tol=1e-8, max_iter=5000).fit(shuffled[others], of[others])
+            kernel = np.exp((shuffled[part] @ shuffled[others].T - 1) / 0.05)
+            for k in range(3):
+                mine = of[others] == k
+                scores[part, k] = np.log(kernel[:, mine].sum(axis=1) / np.sqrt(mine.sum()) + 1e-30)
+            scores[part] += fitted.decision_function(shuffled[part])
+        at = [-np.log(softmax(scores / t, axis=1)[np.arange(90), of]) for t in np.geomspace(0.5, 8, 400)]
+        losses.append(min(at, key=np.mean))
+    best = min(losses, key=np.mean)
+    as_good = [
+        c
+        for c, loss in zip(penalties, losses, strict=True)
+        if np.mean(loss - best) <= np.std(loss - best) / np.sqrt(90)
+    ]
+    assert choose_inverse_penalty(x, labels, 0.05) == min(as_good)
+    assert best is losses[-1]
+    assert as_good == list(penalties[1:])
+
+
+def test_a_looser_fit_goes_on_from_the_one_before_it_to_its_own_end() -> None:
+    """The steps are small there: with scikit-learn's own tolerance the second fit would end where it begins."""
+    x, labels = classes(120, 6, 64)
+    fitted = regression(300.0, warm=True).fit(x, labels)
+    loose = fitted.set_params(C=1000.0).fit(x, labels).coef_
+    alone = LogisticRegression(C=1000.0, tol=1e-9, max_iter=5000).fit(x, labels).coef_
+    assert np.linalg.norm(loose - alone) < 0.02 * np.linalg.norm(alone)
+
+
+def test_translations_are_held_out_together() -> None:
+    """Of labels that say nothing, the least can be learnt; a translation that is not held out would tell them.
+
+    The kernel is so wide that it tells nothing.
+    """
+    rng = np.random.default_rng(1)
+    labels = np.tile(np.arange(120) % 3, 2)
+    x = unit(np.tile(rng.normal(size=(120, 60)), (2, 1)) + 0.05 * rng.normal(size=(240, 60)))
+    ids = [f"s{i}" for i in range(120)] * 2
+    assert choose_inverse_penalty(x, labels, 10.0, ids) == min(posterior_regression.INVERSE_PENALTIES)
+    assert choose_inverse_penalty(x, labels, 10.0) > min(posterior_regression.INVERSE_PENALTIES)
+    assert choose_inverse_penalty(x, labels, 10.0, [""] * 240) == choose_inverse_penalty(x, labels, 10.0)
+
+
+def test_of_very_many_sentences_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(posterior_regression, "MOST_ROWS", 40)
+    monkeypatch.setattr(
+        posterior_regression, "regression", lambda c, **how: seen.append(c) or regression(c, **how)
+    )
+    x, labels = classes(200, 3, 8)
+    assert choose_inverse_penalty(x, np.array(labels), 0.05) in posterior_regression.INVERSE_PENALTIES
+    assert len(seen) == posterior_regression.FOLDS
 
 
 def test_reference_sentences_are_parallel_and_never_tested_on() -> None:
@@ -248,7 +331,7 @@ def test_a_damaged_folder_is_said(run: Run, damage: str, tmp_path: Path) -> None
         case "missing":
             save_file({"bias": torch.zeros(2)}, head)
         case "number":
-            config["head"]["neighbours"] = 10**6
+            config["head"]["softening"] = 0.0
             (folder / "config.json").write_text(json.dumps(config), "utf-8")
         case _:
             (folder / "base" / "config.json").unlink()

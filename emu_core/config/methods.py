@@ -75,9 +75,8 @@ _TUNED: dict[str, dict[str, Any]] = {
 # `use` is trained on translations to have no language directions, and its mean is near zero.
 _TUNED_POSTERIOR: dict[str, dict[str, Any]] = {
     "use": {
-        "inverse_penalty": 30.0,
-        "gate_quantile": 0.05,
-        "gate_width": 0.1,
+        "kernel_temperature": 0.05,
+        "gate_temperature": 0.1,
         "language_directions": 0,
         "centering": 0.0,
     },
@@ -169,8 +168,17 @@ def configure(method: Method, encoder: str | None = None, **changes: Any) -> Set
 
 
 def settings_from(method: str, values: Mapping[str, Any]) -> Settings:
-    """Settings that were written down, as config.json of a run has them."""
-    return _KINDS.get(Method(method), EmuConfig)(**values)
+    """Settings that were written down, as config.json of a run has them.
+
+    Raises:
+        TrainingError: another version of this library wrote them.
+    """
+    try:
+        return _KINDS.get(Method(method), EmuConfig)(**values)
+    except TypeError:
+        raise TrainingError(
+            f"the settings of the method {method} were written by another version; train again"
+        ) from None
 
 
 def _check_names(method: Method, kind: type[Settings], changes: Mapping[str, Any]) -> None:

@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import TrainingError
-from emu_core.models.posterior_head import PosteriorHead, neutral
+from emu_core.models.posterior_head import PosteriorHead, nearness, neutral
+from emu_core.trainers.posterior_regression import choose_inverse_penalty, members, regression, weights
 
-MOST_ITERATIONS = 3000
 BLOCK = 1024  # rows of cosines held at once
 
 
@@ -22,6 +21,7 @@ def fit_head(
     labels: Sequence[int],
     reference: Mapping[str, FloatArray],
     config: PosteriorConfig,
+    ids: Sequence[str] = (),
 ) -> PosteriorHead:
     """Fit the head on the training sentences' vectors.
 
@@ -31,49 +31,43 @@ def fit_head(
         reference: by language, vectors (M, d) of the same M sentences in each: what differs between their means is
             the languages alone. Read where `config` takes language directions or a center out; else it may be empty.
         config: the settings.
+        ids: N; sentences with the same one are translations, which must not tell each other's class where some are held
+            out. Empty ones have none; without any, no sentence has.
 
     Raises:
-        TrainingError: fewer than two classes, or fewer sentences than the gate's neighbours and one.
+        TrainingError: fewer than two classes.
     """
-    check_rows(labels, config)
+    check_rows(labels)
     classes = np.asarray(labels, dtype=np.int64)
     count = np.bincount(classes)
     directions, center = language_space(reference, config, vectors.shape[1])
     x = neutral(torch.from_numpy(np.array(vectors, dtype=np.float32)), directions, center)
-    regression = LogisticRegression(C=config.inverse_penalty, max_iter=MOST_ITERATIONS)
-    regression.fit(x.numpy().astype(np.float64), classes)
-    weight, bias = regression.coef_, regression.intercept_
-    if len(count) == 2:  # scikit-learn gives the second class's log-odds
-        weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
-    members = np.zeros((len(x), len(count)), dtype=np.float32)
-    members[np.arange(len(x)), classes] = 1 / np.sqrt(count[classes])
-    near = _nearness(x, config.neighbours)
+    wide = x.numpy().astype(np.float64)
+    inverse_penalty = choose_inverse_penalty(wide, classes, config.kernel_temperature, ids)
+    weight, bias = weights(regression(inverse_penalty).fit(wide, classes))
+    near = _nearness(x, config.gate_temperature)
     return PosteriorHead(
         {
             "directions": directions,
             "center": center,
             "anchors": x,
-            "members": torch.from_numpy(members),
+            "members": torch.from_numpy(members(classes, len(count)).astype(np.float32)),
             "weight": torch.from_numpy(weight.astype(np.float32)),
             "bias": torch.from_numpy(bias.astype(np.float32)),
         },
         share=config.share,
         temperature=config.kernel_temperature,
-        neighbours=config.neighbours,
+        softening=config.softening,
+        gate_temperature=config.gate_temperature,
         gate_at=float(np.quantile(near, config.gate_quantile)),
         gate_slope=max(config.gate_width * float(near.std()), 1e-6),
     )
 
 
-def check_rows(labels: Sequence[int], config: PosteriorConfig) -> None:
-    """Raise TrainingError where there are too few labelled sentences, or too few classes, for a head."""
+def check_rows(labels: Sequence[int]) -> None:
+    """Raise TrainingError where there are too few classes for a head."""
     if len(set(labels)) < 2:
         raise TrainingError("a posterior is over two intents or more; add sentences of another")
-    if len(labels) <= config.neighbours:
-        raise TrainingError(
-            f"{len(labels)} labelled sentences are too few for {config.neighbours} neighbours; add some, or lower "
-            "the neighbours (--neighbours)"
-        )
 
 
 def language_space(
@@ -100,13 +94,13 @@ def language_space(
     return torch.from_numpy(directions.astype(np.float32)), torch.from_numpy(center.astype(np.float32))
 
 
-def _nearness(x: Tensor, neighbours: int) -> NDArray[np.float32]:
-    """Each row's mean cosine to its nearest others: (N,)."""
+def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
+    """How near each row is to the others: (N,)."""
     near = []
     for start in range(0, len(x), BLOCK):
         cosines = x[start : start + BLOCK] @ x.T
         cosines[torch.arange(len(cosines)), torch.arange(start, start + len(cosines))] = -torch.inf
-        near.append(cosines.topk(neighbours, dim=1).values.mean(dim=1))
+        near.append(nearness(cosines, temperature)[:, 0])
     found: NDArray[np.float32] = torch.cat(near).numpy()
     return found
 

@@ -83,8 +83,10 @@ def prepare(
     return TrainingData(sentences, unlabelled_ids, translations, intents, tuple(warnings))
 
 
-def labelled_rows(labelled: LabelledSet, train_languages: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The training languages' sentences and their class numbers, in the order of the intents' names.
+def labelled_rows(
+    labelled: LabelledSet, train_languages: Sequence[str]
+) -> tuple[list[str], list[int], list[str]]:
+    """The training languages' sentences, their class numbers, in the order of the intents' names, and their ids.
 
     Raises:
         TrainingError: they have a single intent, with the mend.
@@ -92,7 +94,7 @@ def labelled_rows(labelled: LabelledSet, train_languages: Sequence[str]) -> tupl
     part = labelled.select(languages=train_languages)
     number = {intent: i for i, intent in enumerate(_intents(part, train_languages))}
     frame = part.frame
-    return frame["text"].tolist(), [number[intent] for intent in frame["intent"]]
+    return frame["text"].tolist(), [number[intent] for intent in frame["intent"]], frame["id"].tolist()
 
 
 def _intents(part: LabelledSet, train_languages: Sequence[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from emu_core.verbs.job import Job, Outcome
 def train_posterior(job: Job, config: PosteriorConfig) -> Outcome:
     """Fit the head; each sentence is encoded once, before and after being the same encoder."""
     languages = job.said["train_languages"]
-    check_rows(labelled_rows(job.labelled.train_part(), languages)[1], config)
+    check_rows(labelled_rows(job.labelled.train_part(), languages)[1])
     encode = once(shared_encode(job.encoder, job.processes))  # what is under the head stays as it is
     job.before(encode)
     job.progress.phase("fitting")
@@ -33,10 +33,10 @@ def _with_head(
     config: PosteriorConfig,
 ) -> PosteriorEncoder:
     """The encoder as it is, with a head fitted on its vectors of the training sentences."""
-    texts, labels = labelled_rows(labelled.train_part(), train_languages)
+    texts, labels, ids = labelled_rows(labelled.train_part(), train_languages)
     reference = (
         {language: encode(some) for language, some in reference_texts().items()}
         if config.language_directions or config.centering
         else {}
     )
-    return PosteriorEncoder(encoder, fit_head(encode(texts), labels, reference, config))
+    return PosteriorEncoder(encoder, fit_head(encode(texts), labels, reference, config, ids))
