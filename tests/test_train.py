@@ -1,10 +1,12 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from emu_core import evaluate, load_encoder, train
@@ -170,6 +172,28 @@ def test_a_loss_that_is_not_a_number_ends_the_run_with_the_mend(tmp_path: Path) 
     run = Run(tmp_path / "r")
     assert run.status().state is RunState.FAILED and "learning rate" in run.status().message
     assert not run.encoder_folder.exists()
+
+
+def test_what_an_optimizer_imports_is_not_timed_as_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phases, made_in = [""], []
+    adam = torch.optim.Adam
+
+    def made(*args: Any, **kwargs: Any) -> torch.optim.Optimizer:
+        made_in.append(phases[-1])
+        return adam(*args, **kwargs)
+
+    monkeypatch.setattr(torch.optim, "Adam", made)
+    train(
+        small_set(),
+        out=tmp_path / "r",
+        device="cpu",
+        method="softmax",
+        config=configure(Method.SOFTMAX, "use", epochs=1),
+        on_progress=lambda status: phases.append(status.phase),
+    )
+    assert made_in == ["loading", "training"]
 
 
 def test_a_cancelled_run_stops_at_its_next_step_and_leaves_no_encoder(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+import torch
+from torch import nn
+
 from emu_core.config import EmuConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.devices import Precision
@@ -20,6 +23,7 @@ def train_emu(job: Job, config: EmuConfig) -> Outcome:
     job.before(encode)
     at = job.checkpoint.facts()
     steps = steps_per_epoch(data, config) * config.epochs
+    _import_optimizers()
     with job.progress.training(steps, at.get("epoch", 0), at.get("step", 0)) as record:
         fitted = fit(
             job.encoder,
@@ -34,6 +38,11 @@ def train_emu(job: Job, config: EmuConfig) -> Outcome:
             processes=job.processes,
         )
     return Outcome(job.encoder, encode, fitted)
+
+
+def _import_optimizers() -> None:
+    """Have torch import what its first optimizer needs: a second that would count as the first step's."""
+    torch.optim.Adam([nn.Parameter(torch.zeros(1))])
 
 
 def _selection(
