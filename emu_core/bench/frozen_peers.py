@@ -11,6 +11,7 @@ from emu_core.bench.stopwatch import now, since
 from emu_core.bench.systems import Encode, System
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import TrainingError
+from emu_core.threads import one_thread_for_small_products
 
 C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FOLDS = 5
@@ -59,7 +60,8 @@ def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
             if folds > 1
             else LogisticRegression(max_iter=1000)
         )  # fmt: skip
-        space = model.fit(vectors, intents).predict_proba
+        with one_thread_for_small_products():
+            space = model.fit(vectors, intents).predict_proba
         facts = {"C": float(np.ravel(model.C_)[0] if folds > 1 else 1.0)}
     took = since(start)
 

@@ -11,6 +11,7 @@ from emu_core.bench.stopwatch import now, since
 from emu_core.bench.systems import System
 from emu_core.bench.tuned_peers import Budget
 from emu_core.data.labelled import LabelledSet
+from emu_core.threads import one_thread_for_small_products
 
 
 def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
@@ -55,7 +56,8 @@ def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget)
         )
         trainer = Trainer(model=model, args=arguments, train_dataset=data)
         start = now()
-        trainer.train()
+        with one_thread_for_small_products():  # the head's; torch trains the encoder as before
+            trainer.train()
         took = since(start)
     sentences.model.eval()
 

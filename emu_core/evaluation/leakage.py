@@ -11,6 +11,7 @@ from emu_core.errors import DataError
 from emu_core.evaluation.arrays import codes, directions, id_keys, rows_by_language
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.retrieval import nearest_rows
+from emu_core.threads import one_thread_for_small_products
 
 MOST_SENTENCES = 3_000
 NEIGHBOURS = 10
@@ -110,7 +111,8 @@ def _probe(
             StandardScaler(),
             LogisticRegression(C=INVERSE_REGULARISATION, class_weight="balanced", max_iter=300),
         )
-        guessed[held] = probe.fit(units[learnt], labels[learnt]).predict(units[held])
+        with one_thread_for_small_products():
+            guessed[held] = probe.fit(units[learnt], labels[learnt]).predict(units[held])
     return 100 * float(recall_score(labels, guessed, average="macro"))
 
 

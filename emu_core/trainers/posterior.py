@@ -11,6 +11,7 @@ from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import TrainingError
 from emu_core.models.posterior_head import PosteriorHead, nearness, neutral
+from emu_core.threads import one_thread_for_small_products
 from emu_core.trainers.posterior_regression import choose_inverse_penalty, members, regression, weights
 
 BLOCK = 1024  # rows of cosines held at once
@@ -43,8 +44,9 @@ def fit_head(
     directions, center = language_space(reference, config, vectors.shape[1])
     x = neutral(torch.from_numpy(np.array(vectors, dtype=np.float32)), directions, center)
     wide = x.numpy().astype(np.float64)
-    inverse_penalty = choose_inverse_penalty(wide, classes, config.kernel_temperature, ids)
-    weight, bias = weights(regression(inverse_penalty).fit(wide, classes))
+    with one_thread_for_small_products():
+        inverse_penalty = choose_inverse_penalty(wide, classes, config.kernel_temperature, ids)
+        weight, bias = weights(regression(inverse_penalty).fit(wide, classes))
     near = _nearness(x, config.gate_temperature)
     return PosteriorHead(
         {
