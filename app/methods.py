@@ -163,7 +163,7 @@ MORE: dict[str, tuple[Setting, ...]] = {
         ),
         Setting(
             "adversary_every",
-            "Discriminator every so many steps",
+            "Discriminator every n steps",
             "Above 1 it is left out of most steps, which saves half of the time, and counts for more in the others.",
             1,
             matters=_has_adversary,
