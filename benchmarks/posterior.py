@@ -6,7 +6,7 @@ do. English labels; the sentences are encoded once, so that many settings take s
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 
 import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
@@ -15,9 +15,9 @@ import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from emu_core.bench.setting import LDA_SHRINKAGE
+from emu_core.bench.cells import Peer
+from emu_core.bench.frozen_peers import frozen_peer
 from emu_core.config import Method, PosteriorConfig, configure
 from emu_core.data.demo import reference_texts
 from emu_core.data.labelled import LabelledSet
@@ -28,6 +28,7 @@ from emu_core.trainers.posterior import fit_head
 from emu_core.verbs.inputs import labelled_set
 
 LANGUAGE = "en"
+Rows = NDArray[np.intp]
 
 
 def main() -> None:
@@ -46,11 +47,12 @@ def main() -> None:
     encoder = load_encoder(options.encoder)
     vectors = encoder.encode(labelled.frame["text"].tolist())
     reference = {language: encoder.encode(texts) for language, texts in reference_texts().items()}
-    ids = np.array(sorted(set(labelled.select(languages=[LANGUAGE]).frame["id"])))
-    drawn = np.random.default_rng(options.seed).permutation(ids)
-    parts = [part.tolist() for part in np.array_split(drawn, options.folds)]
-
-    lda = [gains(labelled, vectors, part, lda_of(labelled, vectors, part)) for part in parts]
+    parts = divide(labelled, options.folds, options.seed)
+    base = [accuracies(labelled, held, vectors[held]) for held, _ in parts]
+    lda = [
+        accuracies(labelled, held, lda_vectors(labelled, vectors, held, own)) - before
+        for (held, own), before in zip(parts, base, strict=True)
+    ]
     asked = {
         field.name: values
         for field in fields(PosteriorConfig)
@@ -59,9 +61,10 @@ def main() -> None:
     settings = [{}] if not asked else [{name: value} for name, values in asked.items() for value in values]
     for changes in settings:
         config = configure(Method.POSTERIOR, options.encoder, **changes)
-        folds = [
-            gains(labelled, vectors, part, posterior_of(labelled, vectors, reference, part, config))
-            for part in parts
+        gains = [
+            accuracies(labelled, held, posterior_vectors(labelled, vectors, reference, held, own, config))
+            - before
+            for (held, own), before in zip(parts, base, strict=True)
         ]
         print(
             json.dumps(
@@ -69,8 +72,9 @@ def main() -> None:
                     "benchmark": "posterior",
                     "encoder": options.encoder,
                     "changes": changes,
-                    "gain": round(float(np.mean(folds)), 2),
-                    "worst_direction_of_a_fold": round(float(np.min(folds)), 1),
+                    "base": round(float(np.mean(base)), 2),
+                    "gain": round(float(np.mean(gains)), 2),
+                    "worst_direction_of_a_fold": round(float(np.min(gains)), 1),
                     "gain_of_lda": round(float(np.mean(lda)), 2),
                     "folds": options.folds,
                 }
@@ -79,48 +83,47 @@ def main() -> None:
         )
 
 
-def posterior_of(
+def divide(labelled: LabelledSet, folds: int, seed: int) -> list[tuple[Rows, Rows]]:
+    """For each part the rows that are held out, in every language, and the English rows that are not."""
+    frame = labelled.frame
+    english = (frame["language"] == LANGUAGE).to_numpy()
+    ids = np.random.default_rng(seed).permutation(np.unique(frame["id"][english].to_numpy(dtype=str)))
+    is_held = [frame["id"].isin(part.tolist()).to_numpy() for part in np.array_split(ids, folds)]
+    return [(np.flatnonzero(held), np.flatnonzero(~held & english)) for held in is_held]
+
+
+def posterior_vectors(
     labelled: LabelledSet,
     vectors: FloatArray,
     reference: Mapping[str, FloatArray],
-    part: Sequence[str],
+    held: Rows,
+    own: Rows,
     config: PosteriorConfig,
 ) -> FloatArray:
-    """All sentences' vectors under a head fitted on the labels outside `part`."""
-    rows, intents = labels_outside(labelled, part)
-    names = sorted(set(intents))
-    head = fit_head(vectors[rows], [names.index(intent) for intent in intents], reference, config)
+    """The held-out rows' vectors under a head fitted on the labels of the rows `own`."""
+    _, labels = np.unique(labelled.frame["intent"].iloc[own].to_numpy(dtype=str), return_inverse=True)
+    head = fit_head(vectors[own], labels.tolist(), reference, config)
     with torch.no_grad():
-        found: FloatArray = head(torch.from_numpy(vectors)).numpy()
+        found: FloatArray = head(torch.from_numpy(vectors[held])).numpy()
     return found
 
 
-def lda_of(labelled: LabelledSet, vectors: FloatArray, part: Sequence[str]) -> FloatArray:
-    """All sentences' discriminant scores, the peer that another division is best compared by."""
-    rows, intents = labels_outside(labelled, part)
-    lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage=LDA_SHRINKAGE)
-    found: FloatArray = lda.fit(vectors[rows].astype(np.float64), intents).transform(vectors)
-    return found
+def lda_vectors(labelled: LabelledSet, vectors: FloatArray, held: Rows, own: Rows) -> NDArray[np.floating]:
+    """The held-out rows' discriminant scores, by the benchmark's own peer."""
+    texts = labelled.frame["text"]
+    of = dict(zip(texts, vectors, strict=True))
+    sentences = LabelledSet(labelled.frame.iloc[own].reset_index(drop=True), labelled.name)
+    peer = frozen_peer(Peer.LDA, lambda asked: np.stack([of[text] for text in asked]), sentences)
+    return peer.encode(texts.iloc[held].tolist())
 
 
-def labels_outside(labelled: LabelledSet, part: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Rows and intents of the English sentences whose ids are not in `part`."""
-    frame = labelled.frame
-    rows = np.flatnonzero((~frame["id"].isin(part) & (frame["language"] == LANGUAGE)).to_numpy())
-    return rows, frame["intent"].iloc[rows].tolist()
-
-
-def gains(labelled: LabelledSet, vectors: FloatArray, part: Sequence[str], after: FloatArray) -> list[float]:
-    """Points gained in each direction with English on the sentences of `part`."""
-    held = labelled.frame["id"].isin(part).to_numpy()
-    frame = labelled.frame[held]
-    before, specialised = (
-        leave_one_out(
-            found, frame["intent"].tolist(), frame["language"].tolist(), frame["id"].tolist()
-        ).accuracy
-        for found in (vectors[held], after[held])
-    )
-    return [specialised[pair] - before[pair] for pair in before if LANGUAGE in pair.split("-")]
+def accuracies(labelled: LabelledSet, held: Rows, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Acc@1 of each direction with English among the held-out rows."""
+    frame = labelled.frame.iloc[held]
+    found = leave_one_out(
+        vectors, frame["intent"].tolist(), frame["language"].tolist(), frame["id"].tolist()
+    ).accuracy
+    return np.array([percent for pair, percent in found.items() if LANGUAGE in pair.split("-")])
 
 
 if __name__ == "__main__":
