@@ -15,7 +15,7 @@ from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.runs import Run, RunState, Status
-from emu_core.verbs.train_emu import _selection
+from emu_core.verbs.train_emu import CHOSEN_ON_MEASURED, _selection
 from tests.small import small_set
 
 ONE_EPOCH = replace(configure(Method.EMU, "use"), epochs=1, critic_steps=2)
@@ -154,6 +154,20 @@ def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path
     assert run.metrics()["selected_epoch"] == 3 - accuracies[::-1].index(best)
     assert run.metrics()["specialised"]["en-en"] == pytest.approx(best)
     assert _selection(labelled, ["fr"], load_encoder("use").encode) is None
+    assert CHOSEN_ON_MEASURED in run.metrics()["warnings"]
+
+
+@pytest.mark.parametrize(("epochs", "measured_on"), [(1, "dev"), (2, "test")])
+def test_nothing_is_said_where_what_is_measured_chose_nothing(
+    epochs: int, measured_on: str, tmp_path: Path
+) -> None:
+    frame = small_set().frame.copy()
+    tests = frame.index[frame["split"] == "test"]
+    frame.loc[tests, "split"] = ["dev" if row % 2 else measured_on for row in range(len(tests))]
+    config = replace(ONE_EPOCH, epochs=epochs)
+    run = train(LabelledSet(frame, "with dev"), out=tmp_path / "r", device="cpu", method="emu", config=config)
+    assert all("dev_accuracy" in r for r in run.history() if r["kind"] == "epoch")
+    assert CHOSEN_ON_MEASURED not in run.metrics()["warnings"]
 
 
 def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
