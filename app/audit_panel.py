@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from app import charts
+from emu_core import charts
 from app.csv_button import draw_csv_button
 from app.findings import findings_of
 from app.state import ChosenData

@@ -12,7 +12,7 @@ from emu_core.config.pretraining import Pretraining
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, RunError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
 

@@ -15,7 +15,7 @@ from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import EncoderError, RunError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 BASE, NEW = "Base", "Specialised"
 

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import charts
+from emu_core import charts
 from app.wording import sentence
 from emu_core.evaluation.guard import Verdict
-from emu_core.meters import guard_sentences
+from emu_core.evaluation.metric_rows import guard_sentences
 
 
 def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:

@@ -15,7 +15,7 @@ import emu_core
 from app.bench.folder import bench_on
 from app.pretrain_request import Request, load_request
 from emu_core.errors import RunError
-from emu_core.runs import NAME, Run, RunState, Status, create_run, list_runs
+from emu_core.runs.run import NAME, Run, RunState, Status, create_run, list_runs
 
 COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts
+from emu_core import charts
 from app.cache import job_manager
 from app.columns import roomy_columns
 from app.guard_panel import draw_guard
@@ -17,7 +17,7 @@ from app.state import method_of, runs_root
 from app.wording import literal, sentence
 from emu_core.config import DISENTANGLING
 from emu_core.errors import RunError
-from emu_core.runs import Run, RunState, Status, list_runs
+from emu_core.runs.run import Run, RunState, Status, list_runs
 
 WATCHED = "watched"
 POLL_S = 1.0
@@ -137,10 +137,10 @@ def draw_gain(run: Run) -> None:
             )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
-    st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
+    st.page_link("pages/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
     if method_of(run) in DISENTANGLING:
         st.page_link(
-            "views/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
+            "pages/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
         )
     for warning in metrics.get("warnings", []):
         st.warning(sentence(warning), icon=":material/info:")

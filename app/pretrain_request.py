@@ -11,7 +11,7 @@ from emu_core.config.pretraining import (
     configure_pretraining,
 )
 from emu_core.errors import RunError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 
 @dataclass(frozen=True)

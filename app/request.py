@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from emu_core.config import Method, Settings, configure
 from emu_core.errors import RunError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 FILE = "request.json"
 Kind = TypeVar("Kind")

@@ -15,7 +15,7 @@ from app.wording import time_span
 from emu_core.config import Method
 from emu_core.config.pretraining import Pretraining
 from emu_core.errors import RunError
-from emu_core.runs import Run, RunState, Status
+from emu_core.runs.run import Run, RunState, Status
 
 P_AT_1 = "P@1"
 PHASES = {

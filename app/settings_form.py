@@ -20,7 +20,7 @@ from emu_core.data.wording import listed
 from emu_core.devices import available_devices
 from emu_core.encoders.registry import EncoderInfo
 from emu_core.errors import DataError, TrainingError
-from emu_core.runs import NAME, new_run_name
+from emu_core.runs.run import NAME, new_run_name
 
 
 def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:

@@ -16,7 +16,7 @@ from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.load import read_labelled
 from emu_core.errors import RunError
-from emu_core.runs import Run, RunState, list_runs
+from emu_core.runs.run import Run, RunState, list_runs
 
 _DATA = "data"
 _RUN = "run"
@@ -121,7 +121,7 @@ def run_picker(label: str) -> Run | None:
     finished = finished_runs()
     if not finished:
         st.info("There is no finished run yet.")
-        st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
+        st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
         return None
     name = st.selectbox(label, list(finished), key=_RUN, bind="query-params")
     return finished[name]

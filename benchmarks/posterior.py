@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from emu_core.api.inputs import labelled_set
 from emu_core.bench.cells import Peer
 from emu_core.bench.frozen_peers import frozen_peer
 from emu_core.config import Method, PosteriorConfig, configure
@@ -25,7 +26,6 @@ from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.trainers.posterior import fit_head
-from emu_core.verbs.inputs import labelled_set
 
 LANGUAGE = "en"
 Rows = NDArray[np.intp]

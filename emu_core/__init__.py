@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
+    from emu_core.api.embed import embed as embed
+    from emu_core.api.evaluate import evaluate as evaluate
+    from emu_core.api.export import export as export
+    from emu_core.api.forgetting import forgetting as forgetting
+    from emu_core.api.pretrain import pretrain as pretrain
+    from emu_core.api.train import train as train
     from emu_core.data.load import read_labelled as read_labelled
     from emu_core.encoders.registry import load_encoder as load_encoder
-    from emu_core.verbs.embed import embed as embed
-    from emu_core.verbs.evaluate import evaluate as evaluate
-    from emu_core.verbs.export import export as export
-    from emu_core.verbs.forgetting import forgetting as forgetting
-    from emu_core.verbs.pretrain import pretrain as pretrain
-    from emu_core.verbs.train import train as train
 
 __version__ = "0.1.0"
 __all__ = ["embed", "evaluate", "export", "forgetting", "load_encoder", "pretrain", "read_labelled", "train"]
 
 _HOMES = {
-    "embed": "emu_core.verbs.embed",
-    "evaluate": "emu_core.verbs.evaluate",
-    "export": "emu_core.verbs.export",
-    "forgetting": "emu_core.verbs.forgetting",
+    "embed": "emu_core.api.embed",
+    "evaluate": "emu_core.api.evaluate",
+    "export": "emu_core.api.export",
+    "forgetting": "emu_core.api.forgetting",
     "load_encoder": "emu_core.encoders.registry",
-    "pretrain": "emu_core.verbs.pretrain",
+    "pretrain": "emu_core.api.pretrain",
     "read_labelled": "emu_core.data.load",
-    "train": "emu_core.verbs.train",
+    "train": "emu_core.api.train",
 }
 
 

@@ -7,7 +7,7 @@ from small import small_file
 from emu_core import read_labelled, train
 from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 
 def small_run(root: Path, name: str = "small") -> tuple[Run, LabelledSet, Path]:

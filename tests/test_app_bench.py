@@ -36,7 +36,7 @@ from emu_core.bench.result import CellResult
 from emu_core.bench.translations import read_machine_translations
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import RunError, TrainingError
-from emu_core.runs import RunState
+from emu_core.runs.run import RunState
 from tests.bench_set import bench_set
 from tests.killed_bench import measured
 
@@ -109,7 +109,7 @@ def app(root: Path) -> AppTest:
 
 
 def evidence(app: AppTest) -> AppTest:
-    app.switch_page("views/bench.py").run()
+    app.switch_page("pages/bench.py").run()
     assert not app.exception
     return app
 

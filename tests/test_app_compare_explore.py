@@ -31,7 +31,7 @@ from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 from tests.laser_tiny import write_published
 from tests.tiny_transformer import tiny_transformer
 
@@ -103,7 +103,7 @@ def with_frame(frame: pd.DataFrame) -> AppTest:
 
 
 def compare(app: AppTest, tab: str = "Accuracy") -> AppTest:
-    app.switch_page("views/compare.py")
+    app.switch_page("pages/compare.py")
     app.session_state["compare-tab"] = tab
     app.run()
     assert not app.exception
@@ -111,7 +111,7 @@ def compare(app: AppTest, tab: str = "Accuracy") -> AppTest:
 
 
 def explore(app: AppTest, **state: Any) -> AppTest:
-    app.switch_page("views/explore.py")
+    app.switch_page("pages/explore.py")
     app.session_state["explore-method"] = "pca"  # no test waits for t-SNE
     for key, value in state.items():
         app.session_state[key] = value

@@ -22,7 +22,7 @@ from app.background import Done, Outcome, Pending
 from app.jobs import JobManager
 from app.request import TrainRequest
 from emu_core.evaluation.guard import LanguageChange
-from emu_core.runs import Run, RunState, Status, create_run
+from emu_core.runs.run import Run, RunState, Status, create_run
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
 PATIENCE_S = 60.0
@@ -30,7 +30,7 @@ PATIENCE_S = 60.0
 TRAINER = """
 import json, os, sys, threading, time
 from pathlib import Path
-from emu_core.runs import Run, RunState, Status
+from emu_core.runs.run import Run, RunState, Status
 run = Run(Path(next(a for a in sys.argv if a.startswith("--out=")).removeprefix("--out=")))
 (run.folder / "arguments.json").write_text(json.dumps(sys.argv[1:]))
 (run.folder / "log.jsonl").write_text(json.dumps({"kind": "step", "step": 1, "epoch": 1, "loss": 2.0}) + "\\n")
@@ -107,7 +107,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def train_page(app: AppTest, method: str = "emu") -> AppTest:
-    app.switch_page("views/train.py").run()
+    app.switch_page("pages/train.py").run()
     app.selectbox(key="method").set_value(method).run()
     assert not app.exception
     return app
@@ -161,7 +161,7 @@ def test_the_bytes_are_let_go_and_the_choice_outlives_the_page(app: AppTest) -> 
     assert app.file_uploader[0].value == []
     train_page(app)
     assert r"**a\.csv**: 16 sentences, 2 intents, en, de" in app.markdown[0].value
-    app.switch_page("views/data.py").run()
+    app.switch_page("pages/data.py").run()
     assert size(app) == ("16", "2", "2")
     button(app, "Use the demo set").click().run()
     assert size(app) == ("3,024", "28", "6")
@@ -185,8 +185,8 @@ def test_unknown_columns_are_mapped_by_hand(app: AppTest) -> None:
         assert chosen(app)[label] is None
         next(box for box in app.selectbox if box.label == label).set_value(column).run()
     assert size(app) == ("16", "2", "2")
-    app.switch_page("views/train.py").run()
-    app.switch_page("views/data.py").run()  # the mapping is kept, and the set with it
+    app.switch_page("pages/train.py").run()
+    app.switch_page("pages/data.py").run()  # the mapping is kept, and the set with it
     assert chosen(app) | columns == chosen(app)
     assert size(app) == ("16", "2", "2")
 
@@ -290,7 +290,7 @@ def test_a_hostile_name_is_shown_and_not_rendered(app: AppTest) -> None:
     assert size(app) == ("16", "2", "2")
     train_page(app)
     shown = [element.value for element in (*app.header, *app.markdown)]
-    upload(app.switch_page("views/data.py").run(), (name, b""))
+    upload(app.switch_page("pages/data.py").run(), (name, b""))
     shown += [element.value for element in (*app.header, *app.error)] + [box.label for box in app.expander]
     assert sum("evil" in text for text in shown) == 4
     for text in shown:
@@ -334,7 +334,7 @@ def multiselect(app: AppTest, label: str) -> list[str]:
 
 
 def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTest, root: Path) -> None:
-    app.switch_page("views/train.py").run()
+    app.switch_page("pages/train.py").run()
     assert app.selectbox(key="method").value == "posterior"
     assert app.text_input[0].value == "posterior-use-1"
     assert [box.label for box in app.multiselect] == ["Labels in"]
@@ -364,7 +364,7 @@ def test_training_starts_from_sensible_choices(app: AppTest) -> None:
     assert not button(app, "Start the run").disabled
     app.multiselect[0].set_value(["ja"]).run()
     assert multiselect(app, "Sentences without labels in") == ["en", "de", "es", "fr", "zh"]
-    app.switch_page("views/data.py").run()
+    app.switch_page("pages/data.py").run()
     train_page(app)
     assert multiselect(app, "Labels in") == ["ja"]
 
@@ -446,7 +446,7 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
     run = Run(root / "emu-use-1")
     until(lambda: run.status().state is RunState.RUNNING)
     assert json.loads((run.folder / "arguments.json").read_text())[-2:] == ["--", "demo"]
-    app.switch_page("views/data.py").run()
+    app.switch_page("pages/data.py").run()
     for session in (app, AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()):
         train_page(session)
         assert session.selectbox(key="watched").value == "emu-use-1"

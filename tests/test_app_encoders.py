@@ -22,7 +22,7 @@ from emu_core.config import EmuConfig, Method, PosteriorConfig
 from emu_core.encoders import registry
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
 PATIENCE_S = 60.0
@@ -65,7 +65,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def open_page(app: AppTest, name: str) -> AppTest:
-    app.switch_page(f"views/{name}.py").run()
+    app.switch_page(f"pages/{name}.py").run()
     assert not app.exception
     return app
 

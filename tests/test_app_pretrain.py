@@ -31,7 +31,7 @@ from emu_core.data.parallel_files import read_parallel
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.running_text import read_running_text
 from emu_core.errors import DataError, RunError, TrainingError
-from emu_core.runs import Run, RunState, Status, create_run
+from emu_core.runs.run import Run, RunState, Status, create_run
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
 PATIENCE_S = 60.0
@@ -39,7 +39,7 @@ PATIENCE_S = 60.0
 TRAINER = """
 import json, os, sys, threading, time
 from pathlib import Path
-from emu_core.runs import TEXTS, Run, RunState, Status
+from emu_core.runs.run import TEXTS, Run, RunState, Status
 goes_on = sys.argv[1] == "resume"
 out = sys.argv[-1] if goes_on else next(a for a in sys.argv if a.startswith("--out=")).removeprefix("--out=")
 run = Run(Path(out))
@@ -81,7 +81,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def app(root: Path) -> AppTest:
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
-    app.switch_page("views/pretrain.py").run()
+    app.switch_page("pages/pretrain.py").run()
     assert not app.exception
     return app
 
@@ -366,7 +366,7 @@ def test_runs_that_can_be_specialised_are_offered_on_the_train_page(root: Path, 
         other = create_run(root / name, {"method": method, "encoder": "use"})
         other.write_status(Status(state=RunState.FINISHED))
     assert {run.name for run in runs_to_specialise()} == {"mine", "plain"}
-    app.switch_page("views/train.py").run()
+    app.switch_page("pages/train.py").run()
     app.selectbox(key="method").set_value("emu").run()
     offered = app.selectbox(key="encoder").options
     assert {"Run mine", "Run plain"} <= set(offered) and not {"Run head", "Run layers"} & set(offered)

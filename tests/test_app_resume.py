@@ -15,7 +15,7 @@ from app import cache, jobs
 from app.jobs import JobManager
 from app.request import TrainRequest
 from emu_core.errors import RunError
-from emu_core.runs import LABELLED, Run, RunState, Status, create_run
+from emu_core.runs.run import LABELLED, Run, RunState, Status, create_run
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
 PATIENCE_S = 60.0
@@ -23,7 +23,7 @@ PATIENCE_S = 60.0
 TRAINER = """
 import json, os, sys, threading, time
 from pathlib import Path
-from emu_core.runs import Run, RunState, Status
+from emu_core.runs.run import Run, RunState, Status
 verb, folder = sys.argv[1], Path(sys.argv[-1])
 run = Run(folder)
 (folder / "arguments.json").write_text(json.dumps(sys.argv[1:]))
@@ -162,7 +162,7 @@ def test_the_page_offers_to_resume_what_can_be(root: Path, monkeypatch: pytest.M
     }
     runs["bare"].forget_training()
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
-    app.switch_page("views/train.py").run()
+    app.switch_page("pages/train.py").run()
 
     def watch(name: str) -> list[str]:
         app.selectbox(key="watched").set_value(name).run()
@@ -189,7 +189,7 @@ def test_a_run_that_is_about_to_go_on_is_said_to_be(root: Path, monkeypatch: pyt
     run = stopped(root, "a", replace(GONE, state=RunState.CANCELLED, message="about to go on"))
     monkeypatch.setattr(jobs_, "holds", lambda held: held.name == run.name)
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
-    app.switch_page("views/train.py").run()
+    app.switch_page("pages/train.py").run()
     assert "About to go on." in [info.value for info in app.info]
     assert not {"Resume", "Cancel"} & {button.label for button in app.button}
     assert not app.warning
@@ -202,7 +202,7 @@ def test_a_run_that_has_just_ended_is_not_said_to_go_on(root: Path, monkeypatch:
     stopped(root, "a", replace(GONE, state=RunState.CANCELLED, message="cancelled after 3 steps"))
     monkeypatch.setattr(jobs_, "holds", lambda held: True)  # its process is not gone yet
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
-    app.switch_page("views/train.py").run()
+    app.switch_page("pages/train.py").run()
     assert "cancelled after 3 steps" in app.warning[0].value
     assert "About to go on." not in [info.value for info in app.info]
     assert not {"Resume", "Cancel"} & {button.label for button in app.button}

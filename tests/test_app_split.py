@@ -15,7 +15,6 @@ from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
 from app import cache, encoders, run_table
-from app.charts.attention import TokenKind
 from app.jobs import JobManager
 from app.methods import METHODS, all_settings
 from app.request import TrainRequest
@@ -27,6 +26,7 @@ from app.split.sentence import SplitSentence, Token
 from app.split.utterance import kind_of, looks_at
 from app.split.words import NAMES, parts_of_method
 from emu_core import train
+from emu_core.charts.attention import TokenKind
 from emu_core.config import FmdaConfig, MeaningLanguageConfig, Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel_slots import Utterance, utterances
@@ -35,7 +35,7 @@ from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project
 from emu_core.models.parts import Part
-from emu_core.runs import Run, RunState, Status, create_run
+from emu_core.runs.run import Run, RunState, Status, create_run
 from tests.fmda_set import fmda_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -76,7 +76,7 @@ def opened(frame: pd.DataFrame, page: str) -> AppTest:
     app.file_uploader[0].set_value([("slots.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
     assert not app.error
-    app.switch_page(f"views/{page}.py").run()
+    app.switch_page(f"pages/{page}.py").run()
     assert not app.exception
     return app
 

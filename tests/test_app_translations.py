@@ -25,7 +25,7 @@ from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.projection import Projection, project
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
 PATIENCE_S = 60.0
@@ -83,7 +83,7 @@ def files() -> list[tuple[str, bytes, str]]:
 
 def opened(page: str = "translations") -> AppTest:
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
-    app.switch_page(f"views/{page}.py").run()
+    app.switch_page(f"pages/{page}.py").run()
     assert not app.exception
     return app
 
@@ -354,7 +354,7 @@ def test_another_encoder_is_set_beside_a_run_from_nothing(
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
     app.file_uploader[0].set_value([("own.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
-    app.switch_page(f"views/{view}.py").run()
+    app.switch_page(f"pages/{view}.py").run()
     assert not app.exception and not app.error
     assert app.selectbox(key="beside-pretrained").value == "use"
     assert len(app.get("plotly_chart")) > 0

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
+from emu_core.api.train import train
 from emu_core.bench.fmda import worker
 from emu_core.bench.fmda.bench import bench_fmda
 from emu_core.bench.fmda.cells import ABLATION, BASE, FmdaCell, System
@@ -35,7 +36,6 @@ from emu_core.errors import DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.significance import mean_interval
 from emu_core.evaluation.translation_retrieval import translation_retrieval
 from emu_core.models.parts import Part
-from emu_core.verbs.train import train
 from tests.fmda_set import TEST_FROM, VALUES, drawn_cell, fmda_set
 from tests.tiny_transformer import tiny_transformer
 

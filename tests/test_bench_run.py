@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from emu_core.api.inputs import measure
 from emu_core.bench.bench import bench_emu
 from emu_core.bench.cells import BASE, Cell, Kind
 from emu_core.bench.data import bench_data
@@ -25,7 +26,6 @@ from emu_core.cli import main
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EncoderError, RunError, TrainingError
-from emu_core.verbs.inputs import measure
 from tests.bench_set import bench_file, bench_set, request_of
 from tests.killed_bench import measured
 from tests.tiny_transformer import tiny_transformer

@@ -13,11 +13,11 @@ from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.bicvm import BicvmEncoder
 from emu_core.encoders.bicvm_composition import compose
 from emu_core.errors import CancelledError, TrainingError
+from emu_core.runs.checkpoint import Checkpoint
 from emu_core.trainers import bicvm
 from emu_core.trainers.bicvm import Batch, fit_bicvm, most_steps, untrained_encoder
 from emu_core.trainers.bicvm_adagrad import AdaGrad
 from emu_core.trainers.bicvm_corpus import corpus_of, other_rows
-from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.trainers.loop import Record
 
 COLOURS = {"en": "red blue green white", "de": "rot blau grün weiß", "fr": "rouge bleu vert blanc"}

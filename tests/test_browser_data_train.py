@@ -9,7 +9,7 @@ import pytest
 from conftest import PATIENCE_MS, settle
 from playwright.sync_api import Page, expect
 
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 pytestmark = pytest.mark.browser
 

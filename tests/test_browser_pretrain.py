@@ -8,7 +8,7 @@ import pytest
 from conftest import settle
 from playwright.sync_api import Page, expect
 
-from emu_core.runs import Run, RunState
+from emu_core.runs.run import Run, RunState
 
 pytestmark = pytest.mark.browser
 

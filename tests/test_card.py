@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from emu_core.card import model_card
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.evaluation.leakage import Leakage
+from emu_core.runs.card import model_card
 
 CONFIG = {
     "encoder": "use", "method": "emu", "train_languages": ["en"], "unlabelled_languages": [], "seed": 0,

@@ -10,10 +10,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from app import charts
-from app.charts.curves import MOST_POINTS
-from app.charts.page_file import html_file
-from app.charts.stills import maps_file
+from emu_core import charts
+from emu_core.charts.curves import MOST_POINTS
+from emu_core.charts.page_file import html_file
+from emu_core.charts.stills import maps_file
 from emu_core.data.languages import language_name
 
 HOSTILE = "<script>alert(1)</script> $x_1$"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app import charts
-from app.charts.attention import Bar, TokenKind
+from emu_core import charts
+from emu_core.charts.attention import Bar, TokenKind
 
 
 def step(number: int, stage: str, **parts: float) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app import charts
-from app.charts.spectra import BINS
-from app.charts.word_map import MOST_WRITTEN
+from emu_core import charts
+from emu_core.charts.spectra import BINS
+from emu_core.charts.word_map import MOST_WRITTEN
 
 
 def traces(figure: Any) -> list[Any]:

@@ -14,7 +14,7 @@ import pytest
 from emu_core import embed, export, load_encoder
 from emu_core.cli import main
 from emu_core.errors import DataError, EncoderError, RunError
-from emu_core.runs import Run, RunState, create_run
+from emu_core.runs.run import Run, RunState, create_run
 from tests.small import small_file, small_set
 
 TRAIN = ["--method", "emu", "--device", "cpu", "--epochs", "1", "--critic-steps", "1"]
@@ -128,7 +128,7 @@ def test_evaluate_against_a_pool(folder: Path, tmp_path: Path, capsys: pytest.Ca
 def test_embed_writes_a_row_for_each_row(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emu_core.verbs.embed.PART", 50)
+    monkeypatch.setattr("emu_core.api.embed.PART", 50)
     out = tmp_path / "deep" / "vectors.parquet"
     assert main(["embed", str(folder / "small.csv"), "--out", str(out), "--device", "cpu"]) == 0
     table = pq.read_table(out)

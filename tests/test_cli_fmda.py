@@ -25,7 +25,7 @@ from emu_core.config import EmuConfig, FmdaConfig, MeaningLanguageConfig, Poster
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.errors import TrainingError
 from emu_core.models.parts import Part
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 from tests.fmda_set import drawn_cell, fmda_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -184,7 +184,7 @@ def test_what_can_not_be_is_one_sentence(
 def test_embed_writes_the_part_that_is_named(
     folder: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emu_core.verbs.embed.PART", 50)
+    monkeypatch.setattr("emu_core.api.embed.PART", 50)
     texts = fmda_set().frame["text"].tolist()
     encoder = load_encoder(f"run:{run.folder}")
     assert isinstance(encoder, DisentangledEncoder)

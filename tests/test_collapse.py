@@ -15,8 +15,8 @@ from emu_core.config import EmuConfig, Method, configure
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, TrainingError
+from emu_core.runs.checkpoint import Checkpoint
 from emu_core.trainers import collapse
-from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.trainers.collapse import Spread, Watch, gradient_length, spread, spread_alarms, step_alarms
 from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.loop import Fitted, Record, fit

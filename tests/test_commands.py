@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from emu_core.api.generate import generate
+from emu_core.api.inputs import labelled_set
 from emu_core.data.commands import package
 from emu_core.data.commands.fill import Filler
 from emu_core.data.commands.generate import generate_commands
@@ -23,8 +25,6 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.load import read_labelled
 from emu_core.data.slots import parse_annotated
 from emu_core.errors import DataError
-from emu_core.verbs.generate import generate
-from emu_core.verbs.inputs import labelled_set
 
 pytest.importorskip("home_assistant_intents")
 pytest.importorskip("hassil")

@@ -18,7 +18,7 @@ from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.models.fmda import Fmda
 from emu_core.models.meaning_language import MeaningLanguage
 from emu_core.models.parts import Part
-from emu_core.trainers.checkpoint import Checkpoint
+from emu_core.runs.checkpoint import Checkpoint
 from emu_core.trainers.disentangle import Stage, fit_stages
 from emu_core.trainers.disentangle_data import DisentangleData, prepare_disentangling
 from emu_core.trainers.fmda import fmda_stages

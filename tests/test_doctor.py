@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from emu_core import __version__
+from emu_core.api import doctor
+from emu_core.api.doctor import Check, Report, State
 from emu_core.cli import doctor as command
 from emu_core.cli import main, options
 from emu_core.encoders import registry
-from emu_core.verbs import doctor
-from emu_core.verbs.doctor import Check, Report, State
 
 ROOT = Path(__file__).parent.parent
 

@@ -18,8 +18,8 @@ from emu_core.data.running_text import RunningText
 from emu_core.encoders.dual_encoder import DualEncoder
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.losses.ranking import ranking_loss
+from emu_core.runs.checkpoint import Checkpoint
 from emu_core.trainers import dual_encoder as training
-from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.trainers.dual_encoder import Plan, fit_dual_encoder
 from emu_core.trainers.dual_mining import mine, neighbours
 from emu_core.trainers.dual_optimizer import rate_factor

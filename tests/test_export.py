@@ -21,7 +21,7 @@ from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting.formats import ExportFormat
 from emu_core.models.posterior_head import PosteriorHead
-from emu_core.runs import Run, RunState, Status, create_run
+from emu_core.runs.run import Run, RunState, Status, create_run
 
 TEXTS = ["pool", "who: poét?", "", "Wo ist der Pool?", "pool " * 50]
 

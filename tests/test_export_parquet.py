@@ -29,7 +29,7 @@ def rows(tmp_path: Path) -> Path:
 def test_pyarrow_reads_the_columns_and_their_types(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emu_core.verbs.embed.PART", 3)
+    monkeypatch.setattr("emu_core.api.embed.PART", 3)
     assert embed(rows, out=tmp_path / "v.parquet", device="cpu") == len(ROWS)
     table = pq.read_table(tmp_path / "v.parquet")
     assert table.schema.field("vector").type == pa.list_(pa.float32(), 512)

@@ -10,14 +10,14 @@ import torch
 from scipy.stats import spearmanr
 from small_run import small_run
 
+from emu_core.api.forgetting import forgetting
 from emu_core.cli import main
 from emu_core.data.pairs import read_scored_pairs, read_translations
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.forgetting import retrieval_kept, similarity_kept
-from emu_core.runs import Run, create_run
-from emu_core.verbs.forgetting import forgetting
+from emu_core.runs.run import Run, create_run
 from tests.sentences import cosine
 
 SCORED = """\

@@ -19,7 +19,7 @@ from emu_core import cli
 from emu_core.cli.pairs import pairs_of
 from emu_core.config import DISENTANGLING, Method, configure
 from emu_core.errors import RunError, TrainingError
-from emu_core.runs import Run, RunState, Status, list_runs
+from emu_core.runs.run import Run, RunState, Status, list_runs
 
 PATIENCE_S = 60.0
 REQUEST = TrainRequest(
@@ -40,7 +40,7 @@ import json, os, sys, threading, time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from emu_core.runs import Run, RunState, Status
+from emu_core.runs.run import Run, RunState, Status
 folder = Path(next(a for a in sys.argv if a.startswith("--out=")).removeprefix("--out="))
 run, word, status = Run(folder), sys.argv[-1], Status(state=RunState.RUNNING, pid=os.getpid(), started_at=time.time())
 (folder / "arguments.json").write_text(json.dumps(sys.argv[1:]))

@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold
 from small import small_set
 
 from emu_core import load_encoder, train
+from emu_core.api.resume import resume
 from emu_core.config import EmuConfig, Method, PosteriorConfig, configure
 from emu_core.data.demo import REFERENCE, reference_texts
 from emu_core.encoders.posterior import PosteriorEncoder
@@ -23,11 +24,10 @@ from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.models import posterior_head
 from emu_core.models.posterior_head import PosteriorHead, neutral
-from emu_core.runs import Run, RunState, Status
+from emu_core.runs.run import Run, RunState, Status
 from emu_core.trainers import posterior_regression
 from emu_core.trainers.posterior import fit_head, language_space
 from emu_core.trainers.posterior_regression import USUAL, choose_inverse_penalty, regression
-from emu_core.verbs.resume import resume
 
 Matrix = NDArray[np.float64]
 PLAIN = PosteriorConfig(language_directions=0, centering=0.0)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from emu_core import evaluate, forgetting, load_encoder, pretrain, train
+from emu_core.api.kept_texts import keep_texts, kept_texts
 from emu_core.cli import main
 from emu_core.config import Method, Trained, configure
 from emu_core.config.pretraining import Pretraining, PretrainingSettings, configure_pretraining
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.running_text import RunningText
 from emu_core.errors import CancelledError, DataError, RunError, TrainingError
-from emu_core.runs import Run, RunState, Status
+from emu_core.runs.run import Run, RunState, Status
 from emu_core.trainers.dual_tasks import Tasks
-from emu_core.verbs.kept_texts import keep_texts, kept_texts
 
 WORDS = {
     "en": "dog cat red blue runs sleeps house tree boy girl",
@@ -99,7 +99,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("emu_core.verbs.progress.INTERVAL_S", 0.0)  # every step is told
+    monkeypatch.setattr("emu_core.api.progress.INTERVAL_S", 0.0)  # every step is told
     whole = pretrain(files, out=tmp_path / "whole", method=method.value, config=small(method))
     out = tmp_path / "stopped"
 

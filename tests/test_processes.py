@@ -14,7 +14,7 @@ import torch
 
 from emu_core import load_encoder
 from emu_core.processes import ALONE, Processes, join_processes
-from emu_core.runs import Run, RunState
+from emu_core.runs.run import Run, RunState
 from tests.small import small_file
 
 ROOT = Path(__file__).parent.parent

@@ -9,11 +9,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from emu_core.api.resume import resume
+from emu_core.api.train import train
 from emu_core.errors import CancelledError, RunError
-from emu_core.runs import Run, RunState, Status
-from emu_core.trainers.checkpoint import Checkpoint
-from emu_core.verbs.resume import resume
-from emu_core.verbs.train import train
+from emu_core.runs.checkpoint import Checkpoint
+from emu_core.runs.run import Run, RunState, Status
 from tests.killed_run import SETTINGS
 from tests.small import small_file, small_set
 
@@ -132,7 +132,7 @@ def test_checkpoints_wait_longer_where_writing_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("emu_core.trainers.checkpoint.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("emu_core.runs.checkpoint.time.monotonic", lambda: now[0])
     checkpoint = Checkpoint(tmp_path / "c" / "checkpoint.safetensors", every_s=10.0)
     now[0] = 9.9
     assert not checkpoint.due

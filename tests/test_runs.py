@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emu_core.errors import RunError
-from emu_core.runs import Run, RunState, Status, create_run, list_runs, new_run_name, open_run
+from emu_core.runs.run import Run, RunState, Status, create_run, list_runs, new_run_name, open_run
 
 
 def test_a_new_run_is_queued_and_keeps_its_config(tmp_path: Path) -> None:

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import torch
 
+from emu_core.api.resume import resume
+from emu_core.api.train import train
+from emu_core.api.train_disentangled import chosen_pairs, training_pairs
 from emu_core.config import FmdaConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, DataError, EncoderError
 from emu_core.models.parts import Part
-from emu_core.runs import Run, RunState
-from emu_core.trainers.checkpoint import Checkpoint, Tensors
-from emu_core.verbs.resume import resume
-from emu_core.verbs.train import train
-from emu_core.verbs.train_disentangled import chosen_pairs, training_pairs
+from emu_core.runs.checkpoint import Checkpoint, Tensors
+from emu_core.runs.run import Run, RunState
 from tests.slot_set import slot_set
 from tests.tiny_transformer import tiny_transformer
 

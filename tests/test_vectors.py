@@ -6,7 +6,7 @@ import pytest
 
 from app import tasks
 from app.vectors import FOLDER, prune, vectors_path, weights_of
-from emu_core.runs import NAME
+from emu_core.runs.run import NAME
 
 
 def test_a_file_is_named_by_encoder_set_and_texts(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import psutil
 from app.bench.request import FILE, BenchRequest
 from emu_core.bench.store import write_json
 from emu_core.errors import RunError
-from emu_core.runs import CLOCK_S, NAME
+from emu_core.runs.run import CLOCK_S, NAME
 
 BENCHES = ".bench"  # under the folder of runs; the dot keeps it apart from them
 LOG = "process.log"

@@ -16,7 +16,7 @@ from app.wording import sentence, time_span
 from emu_core.bench.plan import Part
 from emu_core.data.wording import counted
 from emu_core.devices import available_devices
-from emu_core.runs import NAME, new_run_name
+from emu_core.runs.run import NAME, new_run_name
 
 TABLES = {
     Part.TABLE_2.value: "Table 2: every method",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from app.bench.report import Gain
-from app.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
 
 ROW, AROUND, MOST = 34, 130, 40  # pixels, pixels, characters
 LIBRARY = "sentence-transformers, "  # the table and the hover say whose loss it is

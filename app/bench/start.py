@@ -9,7 +9,7 @@ from app.bench.folder import BENCHES, Bench, running_benches
 from app.bench.request import BenchRequest
 from app.jobs import COMMAND, JobManager, environment
 from emu_core.errors import RunError
-from emu_core.runs import NAME
+from emu_core.runs.run import NAME
 
 
 def start(root: Path, jobs: JobManager, name: str, request: BenchRequest) -> Bench:

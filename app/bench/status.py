@@ -7,7 +7,7 @@ from pathlib import Path
 from app.bench.folder import Bench
 from app.jobs import last_line
 from app.wording import time_span
-from emu_core.runs import RunState
+from emu_core.runs.run import RunState
 
 _LINE = re.compile(r"(?P<cell>.*): (?P<done>\d+) of (?P<total>\d+) cells are done")
 _ENDS = 64 * 1024  # bytes of the log's beginning and end that are looked at

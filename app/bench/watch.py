@@ -17,7 +17,7 @@ from app.wording import literal, sentence
 from emu_core.bench.plan import Part
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
-from emu_core.runs import RunState
+from emu_core.runs.run import RunState
 
 WATCHED = "bench-watched"
 POLL_S = 1.0

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from app import charts
+from emu_core import charts
 from app.columns import roomy_columns
 from app.compare.measure import SIGNIFICANT, Comparison, matrix
 from app.encoders import BASE, NEW

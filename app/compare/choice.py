@@ -11,7 +11,7 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
 from emu_core.evaluation.projection import stratified_sample
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 MOST_MEASURED = 20_000  # sentences; each is compared with every other
 ALL = "all rows"

@@ -7,16 +7,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import charts
-from app.charts.intervals import ROW
+from emu_core import charts
 from app.csv_button import draw_csv_button
 from app.vectors import weights_of
 from app.wording import literal
+from emu_core.api.forgetting import FILE
+from emu_core.charts.intervals import ROW
 from emu_core.data.languages import language_name
 from emu_core.errors import RunError
 from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
-from emu_core.runs import Run
-from emu_core.verbs.forgetting import FILE
+from emu_core.runs.run import Run
 
 MOST_ROWS = 20  # of a picture in view; a taller one scrolls
 STS, TRANSLATIONS = "sts", "translations"

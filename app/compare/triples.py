@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from app import charts
-from app.charts.style import short
+from emu_core import charts
 from app.compare.subject import Subject
 from app.encoders import BASE, NEW
+from emu_core.charts.style import short
 from emu_core.evaluation.triples import Triple, triple
 
 KEYS = ("triple-1", "triple-2", "triple-3")

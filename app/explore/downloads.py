@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.charts.marks import ColourBy
-from app.charts.page_file import html_file
-from app.charts.stills import maps_file
+from emu_core.charts.marks import ColourBy
+from emu_core.charts.page_file import html_file
+from emu_core.charts.stills import maps_file
 
 
 def draw_downloads(

@@ -15,7 +15,7 @@ from emu_core.config.pretraining import Pretraining, configure_pretraining
 from emu_core.data.wording import counted
 from emu_core.devices import available_devices
 from emu_core.errors import TrainingError
-from emu_core.runs import NAME, new_run_name
+from emu_core.runs.run import NAME, new_run_name
 
 FEWEST = 20  # pairs; with fewer there is nothing to hold out and nothing to learn
 PRESETS = {"tuned": "Ours, for two cores", "paper": "The paper's"}

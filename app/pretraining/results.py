@@ -6,12 +6,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import charts
+from emu_core import charts
 from app.csv_button import draw_csv_button
 from app.wording import sentence
 from emu_core.data.languages import language_name
 from emu_core.errors import RunError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 _NAMES = {"hinge": "Hinge loss", "l2": "L2 penalty"}
 
@@ -48,7 +48,7 @@ def draw_results(run: Run) -> None:
     draw_csv_button(
         table, (run.name, str(metrics.get("translation"))), f"{run.name}-translations.csv", key="found-csv"
     )
-    st.page_link("views/translations.py", label="Look at what it finds", icon=":material/g_translate:")
+    st.page_link("pages/translations.py", label="Look at what it finds", icon=":material/g_translate:")
     st.caption("On the Train page it can be chosen as the encoder to specialise with labelled sentences.")
     for warning in metrics.get("warnings", []):
         st.info(sentence(warning), icon=":material/info:")

@@ -10,7 +10,7 @@ from emu_core.data.languages import language_name, ordered
 from emu_core.data.parallel_slots import Utterance
 from emu_core.data.slots import parse_annotated
 from emu_core.errors import DataError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 FROM_DATA, TYPED = "From the data", "Typed"
 EXAMPLE = "wake me up at [time : five am]"
@@ -24,7 +24,7 @@ def choose_run() -> Run | None:
             "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set "
             "it takes a minute or two."
         )
-        st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
+        st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
         return None
     name = st.selectbox("Run", list(runs), key="split-run", bind="query-params")
     return runs[name]

@@ -11,9 +11,8 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app import charts
+from emu_core import charts
 from app.background import Done
-from app.charts.marks import ColourBy
 from app.csv_button import draw_csv_button
 from app.encoders import computed
 from app.explore.downloads import draw_downloads
@@ -30,6 +29,7 @@ from app.split.sample import (
 from app.split.words import NAMES
 from app.vectors import weights_of
 from app.wording import literal
+from emu_core.charts.marks import ColourBy
 from emu_core.data.languages import language_name, ordered
 from emu_core.data.parallel_slots import Utterance
 from emu_core.data.wording import counted

@@ -12,7 +12,7 @@ from app.wording import sentence
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.models.parts import Part
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 PROBE = "Language probe"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app import charts
+from emu_core import charts
 from app.background import Done
 from app.encoders import computed
 from app.translations.measured import spectra

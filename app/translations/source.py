@@ -21,7 +21,7 @@ from emu_core.data.languages import language_name
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 PLACE, PRETRAIN = "translations", "pretrain"
 MOST = 5_000  # pairs; each sentence is compared with every other language's

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from emu_core.api.inputs import Data, files_of, labelled_set
 from emu_core.bench.atis import ATIS, read_atis
 from emu_core.bench.cells import BASE, Cell, Kind
 from emu_core.bench.compose import compose
@@ -25,7 +26,6 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.verbs.inputs import Data, files_of, labelled_set
 
 RunCell = Callable[[Request], CellResult]
 

@@ -23,7 +23,7 @@ def add_doctor(verbs: Any) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.doctor import State, doctor
+    from emu_core.api.doctor import State, doctor
 
     report = doctor(options.runs)
     if not options.json:

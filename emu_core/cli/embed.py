@@ -24,7 +24,7 @@ def add_embed(verbs: Any) -> None:
 
 
 def _embed(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.embed import embed
+    from emu_core.api.embed import embed
 
     count = embed(
         options.data,

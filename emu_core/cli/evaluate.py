@@ -18,7 +18,7 @@ def add_evaluate(verbs: Any) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.evaluate import evaluate
+    from emu_core.api.evaluate import evaluate
 
     result = evaluate(
         options.data,

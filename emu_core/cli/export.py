@@ -21,7 +21,7 @@ def add_export(verbs: Any) -> None:
 
 
 def _export(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.export import export
+    from emu_core.api.export import export
 
     folder = export(options.run, options.out, format=options.format)
     if not options.json:

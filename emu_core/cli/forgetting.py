@@ -32,9 +32,9 @@ def add_forgetting(verbs: Any) -> None:
 
 
 def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.forgetting import forgetting
     from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
-    from emu_core.meters import FORGETTING_HEAD, forgetting_rows
-    from emu_core.verbs.forgetting import forgetting
+    from emu_core.evaluation.metric_rows import FORGETTING_HEAD, forgetting_rows
 
     result = forgetting(
         options.run, sts=options.sts, translations=options.translations, device=options.device

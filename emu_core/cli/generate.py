@@ -27,7 +27,7 @@ def add_generate(verbs: Any) -> None:
 
 
 def _generate(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.generate import generate
+    from emu_core.api.generate import generate
 
     line = Line()
     line.show("generating", 0.0)

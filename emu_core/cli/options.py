@@ -7,7 +7,7 @@ from typing import Any
 
 from emu_core.data.columns import ColumnMapping
 from emu_core.errors import RunError
-from emu_core.runs import NAME, new_run_name
+from emu_core.runs.run import NAME, new_run_name
 
 STDOUT = "-"  # where --json prints
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"

@@ -16,7 +16,7 @@ from emu_core.cli.options import (
 from emu_core.cli.printing import print_table
 from emu_core.cli.trained import training_line
 from emu_core.config.pretraining import Pretraining, configure_pretraining
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 
 def add_pretrain(verbs: Any) -> None:
@@ -48,7 +48,7 @@ def add_pretrain(verbs: Any) -> None:
 
 
 def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.pretrain import pretrain
+    from emu_core.api.pretrain import pretrain
 
     method = Pretraining(options.method)
     config = configure_pretraining(method, paper=options.preset == "paper", **changed(options, PRETRAINING))

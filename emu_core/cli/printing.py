@@ -22,7 +22,7 @@ def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
     if guard is None:
         print(f"\nNot guarded: {reason}")
         return
-    from emu_core.meters import GUARD_HEAD, guard_rows, guard_sentences
+    from emu_core.evaluation.metric_rows import GUARD_HEAD, guard_rows, guard_sentences
 
     print("\nWhat each language's queries gained or lost, points of Acc@1\n")
     print_table(GUARD_HEAD, guard_rows(guard))

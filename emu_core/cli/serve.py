@@ -15,6 +15,6 @@ def add_app(verbs: Any) -> None:
 
 
 def _app(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.serve import serve
+    from emu_core.api.serve import serve
 
     return {"exit": serve(port=options.port, runs=Path(options.runs))}

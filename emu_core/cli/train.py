@@ -11,7 +11,7 @@ from emu_core.cli.trained import print_training, training_line
 from emu_core.config import Method, configure, usual_encoder
 from emu_core.config.pretraining import Pretraining
 from emu_core.processes import is_main
-from emu_core.runs import Run
+from emu_core.runs.run import Run
 
 
 def add_train(verbs: Any) -> None:
@@ -66,8 +66,8 @@ def add_resume(verbs: Any) -> None:
 
 
 def _train(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.train import train
     from emu_core.encoders.registry import encoder_kind
-    from emu_core.verbs.train import train
 
     method = Method(options.method)
     encoder = options.encoder or usual_encoder(method)
@@ -98,7 +98,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _resume(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.verbs.resume import resume
+    from emu_core.api.resume import resume
 
     run = resume(options.run, on_progress=training_line())
     if run.config()["method"] in tuple(Pretraining):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from emu_core.cli.printing import Line, print_guard, print_table
-from emu_core.runs import Run, Status
+from emu_core.runs.run import Run, Status
 
 Facts = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ def print_training(run: Run, metrics: Facts) -> None:
         print(f"\nmean over the {metrics['mean_over']}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")
         print_guard(metrics["guard"], "")
         if metrics["leakage"]:
-            from emu_core.meters import LEAKAGE_HEAD, leakage_rows
+            from emu_core.evaluation.metric_rows import LEAKAGE_HEAD, leakage_rows
 
             print("\nHow well the vectors tell the language\n")
             print_table(LEAKAGE_HEAD, leakage_rows(metrics["leakage"]))

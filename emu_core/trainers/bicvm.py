@@ -17,6 +17,7 @@ from emu_core.encoders.bicvm import BicvmEncoder
 from emu_core.encoders.bicvm_composition import compose
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge
+from emu_core.runs.checkpoint import Checkpoint
 from emu_core.trainers.bicvm_adagrad import AdaGrad
 from emu_core.trainers.bicvm_corpus import (
     Corpus,
@@ -27,7 +28,6 @@ from emu_core.trainers.bicvm_corpus import (
     other_rows,
     tensor,
 )
-from emu_core.trainers.checkpoint import Checkpoint
 from emu_core.trainers.loop import Fitted, Record
 
 Numbers = NDArray[np.float64]

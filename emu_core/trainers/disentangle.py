@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.errors import CancelledError, TrainingError
-from emu_core.trainers.checkpoint import Checkpoint, Tensors
+from emu_core.runs.checkpoint import Checkpoint, Tensors
 from emu_core.trainers.loop import Fitted, Record
 
 Losses = dict[str, Tensor]

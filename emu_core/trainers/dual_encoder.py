@@ -13,7 +13,7 @@ from emu_core.encoders.dual_batch import Ints, Sentences, joined
 from emu_core.encoders.dual_encoder import DualEncoder
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.models.dual_heads import TaskHeads
-from emu_core.trainers.checkpoint import Checkpoint, Tensors
+from emu_core.runs.checkpoint import Checkpoint, Tensors
 from emu_core.trainers.dual_mining import mine
 from emu_core.trainers.dual_optimizer import DualOptimizer, rate_factor
 from emu_core.trainers.dual_tasks import Task, Tasks, Translation, prepare

@@ -14,7 +14,7 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.trained import trained_weights
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.processes import ALONE, Processes
-from emu_core.trainers.checkpoint import Checkpoint, Tensors
+from emu_core.runs.checkpoint import Checkpoint, Tensors
 from emu_core.trainers.collapse import Spread, Watch, one_class_warning, spread_alarms, step_alarms
 from emu_core.trainers.emu import EmuTrainer, load_trained, trained_state
 from emu_core.trainers.memory import largest_batch_that_fits, ran_out

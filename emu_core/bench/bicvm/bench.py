@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from emu_core.api.inputs import Data
 from emu_core.bench.bicvm.compose import compose
 from emu_core.bench.bicvm.plan import bicvm_plan
 from emu_core.bench.bicvm.systems import BicvmSetting, System
@@ -15,7 +16,6 @@ from emu_core.bench.report import Report
 from emu_core.bench.runner import OnProgress
 from emu_core.data.parallel_text import names_of
 from emu_core.devices import pick_device
-from emu_core.verbs.inputs import Data
 
 
 def bench_bicvm(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from emu_core.api.inputs import Data
 from emu_core.bench.dual_encoder.compose import compose
 from emu_core.bench.dual_encoder.plan import dual_plan
 from emu_core.bench.dual_encoder.systems import DualSetting, systems_for
@@ -14,7 +15,6 @@ from emu_core.bench.report import Report
 from emu_core.bench.runner import OnProgress
 from emu_core.data.parallel_text import names_of
 from emu_core.devices import pick_device
-from emu_core.verbs.inputs import Data
 
 
 def bench_dual_encoder(

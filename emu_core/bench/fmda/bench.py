@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.fmda.cells import BASE, FmdaCell, Pair, System
 from emu_core.bench.fmda.compose import compose
 from emu_core.bench.fmda.data import fmda_data, read_pairs
@@ -19,7 +20,6 @@ from emu_core.bench.store import Store
 from emu_core.data.columns import ColumnMapping
 from emu_core.devices import pick_device
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.verbs.inputs import Data, labelled_set
 
 RunCell = Callable[[FmdaRequest], FmdaResult]
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from emu_core.api.train import train
 from emu_core.bench.fmda.cells import System
 from emu_core.bench.fmda.request import FmdaRequest
 from emu_core.bench.fmda.setting import method_of
@@ -12,7 +13,6 @@ from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.token_states import require_transformer
 from emu_core.models.meaning_language import MeaningLanguage
-from emu_core.verbs.train import train
 
 
 def trained_system(request: FmdaRequest, labelled: LabelledSet, folder: Path) -> FmdaSystem:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.pretrained.texts import BenchTexts, Documents
 from emu_core.data.dialogues import read_dialogues
 from emu_core.data.held_out_pairs import hold_out
@@ -20,7 +21,6 @@ from emu_core.data.running_text import read_running_text
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
-from emu_core.verbs.inputs import Data, labelled_set
 
 File = str | Path
 Parallel = Sequence[File] | Sequence[ParallelText]

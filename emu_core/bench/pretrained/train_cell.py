@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from emu_core.api.pretrained_metrics import mean_p_at_1
 from emu_core.bench.pretrained.cells import PretrainedCell
 from emu_core.bench.pretrained.setting import Recipe
 from emu_core.bench.pretrained.texts import BenchTexts
@@ -17,7 +18,6 @@ from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
 from emu_core.trainers.dual_encoder import fit_dual_encoder
 from emu_core.trainers.dual_tasks import Tasks
 from emu_core.trainers.loop import Fitted, Record
-from emu_core.verbs.pretrained_metrics import mean_p_at_1
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,128 @@
+"""`emu evaluate`: leave-one-out Acc@1, or queries against a labelled pool from another file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from emu_core.api.inputs import Data, labelled_set, measure
+from emu_core.data.columns import ColumnMapping
+from emu_core.data.labelled import LabelledSet
+from emu_core.devices import pick_device
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import EmuError
+from emu_core.evaluation.guard import LanguageChange, guard, guard_pool
+from emu_core.evaluation.pool import PoolAccuracy, pool_accuracy
+from emu_core.evaluation.significance import binomial_interval
+from emu_core.runs.run import Run
+
+
+def evaluate(
+    data: Data,
+    *,
+    encoder: str = "use",
+    pool: Data | None = None,
+    languages: Sequence[str] | None = None,
+    split: str | None = None,
+    device: str = "auto",
+    mapping: ColumnMapping | None = None,
+    language: str | None = None,
+) -> dict[str, Any]:
+    """Measure an encoder.
+
+    Args:
+        data: labelled sentences; the queries, where there is a pool.
+        encoder: what `load_encoder` takes; `run:DIR` for a run's specialised encoder.
+        pool: labelled sentences of another file to find the nearest neighbour in.
+        languages: measure these only; of the queries, where there is a pool.
+        split: measure rows of this split only; of the queries, where there is a pool.
+        device: "auto", "cpu", "cuda:0".
+        mapping: columns of the files, where their names are unusual.
+        language: language of files that do not say it.
+
+    Returns:
+        `protocol` ("leave-one-out" or "pool"), `accuracy` in percent by "s-t" (queries in s, pool in t), `mean` over
+        them, `counts` (queries), `intervals` (95 %, binomial). Leave-one-out adds `mean_with_en`, the mean of the
+        directions with English on one side, where there is English; a pool adds `by_language`, each query language
+        against the whole pool. For a run's encoder `guard` says what each query language gained or lost against the
+        encoder it was trained from; it is None, with the reason in `guard_note`, where that can't be opened.
+
+    Raises:
+        DataError: the data can't be read or measured.
+        EncoderError: the encoder can't be opened.
+    """
+    labelled, _ = labelled_set(data, mapping=mapping, language=language)
+    part = labelled.select(languages=languages, splits=None if split is None else [split])
+    pooled = None if pool is None else labelled_set(pool, mapping=mapping, language=language)[0]
+    place = pick_device(device)
+    model = load_encoder(encoder, device=place)
+    base, unguarded = _base(encoder, place)
+    if pooled is not None:
+        found = _against_pool(part, pooled, model)
+        changes = None if base is None else guard_pool(_against_pool(part, pooled, base), found)
+        return {"protocol": "pool", "encoder": encoder, **_pool_facts(found), **_guarded(changes, unguarded)}
+    result = measure(part, model.encode)
+    changes = None if base is None else guard(measure(part, base.encode), result)
+    out = {
+        "protocol": "leave-one-out",
+        "encoder": encoder,
+        "accuracy": result.accuracy,
+        "mean": result.mean,
+        "counts": result.counts,
+        "intervals": _intervals(result.correct),
+        **_guarded(changes, unguarded),
+    }
+    return out | ({"mean_with_en": result.mean_with("en")} if "en" in part.languages else {})
+
+
+def _base(encoder: str, device: str) -> tuple[Encoder | None, str]:
+    """The encoder a run's was trained from, or why it can't be compared with; neither where it is no run's."""
+    kind, colon, where = encoder.partition(":")
+    if kind + colon != "run:":
+        return None, ""
+    try:
+        spec = Run(Path(where)).config().get("encoder")
+        if not isinstance(spec, str):
+            return None, f"{where} does not say which encoder it was trained from"
+        if not spec:  # trained from nothing: there is no language that could have lost
+            return None, ""
+        return load_encoder(spec, device=device), ""
+    except EmuError as error:
+        return None, f"the encoder it was trained from can't be opened: {error}"
+
+
+def _guarded(changes: dict[str, LanguageChange] | None, reason: str) -> dict[str, Any]:
+    if changes is not None:
+        return {"guard": {language: change.facts() for language, change in changes.items()}}
+    return {"guard": None, "guard_note": reason} if reason else {}
+
+
+def _against_pool(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> PoolAccuracy:
+    vectors: FloatArray = model.encode([*queries.frame["text"], *pool.frame["text"]])
+    return pool_accuracy(
+        vectors[: len(queries)],
+        queries.frame["intent"].tolist(),
+        queries.frame["language"].tolist(),
+        vectors[len(queries) :],
+        pool.frame["intent"].tolist(),
+        pool.frame["language"].tolist(),
+        query_ids=queries.frame["id"].tolist(),
+        pool_ids=pool.frame["id"].tolist(),
+    )
+
+
+def _pool_facts(result: PoolAccuracy) -> dict[str, Any]:
+    return {
+        "accuracy": result.accuracy,
+        "mean": float(np.mean(list(result.accuracy.values()))),
+        "by_language": result.by_language,
+        "counts": result.counts,
+        "intervals": _intervals(result.correct),
+    }
+
+
+def _intervals(correct: dict[str, Any]) -> dict[str, list[float]]:
+    intervals = {pair: binomial_interval(int(np.sum(right)), len(right)) for pair, right in correct.items()}
+    return {pair: [interval.low, interval.high] for pair, interval in intervals.items()}

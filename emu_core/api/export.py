@@ -1,0 +1,91 @@
+"""`emu export`: an encoder as a folder that other programs open."""
+
+import os
+import shutil
+from pathlib import Path
+
+from emu_core.encoders.base import Encoder
+from emu_core.encoders.registry import available_encoders, load_encoder
+from emu_core.errors import EncoderError, RunError
+from emu_core.exporting.formats import ExportFormat
+from emu_core.runs.run import Run, RunState
+
+
+def export(
+    source: Run | str | Path, out: str | Path, *, format: ExportFormat | str = "sentence-transformers"
+) -> Path:
+    """Write an encoder for sentence-transformers, or as an ONNX graph. The folder's README.md says how to open it.
+
+    A transformer opens in plain sentence-transformers; `use` and `laser` need emu_core installed beside it. An ONNX
+    graph is compared with torch before it is handed over.
+
+    Args:
+        source: a finished run, its folder, or what `load_encoder` takes, such as "e5-small".
+        out: the folder to write, new or empty; it is written aside and moved when whole.
+        format: what to write.
+
+    Returns:
+        The folder.
+
+    Raises:
+        RunError: the run is not finished, or `out` is in use or can't be written.
+        EncoderError: no such encoder or format, or the graph's vectors are not torch's.
+    """
+    kind = _format(format)
+    target = Path(out).absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise RunError(f"{out} is in use; choose another folder with --out, or delete it")
+    encoder, title, card = _open(source)
+    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        aside.mkdir(parents=True)
+        how = _write(encoder, aside, kind)
+        (aside / "README.md").write_text(f"# {title}\n\n{how}\n{card}", "utf-8")
+        if target.exists():
+            target.rmdir()
+        aside.rename(target)
+    except OSError as error:
+        raise RunError(f"can't write {out}: {error.strerror}; choose another folder with --out") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return Path(out)
+
+
+def _format(name: ExportFormat | str) -> ExportFormat:
+    try:
+        return ExportFormat(name)
+    except ValueError:
+        raise EncoderError(f"no format '{name}'; there are: {', '.join(ExportFormat)}") from None
+
+
+def _open(source: Run | str | Path) -> tuple[Encoder, str, str]:
+    """The encoder, its title and the rest of its card."""
+    if isinstance(source, str) and _is_spec(source):
+        return load_encoder(source), source, ""
+    run = source if isinstance(source, Run) else Run(Path(source))
+    state = run.status().state
+    if state is not RunState.FINISHED:
+        raise RunError(f"the run {run.name} is {state}; only a finished run can be exported")
+    try:
+        card = (run.folder / "README.md").read_text("utf-8")
+    except FileNotFoundError:
+        card = ""
+    return load_encoder(f"run:{run.folder}"), run.name, card.removeprefix(f"# {run.name}\n")
+
+
+def _is_spec(name: str) -> bool:
+    specs = [info.spec for info in available_encoders()] + ["run:"]
+    return any(name.startswith(spec) if spec.endswith(":") else name == spec for spec in specs)
+
+
+def _write(encoder: Encoder, folder: Path, kind: ExportFormat) -> str:
+    """Write the files. Each format's libraries take seconds to import, so only the one asked for is."""
+    match kind:
+        case ExportFormat.SENTENCE_TRANSFORMERS:
+            from emu_core.exporting.sentence_transformers import write_sentence_transformers
+
+            return write_sentence_transformers(encoder, folder)
+        case ExportFormat.ONNX:
+            from emu_core.exporting.onnx import write_onnx
+
+            return write_onnx(encoder, folder)

@@ -1,0 +1,94 @@
+"""Which tokens an embedding is made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from emu_core.charts.style import GREY, PALETTE, on_page, plain, short
+
+
+class TokenKind(StrEnum):
+    """What a token is, as the legend says it."""
+
+    TEMPLATE = "word of the template"
+    SLOT = "word of a slot"
+    WORD = "word"
+    ADDED = "added by the encoder"
+
+
+_COLOURS = {
+    TokenKind.TEMPLATE: PALETTE[0],
+    TokenKind.SLOT: PALETTE[1],
+    TokenKind.WORD: PALETTE[0],
+    TokenKind.ADDED: GREY,
+}
+_FAINT = 0.4
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A token: how it is read, and what it is."""
+
+    word: str
+    kind: TokenKind
+
+
+def attention_bars(tokens: Sequence[Bar], shares: Mapping[str, Sequence[float]]) -> go.Figure:
+    """Return a panel of bars for each embedding, side by side, a bar a token, in the order of the sentence.
+
+    Args:
+        tokens: L tokens.
+        shares: by the panel's title, L shares that add up to 1; a dotted line marks what an even share would be.
+    """
+    figure = make_subplots(
+        rows=1, cols=len(shares), shared_yaxes=True, subplot_titles=list(shares), horizontal_spacing=0.03
+    )
+    most = max((share for panel in shares.values() for share in panel), default=1.0)
+    kinds = [kind for kind in TokenKind if any(token.kind is kind for token in tokens)]
+    for column, panel in enumerate(shares.values(), start=1):
+        for kind in kinds:
+            mine = [place for place, token in enumerate(tokens) if token.kind is kind]
+            figure.add_trace(
+                go.Bar(
+                    x=[100 * panel[place] for place in mine],
+                    y=mine,
+                    orientation="h",
+                    name=kind.value,
+                    legendgroup=kind.value,
+                    showlegend=column == 1,
+                    marker={"color": _COLOURS[kind], "opacity": _FAINT if kind is TokenKind.ADDED else 1.0},
+                    text=[f"{100 * panel[place]:.1f}" for place in mine],
+                    textposition="outside",
+                    cliponaxis=False,
+                    hovertext=[plain(tokens[place].word) for place in mine],
+                    hovertemplate="%{hovertext}: %{x:.1f} %<extra></extra>",
+                ),
+                row=1,
+                col=column,
+            )
+        figure.add_vline(
+            x=100 / len(tokens), line={"color": GREY, "width": 1, "dash": "dot"}, row=1, col=column
+        )
+    figure.update_xaxes(
+        range=[0, 115 * most], ticksuffix=" %", showgrid=False, zeroline=False, nticks=5, fixedrange=True
+    )
+    figure.update_yaxes(
+        tickvals=list(range(len(tokens))),  # by number: a word may come twice
+        ticktext=[plain(short(token.word, 24)) for token in tokens],
+        range=[len(tokens) - 0.4, -0.6],
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
+    height = 90 + 24 * len(tokens)
+    on_page(figure, height=height)
+    figure.update_layout(
+        barmode="overlay",
+        bargap=0.25,
+        legend={"orientation": "h", "x": 0, "y": -30 / height, "yanchor": "top"},
+        margin={"b": 60},
+    )
+    return figure

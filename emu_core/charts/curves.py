@@ -1,0 +1,191 @@
+"""The losses of a run, step by step."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain
+
+_NOT_PARTS = {"kind", "stage", "step", "epoch", "seconds", "learning_rate"}
+_TITLES = {
+    "loss": "Loss: all parts",
+    "softmax": "Softmax loss",
+    "center": "Center loss, weighted",
+    "adversarial": "Adversarial loss, weighted",
+    "contrastive": "Contrastive loss",
+    "n_pair": "N-pair loss",
+    "critic": "Discriminator's loss",
+    "language": "Telling the language",
+    "utterance": "Rebuilding the sentence",
+    "template": "Rebuilding the template",
+    "template_cross": "The other language's template",
+    "residual": "Rebuilding the residual",
+    "residual_cross": "The other language's residual",
+    "template_contrast": "Templates of translations alike",
+    "meaning_contrast": "Meanings of translations alike",
+    "reconstruction": "Rebuilding the sentence",
+    "cross_reconstruction": "The other language's sentence",
+    "meaning": "Meanings of translations alike",
+    "attraction": "One language, one place",
+    "repulsion": "Two languages apart",
+    "dev_accuracy": "Accuracy on dev",
+}
+MOST_POINTS = 600  # a curve; longer ones are drawn as means over equal stretches
+LOG_FROM = 10.0  # a positive curve whose highest value is this many times its lowest is drawn on a log scale
+MOST_MARKS = 30  # epochs; above it their marks would hide the curves
+COLUMNS = 2
+
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
+    """Return one panel for each named part of the loss over the steps, the end of each epoch marked.
+
+    Args:
+        history: the run's log: dicts of kind "step", each with `step`, `epoch`, perhaps `stage`, and the
+            parts by name, and of kind "epoch", of which `dev_accuracy` is drawn where there is one. A part that
+            is not a finite number at a step leaves a gap there; one that a step does not have leaves none.
+    """
+    steps = [record for record in history if record.get("kind") == "step"]
+    curves = _curves(steps)
+    epochs = [record for record in history if record.get("kind") == "epoch"]
+    ends = _epoch_ends(steps, epochs)
+    accuracy = [record for record in epochs if _finite(record.get("dev_accuracy"))]
+    names = [*curves, *(["dev_accuracy"] if accuracy else [])]
+    if not names:
+        return _nothing_yet()
+    stages = _stage_starts(steps)
+    # Layers that are trained in stages are chosen by what their vectors find among held-out pairs.
+    titles = _TITLES | ({"dev_accuracy": "Found among held-out pairs, %"} if stages else {})
+    rows = math.ceil(len(names) / COLUMNS)
+    figure = make_subplots(
+        rows=rows,
+        cols=COLUMNS,
+        subplot_titles=[titles.get(name, name) for name in names],
+        vertical_spacing=0.34 / rows,
+        horizontal_spacing=0.16,
+    )
+    figure.update_annotations(font_size=13)  # the titles
+    for place, name in enumerate(names):
+        row, column = place // COLUMNS + 1, place % COLUMNS + 1
+        colour = PALETTE[place % len(PALETTE)]
+        if name == "dev_accuracy":
+            x, y = _accuracy(accuracy, ends)
+        else:
+            x, y = _thinned(*curves[name])
+        figure.add_trace(
+            go.Scatter(
+                x=x,
+                y=y,
+                mode="lines+markers" if len(x) < 30 else "lines",
+                line={"color": colour, "width": 2},
+                name=titles.get(name, name),
+                hovertemplate="step %{x:.0f}: %{y:.4g}<extra></extra>",
+            ),
+            row=row,
+            col=column,
+        )
+        logarithmic = name != "dev_accuracy" and _spans_decades(y)
+        figure.update_yaxes(
+            type="log" if logarithmic else "linear", tickformat="~g", nticks=6, row=row, col=column
+        )
+        if logarithmic:  # left to itself it prints every digit of a decade, one over the other
+            figure.update_yaxes(dtick="D2", row=row, col=column)
+        last = place + COLUMNS >= len(names)  # nothing stands below it
+        figure.update_xaxes(rangemode="tozero", title="step" if last else None, row=row, col=column)
+    if len(ends) <= MOST_MARKS:
+        for epoch, step in ends.items():
+            figure.add_vline(x=step, line={"color": GREY, "width": 1, "dash": "dot"}, row="all", col="all")
+            figure.add_annotation(
+                x=step, y=1, yref="y domain", xanchor="right", yanchor="top", showarrow=False,
+                text=f"epoch {epoch}", textangle=-90, font={"size": 10, "color": GREY}, row=1, col=1,
+            )  # fmt: skip
+    for stage, step in list(stages.items())[
+        1:
+    ]:  # two stages may have losses and accuracies of different kinds
+        figure.add_vline(x=step, line={"color": CLOSEST, "width": 2}, row="all", col="all")
+        figure.add_annotation(
+            x=step, y=0, yref="y domain", xanchor="left", yanchor="bottom", showarrow=False,
+            text=f"stage: {plain(stage)}", font={"size": 10, "color": CLOSEST}, row=1, col=1,
+        )  # fmt: skip
+    figure.update_layout(showlegend=False)
+    return on_page(figure, height=80 + 200 * rows)
+
+
+def _accuracy(epochs: Sequence[dict[str, Any]], ends: dict[int, float]) -> Curve:
+    """Accuracy at the ends of epochs, with a gap between two stages, which may measure different things."""
+    x, y, before = [], [], None
+    for record in epochs:
+        if before is not None and record.get("stage") != before:
+            x.append(math.nan)
+            y.append(math.nan)
+        before = record.get("stage")
+        x.append(ends.get(record["epoch"], math.nan))
+        y.append(record["dev_accuracy"])
+    return np.array(x, dtype=np.float64), np.array(y, dtype=np.float64)
+
+
+def _stage_starts(steps: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Each stage's first step; empty where training has no stages."""
+    starts: dict[str, float] = {}
+    for record in steps:
+        if "stage" in record:
+            starts.setdefault(str(record["stage"]), float(record["step"]))
+    return starts
+
+
+def _curves(steps: Sequence[dict[str, Any]]) -> dict[str, Curve]:
+    """Each part's steps and values, the whole loss first."""
+    names = {name: None for record in steps for name in record if name not in _NOT_PARTS}
+    at = np.array([record["step"] for record in steps], dtype=np.float64)
+    curves = {}
+    for name in sorted(names, key=lambda name: name != "loss"):
+        there = [i for i, record in enumerate(steps) if name in record]
+        values = [steps[i][name] for i in there]
+        curves[name] = (
+            at[there],
+            np.array([v if _finite(v) else math.nan for v in values], dtype=np.float64),
+        )
+    return {name: curve for name, curve in curves.items() if np.isfinite(curve[1]).any()}
+
+
+def _thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> Curve:
+    """Means over equal stretches, so that a poll of a long run sends no more than a picture can show."""
+    width = math.ceil(len(x) / MOST_POINTS)
+    if width == 1:
+        return x, y
+    starts = np.arange(0, len(x), width)
+    known = np.isfinite(y)
+    counts = np.add.reduceat(known.astype(np.float64), starts)
+    sums = np.add.reduceat(np.where(known, y, 0.0), starts)
+    means = np.divide(sums, counts, out=np.full(len(starts), math.nan), where=counts > 0)
+    return x[np.minimum(starts + width, len(x)) - 1], means
+
+
+def _epoch_ends(steps: Sequence[dict[str, Any]], epochs: Sequence[dict[str, Any]]) -> dict[int, float]:
+    """The last step of every epoch that is over, by epoch."""
+    last = {int(record["epoch"]): float(record["step"]) for record in steps if "epoch" in record}
+    over = {int(record["epoch"]) for record in epochs}
+    return {epoch: step for epoch, step in last.items() if epoch in over}
+
+
+def _spans_decades(y: NDArray[np.float64]) -> bool:
+    known = y[np.isfinite(y)]
+    return bool(known.min() > 0 and known.max() / known.min() >= LOG_FROM)
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _nothing_yet() -> go.Figure:
+    figure = go.Figure()
+    figure.add_annotation(text="No step is done yet.", showarrow=False, font={"size": 14})
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    return on_page(figure, height=160)
