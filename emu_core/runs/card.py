@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from emu_core.evaluation.significance import binomial_interval
-from emu_core.runs.markdown import settings_section, table, use_section
 from emu_core.evaluation.metric_rows import (
     FORGETTING_HEAD,
     GUARD_HEAD,
@@ -14,6 +12,8 @@ from emu_core.evaluation.metric_rows import (
     guard_sentences,
     leakage_rows,
 )
+from emu_core.evaluation.significance import binomial_interval
+from emu_core.runs.markdown import settings_section, table, use_section
 
 
 def model_card(
