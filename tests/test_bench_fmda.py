@@ -296,9 +296,9 @@ def test_a_system_is_trained_by_the_library(tiny: str, tmp_path: Path, system: S
         pairs=PAIRS[:1],
         seed=1,
         device="cpu",
-        config=configure(Method.MEANING_LANGUAGE, tiny, epochs=1)
+        config=configure("meaning-language", tiny, epochs=1)
         if system is System.BASELINE
-        else configure(Method.FMDA, tiny, epochs=1, two_stage=True),
+        else configure("fmda", tiny, epochs=1, two_stage=True),
     )
     encoder = load_encoder(f"run:{run.folder}", device="cpu")
     assert isinstance(encoder, DisentangledEncoder)

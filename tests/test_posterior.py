@@ -306,7 +306,7 @@ def test_a_second_head_goes_on_the_first(run: Run, tmp_path: Path) -> None:
 
 
 def test_its_weights_can_be_trained_on_by_another_method(run: Run, tmp_path: Path) -> None:
-    config = configure(Method.SOFTMAX, "use", epochs=1)
+    config = configure("softmax", "use", epochs=1)
     after = train(
         small_set(),
         out=tmp_path / "r",

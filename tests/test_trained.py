@@ -176,7 +176,7 @@ def test_unpacking_the_table_of_use_changes_no_vector_and_is_saved(tmp_path: Pat
 @pytest.mark.parametrize("trained", list(Trained))
 def test_a_transformer_trains_with_each_choice(trained: Trained, folder: Path, tmp_path: Path) -> None:
     spec = f"hf:{folder}"
-    config = configure(Method.EMU, spec, epochs=1, critic_steps=1, trained=trained, learning_rate=1e-3)
+    config = configure("emu", spec, epochs=1, critic_steps=1, trained=trained, learning_rate=1e-3)
     run = train(
         small_set(("en", "de")), out=tmp_path / "r", encoder=spec, method="emu", config=config, device="cpu"
     )

@@ -125,7 +125,7 @@ def _verdict(systems: list[_System], results: Results) -> tuple[str, ...]:
         f"{mean(own):.1f} ({mean(own) - mean(best):+.1f})."
     ]
     tuned = [system for system in peers if system.trains]
-    emu = next((system for system in ours if system.name == Method.EMU), None)
+    emu = next((system for system in ours if system.name == "emu"), None)
     if tuned and emu is not None:
         fastest = min(tuned, key=lambda system: system.row.seconds)
         said.append(

@@ -75,7 +75,7 @@ class DualSetting(PretrainedSetting):
             values["hard_negatives"] = HARD_NEGATIVES
         every = own is System.MULTI_TASK
         return Recipe(
-            Pretraining.DUAL_ENCODER,
+            "dual-encoder",
             DualEncoderConfig(**values),
             dialogues=every or own is System.DIALOGUES,
             running=every or own is System.QUICK_THOUGHT,

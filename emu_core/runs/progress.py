@@ -1,4 +1,4 @@
-"""How a run says where it is: status.json, the log, and whoever listens."""
+"""The progress of a run: status.json, the log, and a listener."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from typing import TextIO
 
 from emu_core.errors import CancelledError
 from emu_core.runs.run import Run, RunState, Status
-from emu_core.trainers.loop import Record
 
+Record = dict[str, float | int | str]
 OnProgress = Callable[[Status], None]
 OnRecord = Callable[[Record], None]
 LOG = "log.jsonl"
@@ -26,18 +26,17 @@ class Progress:
         status: the last one written or to be written.
     """
 
-    def __init__(self, run: Run, epochs: int, listener: OnProgress | None, *, writes: bool = True) -> None:
+    def __init__(self, run: Run, listener: OnProgress | None, *, writes: bool = True) -> None:
         """Mark the run as running.
 
         Args:
             run: the run.
-            epochs: in all.
             listener: called with every status.
             writes: whether this process is the one that writes status and log; another stays silent.
         """
         now = time.time()
         self._run, self._listener, self._writes = run, listener, writes
-        self.status = Status(state=RunState.RUNNING, epochs=epochs, started_at=now, pid=os.getpid())
+        self.status = Status(state=RunState.RUNNING, started_at=now, pid=os.getpid())
         self._write()
 
     def phase(self, name: str) -> None:
@@ -56,16 +55,19 @@ class Progress:
             self._write()
 
     @contextmanager
-    def training(self, steps: int, epoch: int, step: int) -> Iterator[OnRecord]:
-        """Begin training, or go on; gives what logs a step or an epoch.
+    def training(self, steps: int, epochs: int, *, epoch: int = 0, step: int = 0) -> Iterator[OnRecord]:
+        """Begin training, or go on; yield the function that logs a step or an epoch.
 
         Args:
             steps: in all.
+            epochs: in all; at most so many where training may end before them.
             epoch: the epoch that training begins or goes on in; 0 for the first.
             step: the steps done already. What the log says of later ones is dropped: they are done again.
         """
         before = _forget_after(self._run.folder / LOG, epoch, step) if self._writes else 0.0
-        self.status = replace(self.status, steps=steps, step=step, training_since=time.time() - before)
+        self.status = replace(
+            self.status, steps=steps, step=step, epochs=epochs, training_since=time.time() - before
+        )
         self.phase("training")
         if not self._writes:
             yield lambda record: None

@@ -1,22 +1,21 @@
-"""What a run that trained an encoder from nothing measures: translations found, and how alike its languages lie."""
+"""The evaluation of an encoder on parallel text: translation retrieval and eigen-similarity."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emu_core.data.held_out_pairs import joined_by_pivot
 from emu_core.data.parallel_text import ParallelText
-from emu_core.encoders.base import FloatArray
-from emu_core.encoders.shared import Encode
-from emu_core.evaluation.arrays import directions, pair_name
+from emu_core.evaluation.arrays import Encode, directions, pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
 
 LEAST_FOR_EIGEN = 10  # pairs: the paper's sample
 
 
-def pretrained_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[str, Any]:
+def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[str, Any]:
     """Translation ranking by cosine, both ways, and eigen-similarity, of each language pair.
 
     Languages whose translations share a sentence of a third are measured too: an encoder may align them though it was
@@ -78,7 +77,7 @@ class _Vectors:
         self._row = {sentence: row for row, sentence in enumerate(sentences)}
         self._units = directions(encode(list(sentences)))
 
-    def of(self, language: str, sentences: Sequence[str]) -> FloatArray:
+    def of(self, language: str, sentences: Sequence[str]) -> NDArray[np.float32]:
         return self._units[[self._row[sentence] for sentence in sentences]]
 
 
