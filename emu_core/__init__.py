@@ -1,7 +1,7 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
-The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `forgetting`, `embed`, `export`,
-with `configure`, `read_labelled` and `load_encoder`.
+The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `forgetting`, `embed` and
+`export`, with `configure`, `read_labelled` and `load_encoder`.
 """
 
 import os

@@ -113,8 +113,9 @@ def _tuned_fmda(_encoder: str, changes: Mapping[str, Any]) -> Mapping[str, Any]:
 FMDA = Method(
     name="fmda",
     title="FMDA: template, meaning and language",
-    summary="Layers on the frozen encoder split each sentence into its language, its template (the sentence without its "
-    "slots), the residual (the slots) and its meaning. Learns from translations with annotated slots; reads no intents.",
+    summary="Layers on the frozen encoder split each sentence into its language, its template (the sentence without "
+    "its slots), the residual (the slots) and its meaning. Learns from translations with annotated slots; reads no "
+    "intents.",
     settings=FmdaConfig,
     needs=Needs.SLOTS,
     train=_train,

@@ -47,8 +47,8 @@ _USE = {"kernel_temperature": 0.05, "gate_temperature": 0.1, "language_direction
 POSTERIOR = Method(
     name="posterior",
     title="Intent probabilities appended",
-    summary="Done in seconds, without fine-tuning: the probabilities of the intents are appended to the embedding where "
-    "a sentence is like the labelled ones.",
+    summary="Done in seconds, without fine-tuning: the probabilities of the intents are appended to the embedding "
+    "where a sentence is like the labelled ones.",
     settings=PosteriorConfig,
     needs=Needs.INTENTS,
     train=_train,
