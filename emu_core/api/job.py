@@ -9,7 +9,7 @@ from emu_core.api.progress import Progress
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.unlabelled import UnlabelledSet
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.shared import Encode
+from emu_core.encoders.encode import Encode
 from emu_core.processes import Processes
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.run import Run

@@ -5,7 +5,7 @@ from typing import Any
 
 from emu_core.api.inputs import measure
 from emu_core.data.labelled import LabelledSet
-from emu_core.encoders.shared import Encode
+from emu_core.encoders.encode import Encode
 from emu_core.errors import DataError
 from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leakage import Leakage, language_leakage

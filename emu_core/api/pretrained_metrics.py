@@ -8,7 +8,7 @@ import numpy as np
 from emu_core.data.held_out_pairs import joined_by_pivot
 from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.shared import Encode
+from emu_core.encoders.encode import Encode
 from emu_core.evaluation.arrays import directions, pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways

@@ -16,7 +16,7 @@ from emu_core.data.nli import Nli
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.running_text import RunningText
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.pretrained_card import pretrained_card
 from emu_core.runs.run import Run, RunState

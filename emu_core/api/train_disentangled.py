@@ -12,8 +12,8 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_code
 from emu_core.data.parallel_slots import SlotPairs, slot_pairs
 from emu_core.encoders.disentangled import DisentangledEncoder
-from emu_core.encoders.shared import shared_encode
-from emu_core.encoders.token_states import require_transformer
+from emu_core.encoders.encode import shared_encode
+from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import DataError
 from emu_core.models.fmda import Fmda
 from emu_core.models.meaning_language import MeaningLanguage

@@ -11,7 +11,7 @@ from emu_core.api.job import Job, Outcome
 from emu_core.config import EmuConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.devices import Precision
-from emu_core.encoders.shared import Encode, shared_encode
+from emu_core.encoders.encode import Encode, shared_encode
 from emu_core.trainers.loop import fit, steps_per_epoch
 from emu_core.trainers.prepare import prepare
 

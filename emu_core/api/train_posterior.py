@@ -7,8 +7,8 @@ from emu_core.config import PosteriorConfig
 from emu_core.data.demo import reference_texts
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.base import Encoder
+from emu_core.encoders.encode import Encode, head_after, once, shared_encode
 from emu_core.encoders.posterior import PosteriorEncoder
-from emu_core.encoders.shared import Encode, head_after, once, shared_encode
 from emu_core.trainers.loop import Fitted
 from emu_core.trainers.posterior import check_rows, fit_head
 from emu_core.trainers.prepare import labelled_rows
