@@ -31,7 +31,7 @@ from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.token_states import require_transformer
+from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.significance import mean_interval
 from emu_core.evaluation.translation_retrieval import translation_retrieval

@@ -11,7 +11,6 @@ from emu_core.bench.results import Results, Row
 from emu_core.bench.rows import HEAD, accuracy_cells, accuracy_data
 from emu_core.bench.setting import Setting
 from emu_core.bench.table import Table, not_measured
-from emu_core.config import Method
 
 _COSTS = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "as classifier")
 NOTES = (

@@ -76,7 +76,7 @@ def plan(
 
 def compared_with_peers() -> tuple[Method, ...]:
     """The paper's Emu, and every method that is not the paper's."""
-    return tuple(method for method in methods() if method is "emu" or method not in PAPER_ORDER)
+    return tuple(method for method in methods() if method == "emu" or method not in PAPER_ORDER)
 
 
 def training_sets(languages: Sequence[str]) -> list[tuple[str, ...]]:

@@ -7,7 +7,6 @@ from emu_core.bench.paper import paper_numbers
 from emu_core.bench.plan import training_sets
 from emu_core.bench.results import Results, Row
 from emu_core.bench.table import Table, not_measured
-from emu_core.config import Method
 from emu_core.evaluation.arrays import pair_name
 
 NOTE = (

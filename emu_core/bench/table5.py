@@ -5,7 +5,6 @@ from emu_core.bench.marks import level_mark
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.results import Results
 from emu_core.bench.table import Table, not_measured
-from emu_core.config import Method
 from emu_core.evaluation.significance import wilcoxon
 
 _COMPONENTS = (

@@ -21,8 +21,8 @@ DEV_SHARE = 10  # one id of so many chooses the epoch, where there is no split d
 def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
     """Encode every sentence once and train the layers."""
     from emu_core.encoders.disentangled import DisentangledEncoder
-    from emu_core.encoders.shared import shared_encode
-    from emu_core.encoders.token_states import require_transformer
+    from emu_core.encoders.encode import shared_encode
+    from emu_core.encoders.transformer.token_states import require_transformer
     from emu_core.evaluation.disentangled import disentangled_metrics
     from emu_core.methods.job import Outcome
     from emu_core.trainers.disentangle_data import prepare_disentangling

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
     from emu_core.data.demo import reference_texts
+    from emu_core.encoders.encode import head_after, once, shared_encode
     from emu_core.encoders.posterior import PosteriorEncoder
-    from emu_core.encoders.shared import head_after, once, shared_encode
     from emu_core.methods.job import Outcome
     from emu_core.trainers.fit import Fitted
     from emu_core.trainers.posterior import fit_head

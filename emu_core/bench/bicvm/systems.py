@@ -7,7 +7,6 @@ from types import MappingProxyType
 from emu_core.bench.pretrained.setting import PretrainedSetting, Recipe
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
-from emu_core.config.pretraining import Pretraining
 
 
 class System(StrEnum):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from emu_core.encoders.laser import LaserEncoder
+from emu_core.encoders.laser.encoder import LaserEncoder
 
 
 class LaserGraph(nn.Module):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from emu_core.encoders.e5_file import E5File
+from emu_core.encoders.e5.packed_file import E5File
 
 if TYPE_CHECKING:  # seconds to import
     from sentence_transformers import SentenceTransformer

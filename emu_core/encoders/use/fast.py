@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from emu_core.encoders.base import TokenIds
-from emu_core.encoders.use import CHANNELS, EMBEDDING, GAP, ORDERS, NgramBlock, UseEncoder
+from emu_core.encoders.use.encoder import CHANNELS, EMBEDDING, GAP, ORDERS, NgramBlock, UseEncoder
 
 CHUNK = 6144  # tokens whose n-grams are held at once; more make arrays that the system maps anew each time
 TILES = 16

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from emu_core.encoders.use import CHANNELS, NgramBlock, UseEncoder
+from emu_core.encoders.use.encoder import CHANNELS, NgramBlock, UseEncoder
 
 
 class UseGraph(nn.Module):

@@ -15,7 +15,7 @@ import numpy as np
 
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.encoders.base import TokenIds
-from emu_core.encoders.laser_download import PACKAGE
+from emu_core.encoders.laser.download import PACKAGE
 from emu_core.errors import EncoderError
 
 EXTRAS = {

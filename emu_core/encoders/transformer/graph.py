@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from emu_core.encoders.transformer import TransformerEncoder
+from emu_core.encoders.transformer.encoder import TransformerEncoder
 
 
 class TransformerGraph(nn.Module):

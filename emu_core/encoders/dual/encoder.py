@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from emu_core.config.dual_encoder import DualEncoderConfig, architecture
 from emu_core.encoders.base import BATCH_TOKENS, Encoder, Features, TokenIds, batches_by_length
-from emu_core.encoders.dual_batch import Sentences
-from emu_core.encoders.dual_layers import TransformerLayer, positions
-from emu_core.encoders.dual_words import Hashing
+from emu_core.encoders.dual.batch import Sentences
+from emu_core.encoders.dual.hashing import Hashing
+from emu_core.encoders.dual.layers import TransformerLayer, positions
 from emu_core.errors import EncoderError, TrainingError
 
 

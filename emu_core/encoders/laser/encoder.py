@@ -14,9 +14,8 @@ from typing import ClassVar, Self
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Features, TokenIds, pad
-from emu_core.encoders.by_language import EncoderByLanguage
-from emu_core.encoders.laser_download import (
+from emu_core.encoders.base import EncoderByLanguage, Features, TokenIds, pad
+from emu_core.encoders.laser.download import (
     CODES,
     FILES,
     FOLDER_VARIABLE,
@@ -27,8 +26,8 @@ from emu_core.encoders.laser_download import (
     missing_files,
     package_folder,
 )
-from emu_core.encoders.laser_model import LaserModel, LaserShape, checked_dictionary, read_checkpoint
-from emu_core.encoders.laser_text import LaserText
+from emu_core.encoders.laser.network import LaserModel, LaserShape, checked_dictionary, read_checkpoint
+from emu_core.encoders.laser.text import LaserText
 from emu_core.errors import EncoderError
 
 DICTIONARY = "dictionary.json"

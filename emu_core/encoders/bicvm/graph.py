@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from emu_core.config.bicvm import Composition
-from emu_core.encoders.bicvm import BicvmEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
 
 
 class BicvmGraph(nn.Module):

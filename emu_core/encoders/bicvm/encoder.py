@@ -12,11 +12,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from emu_core.config.bicvm import BicvmConfig, Composition
-from emu_core.encoders.base import Features, FloatArray, TokenIds, pad
-from emu_core.encoders.bicvm_composition import compose
-from emu_core.encoders.bicvm_tokens import words
-from emu_core.encoders.bicvm_vocabulary import Vocabulary
-from emu_core.encoders.by_language import EncoderByLanguage
+from emu_core.encoders.base import EncoderByLanguage, Features, FloatArray, TokenIds, pad
+from emu_core.encoders.bicvm.composition import compose
+from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
 from emu_core.errors import EncoderError
 
 WEIGHTS, VOCABULARY = "model.safetensors", "vocabulary.json"

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from emu_core.encoders.transformer import TransformerEncoder, open_model
+from emu_core.encoders.transformer.encoder import TransformerEncoder, open_model
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:  # seconds to import

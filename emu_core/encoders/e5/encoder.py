@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from emu_core.encoders.e5_file import E5File
-from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
-from emu_core.encoders.transformer import TransformerEncoder, quietly
+from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
+from emu_core.encoders.e5.packed_file import E5File
+from emu_core.encoders.transformer.encoder import TransformerEncoder, quietly
 from emu_core.errors import EncoderError
 
 VERSION = "0.3.0"

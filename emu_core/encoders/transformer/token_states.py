@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from emu_core.encoders.base import TokenIds, evaluation_mode
-from emu_core.encoders.transformer import PROBE, TransformerEncoder
+from emu_core.encoders.transformer.encoder import PROBE, TransformerEncoder
 from emu_core.errors import EncoderError
 
 Span = tuple[int, int]

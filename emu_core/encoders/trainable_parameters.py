@@ -59,7 +59,7 @@ def _chosen(encoder: Encoder, config: EmuConfig) -> list[nn.Parameter]:
 
 @contextmanager
 def _lora(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
-    from emu_core.encoders.transformer import TransformerEncoder
+    from emu_core.encoders.transformer.encoder import TransformerEncoder
 
     encoder = encoder.bare
     if not isinstance(encoder, TransformerEncoder):
