@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from emu_core.config import Adversary, EmuConfig, Objective
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
-from emu_core.encoders.trained import trained_weights
+from emu_core.encoders.trainable_parameters import trained_weights
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.contrastive import contrastive_loss
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
