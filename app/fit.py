@@ -19,7 +19,7 @@ from emu_core.data.template_pairs import template_pairs
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import EmuError
 from emu_core.trainers.posterior import check_rows
-from emu_core.trainers.prepare import labelled_rows, prepare
+from emu_core.trainers.emu_data import labelled_rows, prepare
 
 
 class _NoTokens:

@@ -79,7 +79,7 @@ class Job:
                 trainer,
                 on_record=record,
                 should_stop=lambda: self.processes.agree(self.run.cancel_asked),
-                checkpoint=self.checkpoint if self.processes.main else None,
+                checkpoint=self.checkpoint,
             )
 
 

@@ -21,6 +21,7 @@ from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere
 from emu_core.models.language_discriminator import LanguageDiscriminator
 from emu_core.processes import ALONE, Processes
 from emu_core.runs.checkpoint import State
+from emu_core.runs.progress import Record
 from emu_core.trainers.collapse import (
     Spread,
     Watch,
@@ -30,7 +31,7 @@ from emu_core.trainers.collapse import (
     step_alarms,
 )
 from emu_core.trainers.emu_data import Batch, TrainingData, draw_rows, epoch_batches, n_pairs, partners
-from emu_core.trainers.fit import Record, Stage, Trainer, Weights
+from emu_core.trainers.fit import Stage, Trainer, Weights
 
 Parts = dict[str, Tensor]
 
@@ -49,7 +50,7 @@ class EmuTrainer(Trainer[Batch]):
         dead: steps in which the encoder's gradient was zero or not finite.
     """
 
-    memory_advice = "train fewer weights (--trained last-layers, or lora for a transformer), or use a device with more memory"
+    memory_advice = "train fewer weights (--trained last-layers, or lora for a transformer), or take another device"
     watch: Watch
     classifier: nn.Linear
     centers: Tensor
@@ -62,7 +63,7 @@ class EmuTrainer(Trainer[Batch]):
         config: EmuConfig,
         *,
         seed: int,
-        held_out_accuracy: Callable[[], float] | None = None,
+        score: Callable[[], float] | None = None,
         precision: Precision = Precision.FP32,
         processes: Processes = ALONE,
     ) -> None:
@@ -73,7 +74,7 @@ class EmuTrainer(Trainer[Batch]):
             data: from `prepare`.
             config: hyper-parameters.
             seed: of every draw and initial weight; the same seed on the same CPU gives the same weights.
-            held_out_accuracy: measures the encoder after each epoch, to choose the best; None takes the last.
+            score: held-out accuracy in percent, which chooses the epoch; None takes the last.
             precision: of the encoder's forward pass; weights, losses and optimisers are float32 in any case.
             processes: those that share each batch.
         """
@@ -81,7 +82,7 @@ class EmuTrainer(Trainer[Batch]):
         self.data, self.config, self.seed = data, config, seed
         self.precision, self.processes = precision, processes
         steps = sum(1 for _ in epoch_batches(data.labelled, config.batch_size, np.random.default_rng(0)))
-        self.stages = [Stage(config.epochs, steps, held_out_accuracy)]
+        self.stages = [Stage(config.epochs, steps, score)]
         self.rng = np.random.default_rng(seed)
         self.critics: dict[str, LanguageDiscriminator] = {}
         self.critic_optimizers: dict[str, torch.optim.Optimizer] = {}

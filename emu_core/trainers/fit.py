@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.processes import ALONE, Processes
-from emu_core.runs.checkpoint import Checkpoint, State
+from emu_core.runs.checkpoint import Checkpoint, Place, State
+from emu_core.runs.progress import Record
 
-Record = dict[str, float | int | str]
 Weights = dict[str, Tensor]
 BatchT = TypeVar("BatchT", bound=Sized)
 
@@ -124,7 +124,7 @@ class Trainer(ABC, Generic[BatchT]):
     stages: Sequence[Stage]
     processes: Processes = ALONE
     weighs_by_size = False
-    memory_advice = "use a device with more memory"
+    memory_advice = "take a device with more memory"
 
     @property
     def total_epochs(self) -> int:
@@ -213,25 +213,28 @@ def fit(
     """
     at, best = Position(), None
     written = None if checkpoint is None else checkpoint.read()
-    writes = checkpoint is not None and trainer.processes.main
+
+    def write() -> None:
+        if checkpoint is not None and trainer.processes.main:
+            checkpoint.write(_state(trainer, at, best), Place(at.epoch, at.step))
+
     with trainer.training():
         if written is not None:
-            at = Position(**written[1])
+            at = Position(**written["position"])
         while at.stage < len(trainer.stages):
             stage = trainer.stages[at.stage]
             trainer.start_stage(at.stage)
             if written is not None:
-                best, written = _restore(trainer, written[0]), None
+                best, written = _restore(trainer, written), None
             while at.in_stage(stage):
                 trainer.model.train()
                 for batch in trainer.batches(at.epoch - at.earlier, at.batch):
                     if should_stop():
-                        if checkpoint is not None and writes:
-                            checkpoint.write(_state(trainer, best), asdict(at))
+                        write()
                         raise CancelledError(f"cancelled after {at.step} steps")
                     on_record(_step(trainer, batch, at, stage))
-                    if checkpoint is not None and writes and checkpoint.due:
-                        checkpoint.write(_state(trainer, best), asdict(at))
+                    if checkpoint is not None and checkpoint.due:
+                        write()
                 trainer.model.eval()
                 record = _header("epoch", at, stage) | {"loss": at.loss / at.weight} | trainer.end_epoch()
                 if stage.score is not None:
@@ -273,19 +276,23 @@ def _header(kind: str, at: Position, stage: Stage) -> Record:
     return {"kind": kind, "step": at.step, "epoch": at.epoch} | ({"stage": stage.name} if stage.name else {})
 
 
-def _state(trainer: Trainer[BatchT], best: Weights | None) -> State:
-    state = {"trainer": trainer.state_dict(), "best": best, "cpu": torch.get_rng_state()}
-    if (device := _device(trainer)).type == "cuda":
-        state["cuda"] = torch.cuda.get_rng_state(device)
-    return state
+def _state(trainer: Trainer[BatchT], at: Position, best: Weights | None) -> State:
+    device = _device(trainer)
+    return {
+        "position": asdict(at),
+        "trainer": trainer.state_dict(),
+        "best": best,
+        "cpu_generator": torch.get_rng_state(),
+        "cuda_generator": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
+    }
 
 
 def _restore(trainer: Trainer[BatchT], state: State) -> Weights | None:
     """Restore the trainer and torch's generators; return the weights of the best epoch so far."""
     trainer.load_state_dict(state["trainer"])
-    torch.set_rng_state(state["cpu"])
-    if (device := _device(trainer)).type == "cuda" and "cuda" in state:
-        torch.cuda.set_rng_state(state["cuda"], device)
+    torch.set_rng_state(state["cpu_generator"])
+    if (device := _device(trainer)).type == "cuda" and state["cuda_generator"] is not None:
+        torch.cuda.set_rng_state(state["cuda_generator"], device)
     best: Weights | None = state["best"]
     return best
 
