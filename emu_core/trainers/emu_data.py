@@ -1,15 +1,44 @@
-"""From labelled and unlabelled sets to what a trainer draws from, with a word about everything too thin."""
+"""Emu's training data: sentences tokenised once and checked, and the seeded draws of batches from them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from emu_core.config import Adversary, EmuConfig, Objective
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.unlabelled import UnlabelledSet
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import TrainingError
-from emu_core.trainers.sampling import Labelled
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Labelled sentences of one training language."""
+
+    language: str
+    rows: list[int]
+    ids: list[TokenIds]
+    labels: list[int]
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled sentences of one language: token ids, class numbers and parallel ids ("" where unknown)."""
+
+    ids: list[TokenIds]
+    labels: list[int]
+    keys: list[str]
+
+    def batch(self, language: str, rows: Sequence[int]) -> Batch:
+        """Return the sentences at `rows`."""
+        rows = list(rows)
+        return Batch(language, rows, [self.ids[r] for r in rows], [self.labels[r] for r in rows])
 
 
 @dataclass(frozen=True)
@@ -21,7 +50,7 @@ class TrainingData:
         unlabelled: by adversarial language; empty without an adversary.
         translations: by adversarial language and parallel id; empty but for Emu-Parallel.
         intents: the class names, in the order of the class numbers.
-        warnings: what is thin but can be trained on, a sentence each.
+        warnings: what there is little of, a sentence each.
     """
 
     labelled: dict[str, Labelled]
@@ -38,7 +67,7 @@ def prepare(
     train_languages: Sequence[str],
     config: EmuConfig,
 ) -> TrainingData:
-    """Tokenise and check.
+    """Tokenise and check the sentences.
 
     Args:
         encoder: its tokenizer is used.
@@ -48,7 +77,7 @@ def prepare(
         config: what the method needs.
 
     Raises:
-        TrainingError: nothing to train on, with the mend.
+        TrainingError: nothing to train on, with how to fix it.
     """
     part = labelled.select(languages=train_languages)
     intents = _intents(part, train_languages)
@@ -86,10 +115,10 @@ def prepare(
 def labelled_rows(
     labelled: LabelledSet, train_languages: Sequence[str]
 ) -> tuple[list[str], list[int], list[str]]:
-    """The training languages' sentences, their class numbers, in the order of the intents' names, and their ids.
+    """Return the training languages' sentences, their class numbers, in the order of the intents' names, and their ids.
 
     Raises:
-        TrainingError: they have a single intent, with the mend.
+        TrainingError: they have a single intent, with how to fix it.
     """
     part = labelled.select(languages=train_languages)
     number = {intent: i for i, intent in enumerate(_intents(part, train_languages))}
@@ -152,3 +181,58 @@ def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[
                     f"{len(sentences.keys)} in {t} have none in {language}: add an id column, leave {language} out, "
                     "or use the method emu"
                 )
+
+
+def epoch_batches(
+    labelled: Mapping[str, Labelled], batch_size: int, rng: np.random.Generator
+) -> Iterator[Batch]:
+    """Yield one pass over all labelled sentences; each batch is of one language, languages in random order.
+
+    Drawing the order of the batches is Emu's random choice of t without leaving any sentence out.
+    """
+    batches: list[tuple[str, list[int]]] = []
+    for language, sentences in labelled.items():
+        order = rng.permutation(len(sentences.ids)).tolist()
+        cuts = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+        if len(cuts) > 1 and len(cuts[-1]) == 1:  # a batch of one sentence teaches no loss anything
+            cuts[-2:] = [cuts[-2] + cuts[-1]]
+        batches += [(language, cut) for cut in cuts]
+    for i in rng.permutation(len(batches)).tolist():
+        language, rows = batches[i]
+        yield labelled[language].batch(language, rows)
+
+
+def draw_rows(pool: int, count: int, rng: np.random.Generator) -> list[int]:
+    """Draw `count` row numbers below `pool`, afresh; with replacement only where the pool is smaller."""
+    return rng.choice(pool, size=count, replace=pool < count).tolist()
+
+
+def partners(batch: Batch, labelled: Labelled, rng: np.random.Generator) -> Batch:
+    """Draw a second sentence for each of the batch, of the same class for every other one (the contrastive loss).
+
+    A sentence whose class has no second sentence gets a partner of another class.
+    """
+    by_class = rows_by_class(labelled.labels)
+    classes = np.asarray(labelled.labels)
+    rows = []
+    for i, (row, label) in enumerate(zip(batch.rows, batch.labels, strict=True)):
+        same = [r for r in by_class[label] if r != row]
+        options = same if i % 2 == 0 and same else np.flatnonzero(classes != label).tolist()
+        rows.append(int(rng.choice(options)))
+    return labelled.batch(batch.language, rows)
+
+
+def n_pairs(labelled: Labelled, count: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
+    """Draw rows of anchors and of their positives, of at most `count` different classes with two sentences or more."""
+    by_class = {c: rows for c, rows in rows_by_class(labelled.labels).items() if len(rows) > 1}
+    chosen = rng.permutation(sorted(by_class))[:count].tolist()
+    pairs = [rng.choice(by_class[c], size=2, replace=False).tolist() for c in chosen]
+    return [a for a, _ in pairs], [p for _, p in pairs]
+
+
+def rows_by_class(labels: Sequence[int]) -> dict[int, list[int]]:
+    """Return the row numbers of each class."""
+    rows: dict[int, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows.setdefault(label, []).append(row)
+    return rows
