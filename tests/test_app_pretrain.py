@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from emu_core.config.pretraining import Pretraining, configure_pretraining
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
@@ -24,7 +25,6 @@ from app.run_table import P_AT_1, runs_frame
 from app.state import runs_to_specialise
 from app.textfile import Text, save_text, text_key
 from emu_core import cli
-from emu_core.config.pretraining import Pretraining, configure_pretraining
 from emu_core.data.dialogues import read_dialogues
 from emu_core.data.nli import read_nli
 from emu_core.data.parallel_files import read_parallel

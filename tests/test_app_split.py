@@ -27,7 +27,7 @@ from app.split.utterance import kind_of, looks_at
 from app.split.words import NAMES, parts_of_method
 from emu_core import train
 from emu_core.charts.attention import TokenKind
-from emu_core.config import FmdaConfig, MeaningLanguageConfig, Method, configure
+from emu_core.config import FmdaConfig, MeaningLanguageConfig, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel_slots import Utterance, utterances
 from emu_core.data.slots import parse_annotated

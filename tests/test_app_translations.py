@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from emu_core.config.pretraining import configure_pretraining
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
@@ -20,7 +21,6 @@ from app.translations.ranked import TRUE, misses, ranked_list
 from app.translations.source import Pairs
 from app.translations.words import frequent, nearest_table
 from emu_core import pretrain
-from emu_core.config.pretraining import Pretraining, configure_pretraining
 from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.eigen_similarity import eigen_similarity

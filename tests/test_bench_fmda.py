@@ -27,7 +27,7 @@ from emu_core.bench.fmda.run_cell import run_cell
 from emu_core.bench.fmda.setting import FmdaSetting
 from emu_core.bench.fmda.tables import table_2, table_3, table_4, table_5, table_6, table_9
 from emu_core.bench.score import Score
-from emu_core.config import Method, configure
+from emu_core.config import configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from emu_core.trainers.loop import Record
 
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.parallel_text import ParallelText
@@ -18,7 +19,6 @@ from emu_core.trainers import bicvm
 from emu_core.trainers.bicvm import Batch, fit_bicvm, most_steps, untrained_encoder
 from emu_core.trainers.bicvm_adagrad import AdaGrad
 from emu_core.trainers.bicvm_corpus import corpus_of, other_rows
-from emu_core.trainers.loop import Record
 
 COLOURS = {"en": "red blue green white", "de": "rot blau grün weiß", "fr": "rouge bleu vert blanc"}
 THINGS = {"en": "dog cat house tree", "de": "hund katze haus baum", "fr": "chien chat maison arbre"}

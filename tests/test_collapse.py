@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from emu_core.trainers.loop import Fitted, Record, fit
+from emu_core.trainers.prepare import TrainingData, prepare
+from emu_core.trainers.sampling import Batch
 
 from emu_core import train
-from emu_core.config import EmuConfig, Method, configure
+from emu_core.config import EmuConfig, configure
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, TrainingError
@@ -19,9 +22,6 @@ from emu_core.runs.checkpoint import Checkpoint
 from emu_core.trainers import collapse
 from emu_core.trainers.collapse import Spread, Watch, gradient_length, spread, spread_alarms, step_alarms
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.loop import Fitted, Record, fit
-from emu_core.trainers.prepare import TrainingData, prepare
-from emu_core.trainers.sampling import Batch
 from tests.sentences import cosine
 from tests.small import small_set
 

@@ -40,7 +40,7 @@ def _imports(path: Path, modules: dict[str, Path]) -> set[str]:
 
 
 def _layer(module: str) -> int | None:
-    package = module.split(".")[0] if module.startswith("app") else module.split(".")[1]
+    package = module.split(".", maxsplit=1)[0] if module.startswith("app") else module.split(".")[1]
     return next((place for place, layer in enumerate(LAYERS) if package in layer), None)
 
 

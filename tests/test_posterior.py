@@ -15,7 +15,7 @@ from small import small_set
 
 from emu_core import load_encoder, train
 from emu_core.api.resume import resume
-from emu_core.config import EmuConfig, Method, PosteriorConfig, configure
+from emu_core.config import EmuConfig, PosteriorConfig, configure
 from emu_core.data.demo import REFERENCE, reference_texts
 from emu_core.encoders.encode import head_after, once
 from emu_core.encoders.posterior import PosteriorEncoder

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emu_core.api.kept_texts import keep_texts, kept_texts
+from emu_core.config.pretraining import Pretraining, PretrainingSettings, configure_pretraining
 
 from emu_core import evaluate, forgetting, load_encoder, pretrain, train
-from emu_core.api.kept_texts import keep_texts, kept_texts
 from emu_core.cli import main
-from emu_core.config import Method, Trained, configure
-from emu_core.config.pretraining import Pretraining, PretrainingSettings, configure_pretraining
+from emu_core.config import Trained, configure
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.running_text import RunningText
 from emu_core.errors import CancelledError, DataError, RunError, TrainingError
@@ -61,9 +61,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def bicvm(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return pretrain(
-        files, out=tmp_path_factory.mktemp("runs") / "b", method="bicvm", config=small("bicvm")
-    )
+    return pretrain(files, out=tmp_path_factory.mktemp("runs") / "b", method="bicvm", config=small("bicvm"))
 
 
 @pytest.mark.parametrize("method", list(Pretraining))

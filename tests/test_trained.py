@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import load_encoder, train
-from emu_core.config import EmuConfig, Method, PosteriorConfig, Trained, configure
+from emu_core.config import EmuConfig, PosteriorConfig, Trained, configure
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import open_encoder

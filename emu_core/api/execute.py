@@ -19,7 +19,7 @@ from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
 from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
-from emu_core.trainers.memory import ran_out
+from emu_core.trainers.fit import ran_out
 
 CHECKPOINT_S = 30.0
 

@@ -116,7 +116,7 @@ class Run:
     @property
     def checkpoint(self) -> Path:
         """The state of the training as it was last written; absent before the first time."""
-        return self.training_folder / "checkpoint.safetensors"
+        return self.training_folder / "checkpoint.pt"
 
     @property
     def can_resume(self) -> bool:
