@@ -21,7 +21,7 @@ from app.translations.source import Pairs
 from app.translations.words import frequent, nearest_table
 from emu_core import pretrain
 from emu_core.config.pretraining import Pretraining, configure_pretraining
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.projection import Projection, project

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from emu_core.config.bicvm import BicvmConfig, Composition
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.bicvm import BicvmEncoder
 from emu_core.encoders.bicvm_composition import compose
 from emu_core.errors import CancelledError, TrainingError

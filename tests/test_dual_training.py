@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import Nli
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.running_text import RunningText
 from emu_core.encoders.dual_encoder import DualEncoder
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.losses.ranking import ranking_loss

@@ -12,8 +12,8 @@ from emu_core.api.kept_texts import keep_texts, kept_texts
 from emu_core.cli import main
 from emu_core.config import Method, Trained, configure
 from emu_core.config.pretraining import Pretraining, PretrainingSettings, configure_pretraining
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.running_text import RunningText
 from emu_core.errors import CancelledError, DataError, RunError, TrainingError
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.trainers.dual_tasks import Tasks

@@ -13,7 +13,7 @@ from app.starting import start_and_watch
 from app.state import runs_root
 from app.wording import sentence
 from emu_core.config.pretraining import Pretraining
-from emu_core.data.labelled_pairs import demo_pairs
+from emu_core.data.parallel.labelled import demo_pairs
 from emu_core.runs.run import list_runs
 
 PLACE, STARTED, WATCHED = "pretrain", "pretrained_started", "pretrain-watched"

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from emu_core.config import Method
-from emu_core.data.columns import ColumnMapping
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.load import read_labelled
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.load import read_labelled
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out

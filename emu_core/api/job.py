@@ -7,7 +7,7 @@ from typing import Any
 
 from emu_core.api.progress import Progress
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.unlabelled import UnlabelledSet
+from emu_core.data.labelled.unlabelled import UnlabelledSet
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.shared import Encode
 from emu_core.processes import Processes

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import Nli
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.running_text import RunningText
 from emu_core.errors import DataError, RunError
 from emu_core.runs.run import TEXTS, Run
 from emu_core.trainers.dual_tasks import Tasks

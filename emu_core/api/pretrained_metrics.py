@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.data.held_out_pairs import joined_by_pivot
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.held_out import joined_by_pivot
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.shared import Encode
 from emu_core.evaluation.arrays import directions, pair_name

@@ -11,10 +11,10 @@ from emu_core.api.progress import OnProgress, OnRecord, Progress
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.config.pretraining import Pretraining, pretraining_settings_from
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import Nli
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.running_text import RunningText
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.dual_encoder import DualEncoder
 from emu_core.runs.checkpoint import Checkpoint

@@ -10,7 +10,7 @@ from emu_core.api.job import Job, Outcome
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_code
-from emu_core.data.parallel_slots import SlotPairs, slot_pairs
+from emu_core.data.slots.utterances import SlotPairs, slot_pairs
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.shared import shared_encode
 from emu_core.encoders.token_states import require_transformer

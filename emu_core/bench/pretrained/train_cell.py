@@ -10,8 +10,8 @@ from emu_core.bench.pretrained.texts import BenchTexts
 from emu_core.bench.stopwatch import Moment, Took, now, since
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.held_out_pairs import hold_out, usual_count
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.held_out import hold_out, usual_count
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.dual_encoder import DualEncoder
 from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
