@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from emu_core.trainers.sampling import Batch, Labelled
 from torch import Tensor, nn
 
-from emu_core.config import Adversary, EmuConfig, Method, configure
+from emu_core.config import Adversary, EmuConfig
 from emu_core.encoders.base import Encoder, Features, TokenIds, pad
+from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
+from emu_core.trainers.emu_data import Batch, Labelled
 
 SIZE, CLASSES, DIM = 8, 3, 6
 FIRST_TOKEN = {

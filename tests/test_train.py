@@ -11,10 +11,11 @@ from emu_core.api.train_emu import CHOSEN_ON_MEASURED, _selection
 from safetensors.torch import load_file
 
 from emu_core import evaluate, load_encoder, train
-from emu_core.config import DISENTANGLING, EmuConfig, Method, configure
+from emu_core.config import EmuConfig
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
 from tests.small import small_set
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pandas as pd
 
-from emu_core.data.table import MAX_COLUMNS, build_table, check_rows
+from emu_core.data.readers.table import MAX_COLUMNS, build_table, check_rows
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 

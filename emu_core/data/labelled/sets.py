@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from emu_core.data.columns import COLUMNS, split_code
-from emu_core.data.frames import check_frame, count_table, rows_in
+from emu_core.data.labelled.columns import COLUMNS, split_code
+from emu_core.data.labelled.frames import check_frame, count_table, rows_in
+from emu_core.data.labelled.unlabelled import UnlabelledSet, read_unlabelled
 from emu_core.data.languages import language_code, ordered
-from emu_core.data.unlabelled import UnlabelledSet, read_unlabelled
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 

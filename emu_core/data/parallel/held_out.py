@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import DataError
 
 HELD_OUT = 1_000  # pairs, at most, of each language pair that choose the epoch

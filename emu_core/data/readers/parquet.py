@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from emu_core.data.table import MAX_COLUMNS, build_table, check_characters, check_rows
+from emu_core.data.readers.table import MAX_COLUMNS, build_table, check_characters, check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 

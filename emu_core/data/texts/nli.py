@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.data.languages import language_code
-from emu_core.data.table import MAX_ROWS, check_rows
-from emu_core.data.unpacked import unpacked
+from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.readers.unpacked import unpacked
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 

@@ -1,8 +1,8 @@
 """Parallel text out of a labelled set, whose translations share an id."""
 
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.labelled.sets import LabelledSet
+from emu_core.data.parallel.text import ParallelText
 
 
 def labelled_pairs(labelled: LabelledSet) -> list[ParallelText]:

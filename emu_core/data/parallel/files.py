@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from emu_core.data.languages import language_code, language_of_file, ordered
-from emu_core.data.lines import read_lines
-from emu_core.data.parallel_rows import ParallelRows, check_languages, clean, pairs_with_pivot
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.parallel_tmx import read_tmx
-from emu_core.data.parallel_tsv import read_columns, read_tsv
-from emu_core.data.table import MAX_ROWS, check_rows
+from emu_core.data.parallel.rows import ParallelRows, check_languages, clean, pairs_with_pivot
+from emu_core.data.parallel.tables import read_columns, read_tsv
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.parallel.tmx import read_tmx
+from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 

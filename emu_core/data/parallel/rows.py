@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from emu_core.data.audit_checks import normalised
-from emu_core.data.frames import stripped
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.labelled.audit_checks import normalised
+from emu_core.data.labelled.frames import stripped
+from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from emu_core.data.parallel_slots import Utterance
-from emu_core.data.slots import Slot
+from emu_core.data.slots.annotation import Slot
+from emu_core.data.slots.utterances import Utterance
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
 

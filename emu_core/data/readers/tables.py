@@ -8,13 +8,13 @@ from typing import BinaryIO
 
 import pandas as pd
 
-from emu_core.data.delimited import parse_delimited
-from emu_core.data.encodings import decode_text
-from emu_core.data.jsonl import looks_like_json, parse_json
-from emu_core.data.parquet_reader import parse_parquet
-from emu_core.data.table import MAX_BYTES, MAX_ROWS
+from emu_core.data.readers.delimited import parse_delimited
+from emu_core.data.readers.encodings import decode_text
+from emu_core.data.readers.jsonl import looks_like_json, parse_json
+from emu_core.data.readers.parquet import parse_parquet
+from emu_core.data.readers.table import MAX_BYTES, MAX_ROWS
+from emu_core.data.readers.xlsx import parse_xlsx
 from emu_core.data.wording import shown
-from emu_core.data.xlsx import parse_xlsx
 from emu_core.errors import DataError
 
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"

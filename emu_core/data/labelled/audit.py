@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data import audit_checks as checks
-from emu_core.data.columns import COLUMNS, split_codes
-from emu_core.data.frames import count_table, stripped
+from emu_core.data.labelled import audit_checks as checks
+from emu_core.data.labelled.columns import COLUMNS, split_codes
+from emu_core.data.labelled.frames import count_table, stripped
 from emu_core.data.languages import language_code, language_codes
 from emu_core.data.wording import counted, shown
 

@@ -6,9 +6,9 @@ from difflib import get_close_matches
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import language_code
-from emu_core.data.slots import Slot, parse_annotated
+from emu_core.data.slots.annotation import Slot, parse_annotated
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from xml.parsers import expat
 
 from emu_core.data.languages import language_code, ordered
-from emu_core.data.parallel_rows import ParallelRows, check_languages, clean
-from emu_core.data.table import MAX_BYTES, MAX_ROWS, check_rows
-from emu_core.data.unpacked import unpacked
+from emu_core.data.parallel.rows import ParallelRows, check_languages, clean
+from emu_core.data.readers.table import MAX_BYTES, MAX_ROWS, check_rows
+from emu_core.data.readers.unpacked import unpacked
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 

@@ -1,6 +1,6 @@
 """Bytes to text: the file's encoding found by what it holds, and a mix of two encodings refused."""
 
-from emu_core.data.guess_encoding import guess_encoding, is_latin
+from emu_core.data.readers.guess_encoding import guess_encoding, is_latin
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 

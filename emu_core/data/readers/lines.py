@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from emu_core.data.readers import read_text
-from emu_core.data.table import MAX_BYTES, MAX_ROWS, check_rows
+from emu_core.data.readers.table import MAX_BYTES, MAX_ROWS, check_rows
+from emu_core.data.readers.tables import read_text
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from emu_core.data.dialogues import language_of
-from emu_core.data.lines import read_lines
-from emu_core.data.parallel_rows import clean
-from emu_core.data.table import MAX_ROWS, check_rows
+from emu_core.data.parallel.rows import clean
+from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.texts.dialogues import language_of
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from emu_core.data.table import MAX_COLUMNS, as_text, build_table, check_rows
+from emu_core.data.readers.table import MAX_COLUMNS, as_text, build_table, check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 

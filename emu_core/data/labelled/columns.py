@@ -9,7 +9,7 @@ from shlex import quote
 
 import pandas as pd
 
-from emu_core.data.column_names import COLUMN_NAMES, SPLIT_NAMES
+from emu_core.data.labelled.column_names import COLUMN_NAMES, SPLIT_NAMES
 from emu_core.data.languages import language_code, language_codes, language_of_file
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
