@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from app.request import FILE, TrainRequest, Value, flag, read_request
-from emu_core.config.pretraining import (
+
     Pretraining,
     PretrainingSettings,
     configure_pretraining,

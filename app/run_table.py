@@ -12,8 +12,8 @@ from app.pretrain_request import is_pretrained
 from app.pretraining.results import mean_p_at_1
 from app.pretraining.words import METHODS as PRETRAININGS
 from app.wording import time_span
-from emu_core.config import Method
-from emu_core.config.pretraining import Pretraining
+
+
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status
 

@@ -15,11 +15,12 @@ import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before 
 import numpy as np
 import torch
 
-from emu_core.config import Adversary, EmuConfig, Method, configure
+from emu_core.config import Adversary, EmuConfig
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import unlabelled_from
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
+from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import Batch, epoch_batches, prepare
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from emu_core.api.pretrain import pretrain as pretrain
     from emu_core.api.resume import resume as resume
     from emu_core.api.train import train as train
-    from emu_core.data.load import read_labelled as read_labelled
+    from emu_core.data.labelled.load import read_labelled as read_labelled
     from emu_core.encoders.registry import load_encoder as load_encoder
     from emu_core.methods.registry import configure as configure
 
@@ -34,7 +34,7 @@ _HOMES = {
     "forgetting": "emu_core.api.forgetting",
     "load_encoder": "emu_core.encoders.registry",
     "pretrain": "emu_core.api.pretrain",
-    "read_labelled": "emu_core.data.load",
+    "read_labelled": "emu_core.data.labelled.load",
     "resume": "emu_core.api.resume",
     "train": "emu_core.api.train",
 }

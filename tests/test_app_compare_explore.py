@@ -27,10 +27,10 @@ from app.csv_button import draw_csv_button
 from app.explore import points
 from app.explore.points import Filters
 from emu_core import train
-from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 from tests.laser_tiny import write_published
 from tests.tiny_transformer import tiny_transformer

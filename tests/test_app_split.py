@@ -27,13 +27,14 @@ from app.split.utterance import kind_of, looks_at
 from app.split.words import NAMES, parts_of_method
 from emu_core import train
 from emu_core.charts.attention import TokenKind
-from emu_core.config import FmdaConfig, MeaningLanguageConfig, Method, configure
+from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel_slots import Utterance, utterances
-from emu_core.data.slots import parse_annotated
+from emu_core.data.slots.annotation import parse_annotated
+from emu_core.data.slots.utterances import Utterance, utterances
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project
+from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from emu_core.runs.run import Run, RunState, Status, create_run
 from tests.fmda_set import fmda_set

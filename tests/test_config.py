@@ -6,17 +6,9 @@ from typing import Any
 
 import pytest
 
-from emu_core.config import (
-    DISENTANGLING,
-    Adversary,
-    EmuConfig,
-    Method,
-    Objective,
-    PosteriorConfig,
-    configure,
-    settings_from,
-)
+from emu_core.config import Adversary, EmuConfig, Objective, PosteriorConfig
 from emu_core.errors import TrainingError
+from emu_core.methods.registry import configure
 
 PAPER = {
     "objective": Objective.L2_SOFTMAX,

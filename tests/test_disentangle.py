@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
-from emu_core.data.parallel_slots import slot_pairs
+from emu_core.data.slots.utterances import slot_pairs
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder

@@ -12,8 +12,8 @@ from app.pretraining.upload import draw_box, keep_texts, texts_of
 from app.starting import start_and_watch
 from app.state import runs_root
 from app.wording import sentence
-from emu_core.config.pretraining import Pretraining
-from emu_core.data.labelled_pairs import demo_pairs
+
+from emu_core.data.parallel.labelled import demo_pairs
 from emu_core.runs.run import list_runs
 
 PLACE, STARTED, WATCHED = "pretrain", "pretrained_started", "pretrain-watched"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.data.pairs import ScoredPairs, Translations, read_scored_pairs, read_translations
+from emu_core.data.texts.scored_pairs import ScoredPairs, Translations, read_scored_pairs, read_translations
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder

@@ -5,8 +5,6 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from emu_core.config import DISENTANGLING, Method
-
 
 class Kind(StrEnum):
     """What a cell trains."""

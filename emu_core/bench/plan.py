@@ -5,7 +5,6 @@ from enum import StrEnum
 from itertools import combinations
 
 from emu_core.bench.cells import BASE, PAPER_ORDER, TRANSLATION, Cell, Kind, Peer, Rate, methods
-from emu_core.config import Method
 from emu_core.data.languages import ordered
 from emu_core.errors import DataError
 

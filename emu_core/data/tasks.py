@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import Nli
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.running_text import RunningText
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel_slots import SlotPairs, slot_pairs
-from emu_core.data.template_pairs import template_pairs
+from emu_core.data.slots.template_pairs import template_pairs
+from emu_core.data.slots.utterances import SlotPairs, slot_pairs
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.errors import DataError

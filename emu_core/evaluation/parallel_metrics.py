@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.data.held_out_pairs import joined_by_pivot
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.held_out import joined_by_pivot
+from emu_core.data.parallel.text import ParallelText
 from emu_core.evaluation.arrays import Encode, directions, pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways

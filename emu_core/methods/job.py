@@ -64,16 +64,16 @@ class Job:
             raise TrainingError(f"the method {self.config.method} learns from parallel text")
         return self.data
 
-    def fit(self, trainer: Trainer) -> Fitted:
+    def fit(self, trainer: Trainer[Any]) -> Fitted:
         """Train, from the checkpoint if there is one.
 
         Raises:
             CancelledError: the run was asked to stop.
             TrainingError: a loss is no longer a finite number, or memory ran out.
         """
-        at = self.checkpoint.place()
+        at = self.checkpoint.facts()
         with self.progress.training(
-            trainer.total_steps, trainer.total_epochs, epoch=at.epoch, step=at.step
+            trainer.total_steps, trainer.total_epochs, epoch=at.get("epoch", 0), step=at.get("step", 0)
         ) as record:
             return fit(
                 trainer,

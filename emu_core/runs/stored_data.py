@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import pandas as pd
 
-from emu_core.data.dialogues import Dialogues
+from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.nli import Nli
-from emu_core.data.parallel_text import ParallelText, names_of
-from emu_core.data.running_text import RunningText
+from emu_core.data.texts.nli import Nli
+from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.texts.running_text import RunningText
 from emu_core.data.tasks import Tasks
-from emu_core.data.unlabelled import UnlabelledSet
+from emu_core.data.labelled.unlabelled import UnlabelledSet
 from emu_core.errors import DataError, RunError
 from emu_core.runs.config import RunConfig
 
