@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from emu_core.api.train_disentangled import training_pairs
+from emu_core.trainers.prepare import labelled_rows, prepare
+
 from emu_core.config import (
     Adversary,
     EmuConfig,
@@ -19,7 +21,6 @@ from emu_core.data.slots.utterances import Utterance
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import EmuError
 from emu_core.trainers.posterior import check_rows
-from emu_core.trainers.emu_data import labelled_rows, prepare
 
 
 class _NoTokens:

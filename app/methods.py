@@ -2,7 +2,7 @@
 
 from app.disentangling import BASELINE_FIRST, BASELINE_MORE, FMDA_FIRST, FMDA_MORE
 from app.setting import Setting
-from emu_core.config import Adversary, EmuConfig, Objective, Trained
+from emu_core.config import Adversary, EmuConfig, Method, Objective, Trained
 
 METHODS = {
     "posterior": (

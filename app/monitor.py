@@ -15,7 +15,7 @@ from app.run_table import P_AT_1, progress_line, runs_frame, status_of
 from app.state import method_of, runs_root
 from app.wording import literal, sentence
 from emu_core import charts
-
+from emu_core.config import DISENTANGLING
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, list_runs
 

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from emu_core.config import Settings
-from emu_core.methods.registry import configure
+from emu_core.config import Method, Settings, configure
 from emu_core.errors import RunError
 from emu_core.runs.run import Run
 

@@ -13,7 +13,7 @@ from app.request import TrainRequest
 from app.settings_more import draw_settings
 from app.state import ChosenData, runs_root, runs_to_specialise
 from app.wording import literal
-from emu_core.config import Settings
+from emu_core.config import DISENTANGLING, Method, Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.data.wording import listed

@@ -11,7 +11,7 @@ from app.encoder_choice import KEPT
 from app.methods import is_transformer, settings_of
 from app.request import Value, preset_settings
 from app.setting import Setting
-from emu_core.config import Trained
+from emu_core.config import DISENTANGLING, Method, Trained
 
 PRESETS = {"tuned": "Measured for this encoder", "paper": "The paper's"}
 

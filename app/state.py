@@ -10,7 +10,7 @@ from uuid import uuid4
 import streamlit as st
 
 from app.wording import literal
-
+from emu_core.config import DISENTANGLING, Method
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
