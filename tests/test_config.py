@@ -146,8 +146,8 @@ def test_the_posterior_has_settings_of_its_own() -> None:
     [
         (Method.POSTERIOR, {"epochs": 3}, "posterior has no setting epochs"),
         (Method.EMU, {"share": 0.3}, "emu has no setting share"),
-        (Method.POSTERIOR, {"share": 1.5}, "share must be from 0 to 1"),
-        (Method.POSTERIOR, {"share": float("nan")}, "share must be from 0 to 1"),
+        (Method.POSTERIOR, {"share": 1.5}, "share must be a number from 0 to 1"),
+        (Method.POSTERIOR, {"share": float("nan")}, "share must be a number from 0 to 1"),
         (Method.POSTERIOR, {"kernel_temperature": 0.0}, "kernel_temperature must be a number above 0"),
         (Method.POSTERIOR, {"gate_width": float("inf")}, "gate_width must be a number above 0"),
         (Method.POSTERIOR, {"softening": -1.0}, "softening must be a number above 0"),
