@@ -9,7 +9,7 @@ from emu_core.data.held_out_pairs import joined_by_pivot
 from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.shared import Encode
-from emu_core.evaluation.arrays import directions, pair_name
+from emu_core.evaluation.arrays import unit_vectors, pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
 
@@ -76,7 +76,7 @@ class _Vectors:
             sentence: None for text in texts for side in (text.first, text.second) for sentence in side
         }
         self._row = {sentence: row for row, sentence in enumerate(sentences)}
-        self._units = directions(encode(list(sentences)))
+        self._units = unit_vectors(encode(list(sentences)))
 
     def of(self, language: str, sentences: Sequence[str]) -> FloatArray:
         return self._units[[self._row[sentence] for sentence in sentences]]

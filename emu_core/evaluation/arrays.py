@@ -9,7 +9,7 @@ from emu_core.data.languages import ordered
 from emu_core.errors import DataError
 
 
-def directions(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return sentence vectors at length 1, so that a dot product is a cosine.
 
     Args:
