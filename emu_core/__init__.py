@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
+    from emu_core.api.compare import compare as compare
     from emu_core.api.embed import embed as embed
     from emu_core.api.evaluate import evaluate as evaluate
     from emu_core.api.export import export as export
@@ -23,9 +24,20 @@ if TYPE_CHECKING:
     from emu_core.encoders.registry import load_encoder as load_encoder
 
 __version__ = "0.1.0"
-__all__ = ["embed", "evaluate", "export", "forgetting", "load_encoder", "pretrain", "read_labelled", "train"]
+__all__ = [
+    "compare",
+    "embed",
+    "evaluate",
+    "export",
+    "forgetting",
+    "load_encoder",
+    "pretrain",
+    "read_labelled",
+    "train",
+]
 
 _HOMES = {
+    "compare": "emu_core.api.compare",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
     "export": "emu_core.api.export",

@@ -67,7 +67,7 @@ def test_accuracy_is_counted_by_direction(comparison: Comparison) -> None:
     assert comparison.means["other"].tolist() == pytest.approx(
         [table["other"].mean(), table.loc[with_english, "other"].mean()]
     )
-    assert comparison.means["directions"].tolist() == [9, 5]
+    assert comparison.means["over"].tolist() == ["9 directions", "5 directions with English"]
     assert comparison.matrix("base").loc["de", "ja"] == table.loc["de-ja", "base"]
     assert set(comparison.fallen["pair"]) == set(table.index[table["difference"] < 0])
     assert set(comparison.risen["pair"]) == set(table.index[table["difference"] > 0])
@@ -96,7 +96,9 @@ def test_changes_equal_plain_loops(comparison: Comparison, pool: str | None) -> 
 
 def test_gains_are_means_over_a_languages_directions(comparison: Comparison) -> None:
     by_language = comparison.accuracy.groupby("queries")["difference"].mean()
-    assert comparison.gains.set_index("language")["difference"].to_dict() == pytest.approx(by_language.to_dict())
+    assert comparison.gains.set_index("language")["difference"].to_dict() == pytest.approx(
+        by_language.to_dict()
+    )
 
 
 def test_triples_are_ones_that_the_base_encoder_gets_wrong(comparison: Comparison) -> None:
@@ -112,7 +114,9 @@ def test_triples_are_ones_that_the_base_encoder_gets_wrong(comparison: Compariso
             for name, vectors in (("base", DATA.vectors), ("other", OTHER)):
                 a, b, c = (vectors[at] for at in rows)
                 cosines = [cosine(a, b), cosine(a, c), cosine(b, c)]
-                assert [row[f"{name}_s{which}"] for which in ("12", "13", "23")] == pytest.approx(cosines, abs=1e-6)
+                assert [row[f"{name}_s{which}"] for which in ("12", "13", "23")] == pytest.approx(
+                    cosines, abs=1e-6
+                )
                 assert row[f"{name}_closest"] == ("1-2", "1-3", "2-3")[int(np.argmax(cosines))]
             assert row["base_s12"] > row["base_s13"]
     rows = comparison.example_rows()
@@ -150,7 +154,7 @@ def test_one_language_has_no_leakage_and_no_mean_with_english() -> None:
     english = SENTENCES["language"] == "en"
     alone = Comparison(SENTENCES[english], DATA.vectors[english], OTHER[english])
     assert alone.leakage is None and alone.facts()["leakage"] is None
-    assert alone.means["over"].tolist() == ["all directions"]
+    assert alone.means["over"].tolist() == ["1 direction"]
     assert len(alone.changes()) == english.sum()  # a fresh index
 
 

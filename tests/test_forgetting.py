@@ -90,7 +90,9 @@ def test_spearman_is_scipys_and_the_interval_the_plain_bootstraps() -> None:
 def test_a_fall_of_more_than_two_hundredths_is_flagged() -> None:
     scores = np.linspace(5, 0, 60).tolist()
     good, bad = pairs(60, 0, 0.3), pairs(60, 0, 9.0)
-    worse, better, same = (similarity_change(*two, scores) for two in ((good, bad), (bad, good), (good, good)))
+    worse, better, same = (
+        similarity_change(*two, scores) for two in ((good, bad), (bad, good), (good, good))
+    )
     assert worse.flagged and worse.difference < -0.02
     assert not better.flagged and not same.flagged
     assert same.difference == same.low == same.high == 0

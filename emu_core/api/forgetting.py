@@ -113,7 +113,10 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
         found = json.loads(path.read_text("utf-8"))
         rows = [
             {"part": part, "name": name}
-            | {number: float(measured[number]) for number in ("base", "specialised", "difference", "low", "high")}
+            | {
+                number: float(measured[number])
+                for number in ("base", "specialised", "difference", "low", "high")
+            }
             | {"count": int(measured["count"]), "flagged": bool(measured["flagged"])}
             for part in ("sts", "translations")
             for name, measured in found[part].items()

@@ -9,7 +9,7 @@ from emu_core.data.held_out_pairs import joined_by_pivot
 from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.shared import Encode
-from emu_core.evaluation.arrays import unit_vectors, pair_name
+from emu_core.evaluation.arrays import pair_name, unit_vectors
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.wording import counted
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import guard
@@ -193,14 +194,14 @@ class Comparison:
     def means(self) -> pd.DataFrame:
         """Mean accuracy over all directions and, where English is among several languages, over those with English.
 
-        Columns: `over`, `directions` (how many), `base`, `other` (percent), `difference` (points).
+        Columns: `over` (such as "36 directions"), `base`, `other` (percent), `difference` (points).
         """
         base, other = (measured.accuracy for measured in self.measured)
-        rows = [("all directions", len(base.accuracy), base.mean, other.mean)]
+        rows = [(counted(len(base.accuracy), "direction"), base.mean, other.mean)]
         if "en" in self.languages and len(self.languages) > 1:
-            count = 2 * len(self.languages) - 1
-            rows.append(("directions with English", count, base.mean_with("en"), other.mean_with("en")))
-        table = pd.DataFrame(rows, columns=["over", "directions", "base", "other"])
+            over = f"{2 * len(self.languages) - 1} directions with English"
+            rows.append((over, base.mean_with("en"), other.mean_with("en")))
+        table = pd.DataFrame(rows, columns=["over", "base", "other"])
         return table.assign(difference=table["other"] - table["base"])
 
     @cached_property

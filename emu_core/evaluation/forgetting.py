@@ -1,13 +1,15 @@
 """Catastrophic forgetting: is an encoder still as good at similarity and translations after it was specialised."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from emu_core.data.languages import language_name
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import unit_vectors
 from emu_core.evaluation.significance import paired_test
@@ -17,6 +19,32 @@ MOST_FALL_SPEARMAN = 0.02  # a larger fall is flagged
 MOST_FALL_POINTS = 1.0  # of retrieval accuracy
 RESAMPLES = 1_000
 CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class ForgettingPart:
+    """A part of the check.
+
+    Attributes:
+        title: what it measures.
+        unit: of its figures.
+        most_fall: the largest fall that is harmless.
+        places: decimals of its figures.
+    """
+
+    title: str
+    unit: str
+    most_fall: float
+    places: int
+
+
+PARTS: Mapping[str, ForgettingPart] = MappingProxyType(
+    {
+        "sts": ForgettingPart("Similarity of sentences", "Spearman's correlation", MOST_FALL_SPEARMAN, 3),
+        "translations": ForgettingPart("Finding translations", "points", MOST_FALL_POINTS, 1),
+    }
+)
+"""By the name that forgetting.json has for it."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +72,16 @@ class MeasureChange:
     def facts(self) -> dict[str, Any]:
         """As it stands in JSON."""
         return asdict(self)
+
+
+def measure_name(part: str, name: str) -> str:
+    """Return "German" for "de", and for a direction of translations such as "de-en" "German to English".
+
+    A direction of which it can't be told where its first code ends stays as it is.
+    """
+    if part == "sts":
+        return language_name(name)
+    return " to ".join(map(language_name, name.split("-"))) if name.count("-") == 1 else name
 
 
 def similarity_change(
