@@ -152,7 +152,7 @@ def _convolve(items: Items, windows: Numbers, own: Numbers) -> Tensor:
 
 
 def _distinct(windows: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """Return the row where each distinct window stands first, and which of them each row is; items are below `count`."""
+    """Return the first row of each distinct window, and which of them each row is; items are below `count`."""
     key = windows[:, 0]
     for place in range(1, windows.shape[1]):
         key = key * count + windows[:, place]
