@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.data.pairs import ScoredPairs, Translations, read_scored_pairs, read_translations
+from emu_core.data.texts.scored_pairs import ScoredPairs, Translations, read_scored_pairs, read_translations
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.forgetting import Kept, retrieval_kept, similarity_kept
+from emu_core.files import write_whole
 from emu_core.runs.card import model_card
 from emu_core.runs.run import Run, RunState
 
@@ -51,7 +52,7 @@ def forgetting(
     run = Run(Path(folder))
     if (state := run.status().state) is not RunState.FINISHED:
         raise RunError(f"{run.folder} is {state}; only a finished run has an encoder to measure")
-    if run.config().get("encoder") == "":
+    if not run.config().encoder:
         raise RunError(
             f"{run.folder} was trained from nothing, so there is nothing that it could have forgotten; specialise its "
             f"encoder with emu train DATA --encoder run:{run.folder}, and measure that run"
@@ -59,7 +60,7 @@ def forgetting(
     scored = {} if sts is None else read_scored_pairs(Path(sts))
     parallel = [] if translations is None else read_translations(Path(translations))
     place = pick_device(device)
-    specs = (str(run.config().get("encoder")), f"run:{run.folder}")
+    specs = (run.config().encoder, f"run:{run.folder}")
     texts = _distinct(scored, parallel)
     base, specialised = (_Vectors(texts, load_encoder(spec, device=place).encode(texts)) for spec in specs)
 
@@ -88,9 +89,7 @@ def forgetting(
     }
     run.write(FILE, result)
     card = model_card(run.name, run.config(), run.data(), run.metrics(), result)
-    partial = run.folder / ".README.md"
-    partial.write_text(card, "utf-8")
-    partial.replace(run.folder / "README.md")
+    write_whole(run.folder / "README.md", card)
     return {"run": str(run.folder), **result}
 
 
