@@ -15,14 +15,14 @@ import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before 
 import numpy as np
 import torch
 
-from emu_core.config import Adversary, EmuConfig, Method, configure
+from emu_core.config import Adversary, EmuConfig
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import unlabelled_from
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
+from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.prepare import prepare
-from emu_core.trainers.sampling import Batch, epoch_batches
+from emu_core.trainers.emu_data import Batch, epoch_batches, prepare
 
 LIMIT = 2.5  # a step with the discriminator may cost this many times the step without it
 WARM_UP = 5
@@ -58,9 +58,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
-    config, device = configure(Method.EMU, "use", adversary_every=1), pick_device(options.device)
+    config, device = configure("emu", "use", adversary_every=1), pick_device(options.device)
     with_critic = make_trainer(config, device, options.seed)
-    without = make_trainer(configure(Method.EMU, "use", adversary=Adversary.NONE), device, options.seed)
+    without = make_trainer(configure("emu", "use", adversary=Adversary.NONE), device, options.seed)
     rng = np.random.default_rng(options.seed)
     pairs: list[tuple[float, float]] = []
     while len(pairs) < WARM_UP + options.repetitions:

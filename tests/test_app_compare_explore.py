@@ -27,10 +27,10 @@ from app.csv_button import draw_csv_button
 from app.explore import points
 from app.explore.points import Filters
 from emu_core import train
-from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 from tests.laser_tiny import write_published
 from tests.tiny_transformer import tiny_transformer
@@ -379,7 +379,7 @@ def test_every_kind_of_encoder_can_be_compared_and_explored(
         monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path / "laser"))
     file = small_file(tmp_path, ("en", "de"))
     root = tmp_path / "runs"
-    config = configure(Method.EMU, spec, epochs=1)
+    config = configure("emu", spec, epochs=1)
     run = train(str(file), out=root / "other", encoder=spec, method="emu", config=config, device="cpu")
     monkeypatch.setenv("EMU_RUNS", str(root))
     app = compare(with_data(file.read_bytes()))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from emu_core.data.encodings import decode_text
 from emu_core.data.readers import read_table
+from emu_core.data.readers.encodings import decode_text
 from emu_core.errors import DataError
 
 GERMAN = "Wo ist das Frühstück?,a,de\nDie Tür schließt nicht.,b,de\n"

@@ -12,7 +12,7 @@ from small_run import small_run
 
 from emu_core.api.forgetting import forgetting
 from emu_core.cli import main
-from emu_core.data.pairs import read_scored_pairs, read_translations
+from emu_core.data.texts.scored_pairs import read_scored_pairs, read_translations
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError

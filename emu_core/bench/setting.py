@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from emu_core.bench.cells import Cell, Kind, Peer, Rate
-from emu_core.config import EmuConfig, Method, Settings, configure
+from emu_core.config import EmuConfig, Settings
 from emu_core.encoders.registry import encoder_kind
+from emu_core.methods.registry import configure
 
 THEIR_RATE = 2e-5  # what sentence-transformers' and SetFit's documentation trains with
 LDA_SHRINKAGE = 0.5
@@ -52,7 +53,7 @@ class Setting:
     @property
     def budget(self) -> EmuConfig:
         """Emu's own hyper-parameters: its epochs, batch size and learning rate are what the peers get too."""
-        return configure(Method.EMU, encoder_kind(self.encoder), **self._changes)
+        return configure("emu", encoder_kind(self.encoder), **self._changes)
 
     def config(self, method: Method) -> Settings:
         """The hyper-parameters of a method."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from emu_core.data.columns import ColumnMapping
+from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.errors import RunError
 from emu_core.runs.run import NAME, new_run_name
 

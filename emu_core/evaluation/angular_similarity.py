@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
 
 from emu_core.data.languages import ordered
-from emu_core.data.pairs import ScoredPairs
+from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name, unit_vectors

@@ -10,12 +10,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import Nli
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
-from emu_core.encoders.dual_batch import Ints, Sentences
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.running_text import RunningText
+from emu_core.encoders.dual.batch import Ints, Sentences
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import TrainingError
 from emu_core.losses.inference import inference_loss
 from emu_core.losses.ranking import ranking_loss

@@ -7,7 +7,6 @@ from typing import Any
 
 from emu_core.bench.pretrained.cells import PretrainedCell
 from emu_core.bench.setting import checksum
-from emu_core.config.pretraining import Pretraining, PretrainingSettings
 
 QUICK_EPOCHS = 5
 

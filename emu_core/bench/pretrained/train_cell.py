@@ -3,17 +3,17 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from emu_core.api.pretrained_metrics import mean_p_at_1
 from emu_core.bench.pretrained.cells import PretrainedCell
 from emu_core.bench.pretrained.setting import Recipe
 from emu_core.bench.pretrained.texts import BenchTexts
 from emu_core.bench.stopwatch import Moment, Took, now, since
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.held_out_pairs import hold_out, usual_count
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.held_out import hold_out, usual_count
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.encoder import DualEncoder
+from emu_core.evaluation.parallel_metrics import mean_p_at_1
 from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
 from emu_core.trainers.dual_encoder import fit_dual_encoder
 from emu_core.trainers.dual_tasks import Tasks
