@@ -14,6 +14,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.forgetting import MeasureChange, retrieval_change, similarity_change
+from emu_core.files import write_whole
 from emu_core.runs.card import model_card
 from emu_core.runs.run import Run, RunState
 
@@ -93,9 +94,7 @@ def forgetting(
     }
     run.write(FILE, result)
     card = model_card(run.name, run.config(), run.data(), run.metrics(), result)
-    partial = run.folder / ".README.md"
-    partial.write_text(card, "utf-8")
-    partial.replace(run.folder / "README.md")
+    write_whole(run.folder / "README.md", card)
     return {"run": str(run.folder), **result}
 
 

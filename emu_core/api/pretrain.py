@@ -8,10 +8,10 @@ from emu_core.config.settings import Settings
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.held_out import hold_out, usual_count
 from emu_core.data.parallel.text import ParallelText, names_of
-from emu_core.data.tasks import Tasks
 from emu_core.data.texts.dialogues import read_dialogues
 from emu_core.data.texts.nli import read_nli
 from emu_core.data.texts.running_text import read_running_text
+from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Needs

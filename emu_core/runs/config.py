@@ -105,9 +105,7 @@ _CHECKS = {
     "data": _text,
     "hyperparameters": lambda value: (
         isinstance(value, dict)
-        and all(
-            _scalar(one) or (isinstance(one, list) and all(map(_scalar, one))) for one in value.values()
-        )
+        and all(_scalar(one) or (isinstance(one, list) and all(map(_scalar, one))) for one in value.values())
     ),
     "task": lambda value: value in tuple(Task),
     "encoder": _text,

@@ -50,7 +50,9 @@ class EmuTrainer(Trainer[Batch]):
         dead: steps in which the encoder's gradient was zero or not finite.
     """
 
-    memory_advice = "train fewer weights (--trained last-layers, or lora for a transformer), or take another device"
+    memory_advice = (
+        "train fewer weights (--trained last-layers, or lora for a transformer), or take another device"
+    )
     watch: Watch
     classifier: nn.Linear
     centers: Tensor

@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from emu_core.data.languages import language_code, language_of_file
 from emu_core.data.parallel.rows import clean
 from emu_core.data.readers.lines import read_cells
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.readers.tables import read_table
+from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
@@ -20,7 +22,7 @@ _RESPONSES = ("response", "reply", "answer")
 
 
 @dataclass(frozen=True)
-class Dialogues:
+class Dialogues(Text):
     """Comments and their responses in one language.
 
     Attributes:
@@ -31,6 +33,8 @@ class Dialogues:
         notes: what their user should know of how they were read.
     """
 
+    kind: ClassVar = "dialogues"
+    columns: ClassVar = {"comments": "comment", "responses": "response"}
     language: str
     comments: tuple[str, ...]
     responses: tuple[str, ...]

@@ -4,13 +4,16 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import language_code
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.readers.unpacked import unpacked
+from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
@@ -23,7 +26,7 @@ _KEYS = ("sentence1", "sentence2", "gold_label")
 
 
 @dataclass(frozen=True, eq=False)
-class Nli:
+class Nli(Text):
     """Premises, hypotheses and whether the one entails the other, in one language.
 
     Attributes:
@@ -35,6 +38,8 @@ class Nli:
         notes: what their user should know of how they were read.
     """
 
+    kind: ClassVar = "nli"
+    columns: ClassVar = {"premises": "premise", "hypotheses": "hypothesis", "labels": "label"}
     premises: tuple[str, ...]
     hypotheses: tuple[str, ...]
     labels: NDArray[np.int64]
@@ -60,6 +65,10 @@ class Nli:
     def __len__(self) -> int:
         """Return the number of pairs."""
         return len(self.premises)
+
+    @classmethod
+    def _rows(cls, frame: pd.DataFrame) -> dict[str, Any]:
+        return {**super()._rows(frame), "labels": frame["label"].to_numpy(np.int64)}
 
 
 @dataclass

@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
 
 from emu_core.data.parallel.rows import clean
 from emu_core.data.readers.lines import read_lines
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.texts.dialogues import language_of
+from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
@@ -16,7 +20,7 @@ SHORTEST = 3
 
 
 @dataclass(frozen=True)
-class RunningText:
+class RunningText(Text):
     """Documents in one language, sentence by sentence.
 
     Attributes:
@@ -26,6 +30,8 @@ class RunningText:
         notes: what its user should know of how it was read.
     """
 
+    kind: ClassVar = "running"
+    columns: ClassVar = {"documents": "text"}
     language: str
     documents: tuple[tuple[str, ...], ...]
     name: str
@@ -46,6 +52,15 @@ class RunningText:
     def __len__(self) -> int:
         """Return the number of sentences that have one before and one after them."""
         return sum(len(document) - 2 for document in self.documents)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the sentences, each with the number of its document."""
+        rows = [(number, text) for number, document in enumerate(self.documents) for text in document]
+        return pd.DataFrame(rows, columns=["document", "text"])
+
+    @classmethod
+    def _rows(cls, frame: pd.DataFrame) -> dict[str, Any]:
+        return {"documents": tuple(tuple(part["text"]) for _, part in frame.groupby("document"))}
 
 
 def read_running_text(files: Sequence[str | Path], language: str | None = None) -> list[RunningText]:
