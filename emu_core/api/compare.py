@@ -69,7 +69,7 @@ def compare(
         notes += training_notes(one, labelled, split)
     place = pick_device(device)
     base, new = (_encoded(part, spec, place) for spec in specs)
-    alone = len(runs) == 1 and specs[0] == runs[0].config().get("encoder")
+    alone = len(runs) == 1 and specs[0] == runs[0].config().encoder
     return Comparison(
         part.frame,
         base,
@@ -122,7 +122,7 @@ def training_notes(run: Run, labelled: LabelledSet, split: str, title: str = "")
     """
     if run.data().get("sha256") != labelled.sha256():
         return [
-            f"The run {run.name} was trained on {shown(run.config().get('data', 'other data'))}, and not on "
+            f"The run {run.name} was trained on {shown(run.config().data)}, and not on "
             f"{shown(title or labelled.name)} as it is now: the figures are for sentences from elsewhere."
         ]
     if split not in ("train", ALL):
@@ -138,13 +138,13 @@ def _specs(runs: Sequence[Run], encoders: Sequence[str]) -> tuple[str, str]:
     """Return what `load_encoder` takes for the base encoder and for the other one."""
     specs = [*encoders, *(f"{RUN}{run.folder}" for run in runs)]
     if len(runs) == 1 and not encoders:
-        base = runs[0].config().get("encoder")
+        base = runs[0].config().encoder
         if not base:
             raise DataError(
                 f"{runs[0].folder} was trained from scratch and has no base encoder; name one to compare it with, such "
                 "as use"
             )
-        specs.insert(0, str(base))
+        specs.insert(0, base)
     if len(specs) != 2:
         raise DataError(
             f"{counted(len(specs), 'encoder')} can't be compared; name a run, two runs, two encoders, or a run and an "

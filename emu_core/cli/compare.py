@@ -1,7 +1,6 @@
 """`emu compare`."""
 
 import argparse
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ from emu_core.cli.options import SPECS, add_data, add_verb, listed, mapping_of
 from emu_core.cli.printing import print_guard, print_table
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
+from emu_core.files import write_whole
 
 if TYPE_CHECKING:
     from emu_core.evaluation.comparison import Comparison
@@ -54,7 +54,13 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
     if options.html:
         from emu_core.charts import comparison_page
 
-        _write_whole(Path(options.html), comparison_page(comparison))
+        try:
+            Path(options.html).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(Path(options.html), comparison_page(comparison))
+        except OSError as error:
+            raise DataError(
+                f"can't write {options.html}: {error.strerror}; choose another file with --html"
+            ) from None
     if options.json:
         return comparison.facts()
     _print(comparison)
@@ -102,17 +108,3 @@ def _print(comparison: "Comparison") -> None:
 
 def _cut(text: str) -> str:
     return shown(text, MOST_CHARACTERS)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, "utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"can't write {path}: {error.strerror}; choose another file with --html") from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()
