@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from emu_core.evaluation.comparison import Comparison
 from numpy.typing import NDArray
 
 from emu_core.data.labelled import LabelledSet
@@ -14,7 +15,6 @@ from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leakage import Leakage, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
-from emu_core.evaluation.neighbours import ChangedNeighbours, changed_neighbours
 from emu_core.evaluation.significance import binomial_interval, paired_test, wilcoxon
 from emu_core.evaluation.triples import suggest_triples
 

@@ -66,6 +66,7 @@ def _parser(adds: Sequence[Add] | None = None) -> argparse.ArgumentParser:
 def _verbs() -> tuple[Add, ...]:
     from emu_core.cli import (
         bench,
+        compare,
         embed,
         encoders,
         evaluate,
@@ -82,6 +83,7 @@ def _verbs() -> tuple[Add, ...]:
         train.add_resume,
         pretrain.add_pretrain,
         evaluate.add_evaluate,
+        compare.add_compare,
         forgetting.add_forgetting,
         embed.add_embed,
         export.add_export,

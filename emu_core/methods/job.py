@@ -71,9 +71,9 @@ class Job:
             CancelledError: the run was asked to stop.
             TrainingError: a loss is no longer a finite number, or memory ran out.
         """
-        at = self.checkpoint.facts()
+        at = self.checkpoint.place()
         with self.progress.training(
-            trainer.total_steps, trainer.total_epochs, epoch=at.get("epoch", 0), step=at.get("step", 0)
+            trainer.total_steps, trainer.total_epochs, epoch=at.epoch, step=at.step
         ) as record:
             return fit(
                 trainer,

@@ -17,7 +17,7 @@ from emu_core.evaluation.parallel_metrics import mean_p_at_1
 from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
 from emu_core.trainers.dual_encoder import fit_dual_encoder
 from emu_core.trainers.dual_tasks import Tasks
-from emu_core.trainers.loop import Fitted, Record
+from emu_core.trainers.fit import Fitted, Record
 
 
 @dataclass(frozen=True, eq=False)
