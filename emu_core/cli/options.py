@@ -1,7 +1,8 @@
 """What the verbs' arguments share: the verb itself, the data, the encoder."""
 
 import argparse
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,39 @@ FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH} or run:DIR"
 
 
+COLUMNS = 100  # of help, at most
+
+
+class _Help(argparse.HelpFormatter):
+    """Help of at most `COLUMNS` columns, in which a line break in a text stays one."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=min(COLUMNS, shutil.get_terminal_size().columns))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return [line for part in text.split("\n") for line in super()._split_lines(part, width)]
+
+
+class VerbParser(argparse.ArgumentParser):
+    """A parser that may add options when it has seen the arguments.
+
+    Attributes:
+        complete: adds them, given the arguments; None where there are none to add.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take what `argparse.ArgumentParser` takes."""
+        super().__init__(*args, **{"formatter_class": _Help, **kwargs})
+        self.complete: Callable[[Sequence[str]], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Complete the options, once, and read the arguments."""
+        complete, self.complete = self.complete, None
+        if complete is not None:
+            complete(args)
+        return super().parse_known_args(args, namespace)
+
+
 def add_verb(
     verbs: Any,
     name: str,
@@ -21,9 +55,9 @@ def add_verb(
     summary: str,
     *,
     json_file: bool = False,
-) -> argparse.ArgumentParser:
+) -> VerbParser:
     """A verb's parser; with `json_file`, --json may name a file, which is then written beside what is printed."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: VerbParser = verbs.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
     parser.set_defaults(verb=run)
@@ -45,8 +79,13 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", nargs="+", metavar="DATA", help="CSV, TSV, JSONL, Parquet or XLSX files, or the word demo"
     )
-    for role in ("text", "intent", "language", "id", "split"):
-        parser.add_argument(f"--{role}-column", metavar="NAME")
+    parser.add_argument(
+        "--text-column", metavar="NAME",
+        help="the column with the sentences; likewise --intent-column, --language-column, --id-column, --split-column "
+        "(default: found by their usual names)",
+    )  # fmt: skip
+    for role in ("intent", "language", "id", "split"):
+        parser.add_argument(f"--{role}-column", metavar="NAME", help=argparse.SUPPRESS)
     parser.add_argument("--language", metavar="CODE", help="language of files that have no language column")
     add_device(parser)
 
