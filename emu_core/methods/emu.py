@@ -42,7 +42,7 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
         data,
         config,
         seed=job.config.seed,
-        held_out_accuracy=None if chooses is None else lambda: measure_accuracy(chooses, encode).mean,
+        score=None if chooses is None else lambda: measure_accuracy(chooses, encode).mean,
         precision=Precision(job.config.precision),
         processes=job.processes,
     )
