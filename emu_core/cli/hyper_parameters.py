@@ -6,22 +6,31 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Any
 
-from emu_core.cli.options import VerbParser, listed
+from emu_core.cli.options import listed
+from emu_core.cli.verb import VerbParser
 from emu_core.config.settings import SettingInfo, Settings, infos
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Method
 from emu_core.methods.registry import method_named
 
 
-def add_hyper_parameters(parser: VerbParser, methods: Mapping[str, Method]) -> None:
-    """Let a verb take the hyper-parameters of the method that --method names, and no others.
+def add_method(parser: VerbParser, methods: Mapping[str, Method], default: str) -> None:
+    """Let a verb take --method, and the hyper-parameters of the method that is named, and no others.
 
     Their options are added once the arguments are known; --help shows them where --method is given, too.
 
     Args:
-        parser: the verb's, with the options --method, --encoder (if any) and --preset.
-        methods: those that --method may name.
+        parser: the verb's, which has --encoder (if any) and --preset as well.
+        methods: those to choose from.
+        default: the one taken where none is named.
     """
+    parser.add_argument(
+        "--method", metavar="NAME", default=default, choices=list(methods),
+        help=f"see below (default: {default}); with --help: its settings",
+    )  # fmt: skip
+    width = max(map(len, methods))
+    lines = [f"  {method.name:<{width}}  {method.title}" for method in methods.values()]
+    parser.epilog = "\n".join(("methods:", *lines))
     parser.complete = lambda arguments: _complete(parser, methods, arguments)
 
 
@@ -33,14 +42,17 @@ def changed(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_options(
-    parser: argparse.ArgumentParser, kind: type[Settings], help_of: Callable[[SettingInfo], str], title: str
+    parser: argparse.ArgumentParser,
+    kind: type[Settings],
+    help_of: Callable[[SettingInfo], str] = lambda _: argparse.SUPPRESS,
+    title: str = "settings",
 ) -> None:
     """Add an option for each field that can be set, under a heading for each group of fields.
 
     Args:
         parser: a verb's.
         kind: the class of settings.
-        help_of: the text for a field; `argparse.SUPPRESS` hides it.
+        help_of: the text for a field; by default they are not shown.
         title: the heading of fields without a group.
     """
     groups: dict[str, Any] = {}
@@ -73,8 +85,19 @@ def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequ
     if method is None:
         return  # the parser refuses it
     _refuse_others(method, methods, arguments)
-    help_of = _help_of(method, asked) if asked.help and asked.method else lambda _: argparse.SUPPRESS
-    add_options(parser, method.settings, help_of, f"hyper-parameters of {method.name}")
+    if not (asked.help and asked.method):
+        add_options(parser, method.settings)
+        return
+    paper = method.configure()
+    start = paper if asked.preset == "paper" else method.configure(_kind(asked.encoder or method.encoder))
+    parser.epilog = None  # the list of methods
+    parser.description = f"{parser.description} {method.title}: {method.summary}"
+    add_options(
+        parser,
+        method.settings,
+        lambda info: described(info, start, paper),
+        title=f"hyper-parameters of --method {method.name}",
+    )
 
 
 def _asked(arguments: Sequence[str]) -> argparse.Namespace:
@@ -87,12 +110,6 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
         return first.parse_known_args(arguments)[0]
     except argparse.ArgumentError:  # which the real parser will find, too
         return argparse.Namespace(method=None, encoder=None, preset=None, help=False)
-
-
-def _help_of(method: Method, asked: argparse.Namespace) -> Callable[[SettingInfo], str]:
-    paper = method.configure()
-    start = paper if asked.preset == "paper" else method.configure(_kind(asked.encoder or method.encoder))
-    return lambda info: described(info, start, paper)
 
 
 def _kind(encoder: str) -> str:

@@ -1,8 +1,6 @@
-"""What the verbs' arguments share: the verb itself, the data, the encoder."""
+"""Options that several verbs share."""
 
 import argparse
-import shutil
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,68 +8,8 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.errors import RunError
 from emu_core.runs.run import NAME, new_run_name
 
-STDOUT = "-"  # where --json prints
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH} or run:DIR"
-
-
-COLUMNS = 100  # of help, at most
-
-
-class _Help(argparse.HelpFormatter):
-    """Help of at most `COLUMNS` columns, in which a line break in a text stays one."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=min(COLUMNS, shutil.get_terminal_size().columns))
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return [line for part in text.split("\n") for line in super()._split_lines(part, width)]
-
-
-class VerbParser(argparse.ArgumentParser):
-    """A parser that may add options when it has seen the arguments.
-
-    Attributes:
-        complete: adds them, given the arguments; None where there are none to add.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Take what `argparse.ArgumentParser` takes."""
-        super().__init__(*args, **{"formatter_class": _Help, **kwargs})
-        self.complete: Callable[[Sequence[str]], None] | None = None
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Complete the options, once, and read the arguments."""
-        complete, self.complete = self.complete, None
-        if complete is not None:
-            complete(args)
-        return super().parse_known_args(args, namespace)
-
-
-def add_verb(
-    verbs: Any,
-    name: str,
-    run: Callable[[argparse.Namespace], dict[str, Any]],
-    summary: str,
-    *,
-    json_file: bool = False,
-) -> VerbParser:
-    """A verb's parser; with `json_file`, --json may name a file, which is then written beside what is printed."""
-    parser: VerbParser = verbs.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + "."
-    )
-    parser.set_defaults(verb=run)
-    if json_file:
-        parser.add_argument(
-            "--json",
-            nargs="?",
-            const=STDOUT,
-            metavar="FILE",
-            help="print one JSON object, or write it to FILE",
-        )
-    else:
-        parser.add_argument("--json", action="store_const", const=STDOUT, help="print one JSON object")
-    return parser
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -81,8 +19,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--text-column", metavar="NAME",
-        help="the column with the sentences; likewise --intent-column, --language-column, --id-column, --split-column "
-        "(default: found by their usual names)",
+        help="of the sentences; also --intent-column, --language-column, --id-column, --split-column (default: the "
+        "usual names)",
     )  # fmt: skip
     for role in ("intent", "language", "id", "split"):
         parser.add_argument(f"--{role}-column", metavar="NAME", help=argparse.SUPPRESS)
@@ -156,12 +94,12 @@ def listed(value: str) -> list[str]:
 def add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
     """Where a run is kept, what it draws by, and which defaults it has: the tuned ones, or the paper's."""
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random draw (default: 0)")
     parser.add_argument(
         "--preset",
         default="tuned",
         choices=["tuned", "paper"],
-        help=f"defaults {tuned}, or the paper's own",
+        help=f"defaults {tuned}, or the paper's own (default: tuned)",
     )
 
 

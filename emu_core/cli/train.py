@@ -4,13 +4,12 @@ import argparse
 from typing import Any
 
 from emu_core.cli.hyper_parameters import add_method, changed
-from emu_core.cli.options import SPECS, add_data, add_run, add_verb, mapping_of, run_folder
+from emu_core.cli.options import SPECS, add_data, add_run, mapping_of, run_folder
 from emu_core.cli.pairs import pairs_of
 from emu_core.cli.trained import reported, training_line
+from emu_core.cli.verb import add_verb
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
-
-METHODS = methods_that_need(Needs.INTENTS, Needs.SLOTS)
 
 
 def add_train(verbs: Any) -> None:
@@ -18,10 +17,10 @@ def add_train(verbs: Any) -> None:
     parser = add_verb(verbs, "train", _train, "specialise an encoder on a labelled set")
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
     add_data(parser)
-    add_method(parser, METHODS, DEFAULT)
+    add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), DEFAULT)
     parser.add_argument(
         "--encoder", metavar="SPEC",
-        help=f"{SPECS} (default: use; e5-small where the method reads the states of tokens)",
+        help=f"{SPECS} (default: use; e5-small for fmda and its baseline)",
     )  # fmt: skip
     parser.add_argument(
         "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
@@ -35,7 +34,7 @@ def add_train(verbs: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--pair", action="append", metavar="en-de",
-        help="languages whose translations fmda and meaning-language learn from; repeatable (default: the training "
+        help="languages whose translations fmda and its baseline learn from; repeatable (default: the training "
         "language with every other)",
     )  # fmt: skip
     parser.add_argument(
@@ -43,8 +42,9 @@ def add_train(verbs: Any) -> None:
     )
     add_run(parser, "measured for the encoder")
     parser.add_argument(
-        "--precision", choices=["fp32", "bf16"], help="of the encoder's forward pass (default: fp32)"
-    )
+        "--precision", choices=["fp32", "bf16"], metavar="TYPE",
+        help="fp32 or bf16, of the encoder's forward pass (default: fp32)",
+    )  # fmt: skip
 
 
 def add_resume(verbs: Any) -> None:
