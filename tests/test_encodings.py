@@ -21,7 +21,7 @@ LEGACY = [
     (GERMAN + FRENCH + SPANISH, "cp1252"),
     (GERMAN + FRENCH + SPANISH, "mac_roman"),
     ("Proszę o więcej ręczników. Chciałbym zmienić pokój,a,pl\n", "cp1250"),
-    ("Kde je bazén? Můžu zaplatit kartou? Příliš drahé,a,cs\n", "iso8859_2"),
+    ("Kde je bazén? Můžu zaplatit kartou? Příliš drahé,a,cs\nChtěl bych ještě klíč,b,cs\n", "iso8859_2"),
     ("Kahvaltı saat kaçta başlıyor? Odamı değiştirmek istiyorum,a,tr\n", "cp1254"),
     (JAPANESE, "shift_jis"),
     (JAPANESE, "euc_jp"),
