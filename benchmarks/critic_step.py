@@ -35,12 +35,11 @@ def make_trainer(config: EmuConfig, device: str, seed: int) -> EmuTrainer:
     demo = load_demo().train_part()
     others = unlabelled_from(demo, [language for language in demo.languages if language != LANGUAGE])
     data = prepare(encoder, demo, others, [LANGUAGE], config)
+    trainer = EmuTrainer(encoder, data, config, seed=seed)
     torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
+    trainer.start_stage(0)
     encoder.train()
-    return EmuTrainer(
-        encoder, data.labelled, data.unlabelled, data.translations, len(data.intents), config, rng
-    )
+    return trainer
 
 
 def step_seconds(trainer: EmuTrainer, batch: Batch) -> float:
@@ -64,7 +63,7 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     pairs: list[tuple[float, float]] = []
     while len(pairs) < WARM_UP + options.repetitions:
-        for batch in epoch_batches(dict(without.labelled), config.batch_size, rng):
+        for batch in epoch_batches(without.data.labelled, config.batch_size, rng):
             if len(pairs) % 2:  # each goes first every other time
                 pairs.append((step_seconds(with_critic, batch), step_seconds(without, batch)))
             else:

@@ -179,8 +179,8 @@ def test_the_language_part_says_what_its_layer_says(app: AppTest, root: Path) ->
         encoder_of(root),
         fmda_set().select(languages=["en"], splits=["test"]).frame["text"].iloc[0],
     )
-    logits = encoder.model.language_logits(encoder.model(*states_of(encoder, text)).language)[0]
-    shares = dict(zip(encoder.model.languages, np.exp(logits.detach().numpy()), strict=True))
+    logits = encoder.head.language_logits(encoder.head(*states_of(encoder, text)).language)[0]
+    shares = dict(zip(encoder.head.languages, np.exp(logits.detach().numpy()), strict=True))
     total = sum(shares.values())
     said = next(line for line in written(app) if line.startswith("Says: "))
     for code, name in (("en", "English"), ("de", "German"), ("es", "Spanish")):

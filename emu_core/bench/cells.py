@@ -5,6 +5,9 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import methods_that_need
+
 
 class Kind(StrEnum):
     """What a cell trains."""
@@ -106,9 +109,9 @@ LABELS = {
 }
 
 
-def methods() -> tuple[Method, ...]:
+def methods() -> tuple[str, ...]:
     """Every method that learns from intents, the paper's first and in its order."""
-    return (*PAPER_ORDER, *(method for method in Method if method not in (*PAPER_ORDER, *DISENTANGLING)))
+    return (*PAPER_ORDER, *(method for method in methods_that_need(Needs.INTENTS) if method not in PAPER_ORDER))
 
 
 def label_of(name: str) -> str:

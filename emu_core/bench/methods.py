@@ -32,7 +32,7 @@ def trained_method(request: Request, labelled: LabelledSet, folder: Path) -> Sys
         train_languages=cell.train_languages,
         seed=cell.seed,
         device=setting.device,
-        config=setting.config(Method(cell.name)),
+        config=setting.config(cell.name),
         checkpoint_s=1e9,  # a cell that is killed is begun again
         on_progress=clock,
     )

@@ -73,7 +73,7 @@ def plan(
     return tuple(dict.fromkeys(cells))
 
 
-def compared_with_peers() -> tuple[Method, ...]:
+def compared_with_peers() -> tuple[str, ...]:
     """The paper's Emu, and every method that is not the paper's."""
     return tuple(method for method in methods() if method == "emu" or method not in PAPER_ORDER)
 
@@ -85,5 +85,5 @@ def training_sets(languages: Sequence[str]) -> list[tuple[str, ...]]:
     return [mix for size in (1, 2, 3) for mix in combinations(three, size)]
 
 
-def _trained(names: Iterable[Method], languages: tuple[str, ...], seeds: Sequence[int]) -> list[Cell]:
+def _trained(names: Iterable[str], languages: tuple[str, ...], seeds: Sequence[int]) -> list[Cell]:
     return [Cell(Kind.METHOD, name.value, languages, seed) for name in names for seed in seeds]

@@ -4,8 +4,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emu_core.cli.options import SPECS, add_data, add_verb, listed, mapping_of
+from emu_core.cli.options import SPECS, add_data, listed, mapping_of
 from emu_core.cli.printing import print_guard, print_table
+from emu_core.cli.verb import add_verb
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import write_whole

@@ -65,6 +65,6 @@ class FmdaSetting:
         return checksum(asdict(self), asdict(cell), self.hyperparameters(cell))
 
 
-def method_of(system: System) -> Method:
+def method_of(system: System) -> str:
     """The method that a system is trained by."""
     return "meaning-language" if system is System.BASELINE else "fmda"
