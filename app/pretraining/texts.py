@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.textfile import Text
+from emu_core.data.texts.text import Text
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.text import ParallelText
