@@ -1,6 +1,5 @@
 """What the embeddings are called, and what each is for."""
 
-from emu_core.config import Method
 from emu_core.models.parts import Part
 
 NAMES = {
