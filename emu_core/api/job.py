@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core.api.progress import Progress
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.unlabelled import UnlabelledSet
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.shared import Encode
 from emu_core.processes import Processes

@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.unlabelled import UnlabelledSet
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import DataError, RunError
 from emu_core.runs.run import LABELLED, UNLABELLED, Run
 

@@ -12,9 +12,8 @@ from emu_core.api.train_disentangled import chosen_pairs, training_pairs
 from emu_core.api.training import CHECKPOINT_S, train_run
 from emu_core.api.versions import versions
 from emu_core.config import DISENTANGLING, PosteriorConfig, Settings, configure, usual_encoder
-from emu_core.data.labelled import LabelledSet, unlabelled_from
+from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.unlabelled import UnlabelledSet, read_unlabelled
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind

@@ -12,8 +12,7 @@ from emu_core.api.train_disentangled import train_disentangled
 from emu_core.api.train_emu import train_emu
 from emu_core.api.train_posterior import train_posterior
 from emu_core.config import EmuConfig, FmdaConfig, PosteriorConfig, Settings, settings_from
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.unlabelled import UnlabelledSet
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.shared import Encode
 from emu_core.processes import Processes

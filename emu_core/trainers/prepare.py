@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from emu_core.config import Adversary, EmuConfig, Objective
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.unlabelled import UnlabelledSet
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import TrainingError
 from emu_core.trainers.sampling import Labelled
