@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from emu_core.api.train_disentangled import chosen_pairs, training_pairs
 
 from emu_core.api.resume import resume
 from emu_core.api.train import train
-from emu_core.api.train_disentangled import chosen_pairs, training_pairs
 from emu_core.config import FmdaConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder

@@ -20,9 +20,9 @@ from emu_core.bench.runner import OnProgress, run_cells
 from emu_core.bench.setting import Setting
 from emu_core.bench.store import Store
 from emu_core.bench.translations import read_machine_translations, translations_of
-from emu_core.data.columns import ColumnMapping
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device
 from emu_core.errors import EncoderError, TrainingError

@@ -6,7 +6,6 @@ from emu_core.api.train import train
 from emu_core.bench.request import Request
 from emu_core.bench.stopwatch import Moment, Took, now, since
 from emu_core.bench.systems import System
-from emu_core.config import Method
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.runs.run import Status
@@ -33,7 +32,7 @@ def trained_method(request: Request, labelled: LabelledSet, folder: Path) -> Sys
         train_languages=cell.train_languages,
         seed=cell.seed,
         device=setting.device,
-        config=setting.config(Method(cell.name)),
+        config=setting.config(cell.name),
         checkpoint_s=1e9,  # a cell that is killed is begun again
         on_progress=clock,
     )

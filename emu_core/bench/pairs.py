@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from emu_core.errors import TrainingError
-from emu_core.trainers.sampling import rows_by_class
+from emu_core.trainers.emu_data import rows_by_class
 
 Pair = tuple[int, int]
 

@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from emu_core.bench.cells import Cell, Kind, Peer, Rate
-from emu_core.config import EmuConfig, Method, Settings, configure
+from emu_core.config import EmuConfig, Settings
 from emu_core.encoders.registry import encoder_kind
+from emu_core.methods.registry import configure
 
 THEIR_RATE = 2e-5  # what sentence-transformers' and SetFit's documentation trains with
 LDA_SHRINKAGE = 0.5
@@ -52,9 +53,9 @@ class Setting:
     @property
     def budget(self) -> EmuConfig:
         """Emu's own hyper-parameters: its epochs, batch size and learning rate are what the peers get too."""
-        return configure(Method.EMU, encoder_kind(self.encoder), **self._changes)
+        return configure("emu", encoder_kind(self.encoder), **self._changes)
 
-    def config(self, method: Method) -> Settings:
+    def config(self, method: str) -> Settings:
         """The hyper-parameters of a method."""
         if not has_epochs(method):
             return configure(method, encoder_kind(self.encoder))
@@ -67,7 +68,7 @@ class Setting:
     def hyperparameters(self, cell: Cell) -> dict[str, Any]:
         """What a cell is trained with."""
         if cell.kind is Kind.METHOD:
-            return asdict(self.config(Method(cell.name)))
+            return asdict(self.config(cell.name))
         if cell.kind is not Kind.PEER:
             return {}
         if cell.name == Peer.LDA:
@@ -89,6 +90,6 @@ def checksum(setting: Mapping[str, Any], cell: Mapping[str, Any], hyperparameter
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def has_epochs(method: Method) -> bool:
+def has_epochs(method: str) -> bool:
     """Whether a method trains in epochs."""
     return isinstance(configure(method), EmuConfig)

@@ -1,15 +1,14 @@
 """Functions from texts to vectors: shared between processes, cached, with a head on top."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
 from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.evaluation.arrays import Encode
 from emu_core.models.posterior_head import PosteriorHead
 from emu_core.processes import Processes
-
-Encode = Callable[[Sequence[str]], FloatArray]
 
 
 def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int | None = None) -> Encode:

@@ -14,7 +14,7 @@ from emu_core.bench.pretrained.read import File, Parallel, read_texts
 from emu_core.bench.pretrained.texts import sha256
 from emu_core.bench.report import Report
 from emu_core.bench.runner import OnProgress
-from emu_core.data.parallel_text import names_of
+from emu_core.data.parallel.text import names_of
 from emu_core.devices import pick_device
 
 

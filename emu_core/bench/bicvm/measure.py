@@ -12,8 +12,8 @@ from emu_core.bench.pretrained.ranking import COSINE, EUCLID, encode_in, ranking
 from emu_core.bench.pretrained.request import PretrainedRequest
 from emu_core.bench.pretrained.result import PretrainedResult, Ranks, WordView
 from emu_core.bench.pretrained.texts import BenchTexts, Documents
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.reuters import sentences
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.documents import sentences
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.evaluation.arrays import pair_name

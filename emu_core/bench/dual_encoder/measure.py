@@ -7,7 +7,7 @@ from emu_core.bench.pretrained.ranking import DOT, encode_in, ranking
 from emu_core.bench.pretrained.request import PretrainedRequest
 from emu_core.bench.pretrained.result import PretrainedResult
 from emu_core.bench.pretrained.texts import BenchTexts, Documents
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder
 from emu_core.errors import DataError
 from emu_core.evaluation.angular_similarity import scores_of, sts, sts_across

@@ -17,7 +17,7 @@ from emu_core.bench.fmda.worker import in_process
 from emu_core.bench.report import Report
 from emu_core.bench.runner import OnProgress, run_cells
 from emu_core.bench.store import Store
-from emu_core.data.columns import ColumnMapping
+from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.devices import pick_device
 from emu_core.errors import EncoderError, TrainingError
 

@@ -9,8 +9,8 @@ from emu_core.bench.fmda.cells import FmdaCell, Pair
 from emu_core.bench.fmda.data import FmdaData
 from emu_core.bench.fmda.result import View
 from emu_core.bench.fmda.systems import PartsOf
-from emu_core.data.parallel_slots import SlotPairs
-from emu_core.data.template_pairs import TemplatePairs
+from emu_core.data.slots.template_pairs import TemplatePairs
+from emu_core.data.slots.utterances import SlotPairs
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.evaluation.projection import Projection, project

@@ -6,8 +6,9 @@ from typing import Any
 
 from emu_core.bench.fmda.cells import FmdaCell, Pair, System
 from emu_core.bench.setting import COMPARED, checksum
-from emu_core.config import Method, Settings, configure
+from emu_core.config import Settings
 from emu_core.encoders.registry import encoder_kind
+from emu_core.methods.registry import configure
 
 _RECONSTRUCTIONS = {
     System.WITHOUT_UTTERANCE: ("utterance_weight", "utterance_cross_weight"),
@@ -64,6 +65,6 @@ class FmdaSetting:
         return checksum(asdict(self), asdict(cell), self.hyperparameters(cell))
 
 
-def method_of(system: System) -> Method:
+def method_of(system: System) -> str:
     """The method that a system is trained by."""
-    return Method.MEANING_LANGUAGE if system is System.BASELINE else Method.FMDA
+    return "meaning-language" if system is System.BASELINE else "fmda"

@@ -7,7 +7,7 @@ from typing import Any
 
 from emu_core.bench.pretrained.cells import PretrainedCell
 from emu_core.bench.setting import checksum
-from emu_core.config.pretraining import Pretraining, PretrainingSettings
+from emu_core.config.settings import Settings
 
 QUICK_EPOCHS = 5
 
@@ -24,8 +24,8 @@ class Recipe:
         nli: whether it learns from NLI, too.
     """
 
-    method: Pretraining
-    config: PretrainingSettings
+    method: str
+    config: Settings
     dialogues: bool = False
     running: bool = False
     nli: bool = False

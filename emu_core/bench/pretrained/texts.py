@@ -8,11 +8,11 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import Nli
-from emu_core.data.pairs import ScoredPairs
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.running_text import RunningText
+from emu_core.data.texts.scored_pairs import ScoredPairs
 
 COLUMNS = ("kind", "number", "source", "target", "name", "first", "second", "value")
 

@@ -3,21 +3,22 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from emu_core.api.pretrained_metrics import mean_p_at_1
 from emu_core.bench.pretrained.cells import PretrainedCell
 from emu_core.bench.pretrained.setting import Recipe
 from emu_core.bench.pretrained.texts import BenchTexts
 from emu_core.bench.stopwatch import Moment, Took, now, since
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.held_out_pairs import hold_out, usual_count
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.held_out import hold_out, usual_count
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.dual.encoder import DualEncoder
-from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
-from emu_core.trainers.dual_encoder import fit_dual_encoder
-from emu_core.trainers.dual_tasks import Tasks
-from emu_core.trainers.loop import Fitted, Record
+from emu_core.evaluation.parallel_metrics import mean_p_at_1
+from emu_core.runs.progress import Record
+from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
+from emu_core.trainers.dual_encoder import DualEncoderTrainer
+from emu_core.trainers.fit import Fitted, fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,26 +68,20 @@ def _fitted(
     match recipe.config:
         case DualEncoderConfig() as config:
             dual = DualEncoder.random(config, cell.languages, seed=cell.seed).to(device)
-            return dual, fit_dual_encoder(
-                dual,
-                tasks,
-                config,
-                seed=cell.seed,
-                on_record=pace,
-                should_stop=lambda: False,
-                score=lambda: mean_p_at_1(dual.encode, dev),
+            of_dual = DualEncoderTrainer(
+                dual, tasks, config, seed=cell.seed, score=lambda: mean_p_at_1(dual.encode, dev)
             )
+            return dual, fit(of_dual, on_record=pace, should_stop=lambda: False)
         case BicvmConfig() as config:
             words = untrained_encoder(tasks.translation, config, seed=cell.seed).to(device)
-            return words, fit_bicvm(
+            of_words = BicvmTrainer(
                 words,
                 tasks.translation,
                 config,
                 seed=cell.seed,
-                on_record=pace,
-                should_stop=lambda: False,
                 score=lambda: mean_p_at_1(words.encode, dev),
             )
+            return words, fit(of_words, on_record=pace, should_stop=lambda: False)
 
 
 def _batch(recipe: Recipe) -> int:

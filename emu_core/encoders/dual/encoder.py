@@ -30,7 +30,7 @@ def token_ids(text):
 
 
 class DualEncoder(Encoder):
-    """The shared encoder g, trained from random weights by `fit_dual_encoder`.
+    """The shared encoder g, trained from random weights by `DualEncoderTrainer`.
 
     A word is the mean of its embedding and of tanh of a linear map of its n-grams' sum. Where `dim` is not
     `embedding_dim`, another linear map goes between them. Token ids are those of `Hashing`, which carry words and
@@ -39,7 +39,7 @@ class DualEncoder(Encoder):
     Attributes:
         config: what it is; of the fields that say how it is trained, it reads none.
         hashing: where words and n-grams go.
-        sparse: whether the tables' gradients are sparse, which few optimisers take but those of `fit_dual_encoder`.
+        sparse: whether the tables' gradients are sparse, which few optimisers take but those of `DualEncoderTrainer`.
     """
 
     spec: ClassVar[str] = "dual-encoder"
