@@ -111,16 +111,19 @@ def choose_rows(
     return LabelledSet(frame.iloc[rows].reset_index(drop=True), part.name), [note]
 
 
-def training_notes(run: Run, labelled: LabelledSet, split: str, title: str = "") -> list[str]:
+def training_notes(
+    run: Run, labelled: LabelledSet, split: str, *, sha256: str = "", title: str = ""
+) -> list[str]:
     """Return what a reader of figures must know of a run and the sentences: it learnt from them, or from other data.
 
     Args:
         run: a finished run.
         labelled: the whole set.
         split: the split that is measured, or "all".
+        sha256: `labelled.sha256()`, where it is known already.
         title: what the set is called; its own name by default.
     """
-    if run.data().get("sha256") != labelled.sha256():
+    if run.data().get("sha256") != (sha256 or labelled.sha256()):
         return [
             f"The run {run.name} was trained on {shown(run.config().data)}, and not on "
             f"{shown(title or labelled.name)} as it is now: the figures are for sentences from elsewhere."

@@ -26,6 +26,7 @@ POINTS = 0.05  # smaller differences are zero to the first decimal
 TRIPLES = 12  # suggested of each kind
 EXAMPLE_LANGUAGES = 3  # in which the sentences of `Comparison.example_rows` are
 COLUMNS = ("text", "intent", "language", "id")
+_SLOW = ("measured", "suggested", "accuracy", "metrics", "wilcoxon")  # properties of `Comparison`
 
 Vectors = NDArray[np.floating]
 
@@ -135,7 +136,7 @@ class Comparison:
 
     def computed(self) -> dict[str, Any]:
         """Compute everything that takes time, and return it without the vectors: what another process sends back."""
-        return {name: getattr(self, name) for name in ("measured", "suggested")}
+        return {name: getattr(self, name) for name in _SLOW}
 
     def with_computed(self, figures: dict[str, Any]) -> "Comparison":
         """Take over what `computed` returned for the same comparison elsewhere, and return self."""
