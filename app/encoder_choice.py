@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
-from emu_core.config.pretraining import Pretraining
 
 from app.model_name import EXAMPLE, HF, RUN, model_spec
 from app.wording import literal
@@ -66,17 +65,14 @@ def draw_encoder(
 def of_run(run: Run) -> EncoderInfo:
     """Return a finished run's encoder as the list has it."""
     try:
-        config = run.config()
+        languages, reason = run.config().languages, ""
     except RunError as error:
-        config, reason = {}, str(error)
-    else:
-        reason = ""
-    codes = config.get("languages") if config.get("method") in tuple(Pretraining) else None
+        languages, reason = (), str(error)
     return EncoderInfo(
         spec=f"{RUN}{run.folder}",
         name=f"Run {run.name}",
         dim=0,
-        languages=tuple(map(str, codes or ())),
+        languages=languages,
         size_mb=0,
         licence="",
         available=not reason,
@@ -87,7 +83,7 @@ def of_run(run: Run) -> EncoderInfo:
 def facts(info: EncoderInfo) -> str:
     """Return what is known of an encoder in a line of markdown."""
     known = [
-        f"{info.dim} numbers a sentence" if info.dim else "",
+        f"{info.dim} dimensions" if info.dim else "",
         counted(len(info.languages), "language") if info.languages else "",
         f"{info.size_mb:,} MB" if info.size_mb else "",
         literal(info.licence, 60),

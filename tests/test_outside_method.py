@@ -54,7 +54,10 @@ def test_the_command_trains_and_explains_it(
 
 
 @pytest.mark.usefixtures("outside")
-def test_cancelled_and_resumed_it_ends_where_it_would_have(data: str, tmp_path: Path) -> None:
+def test_cancelled_and_resumed_it_ends_where_it_would_have(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emu_core.runs.progress.INTERVAL_S", 0)  # a status after each step
     whole = trained(data, tmp_path / "whole")
     run = Run(tmp_path / "stopped")
 
@@ -90,7 +93,7 @@ def test_it_is_compared_embedded_evaluated_and_exported(
     assert main(["export", str(run.folder), "--out", str(tmp_path / "exported")]) == 0
     from sentence_transformers import SentenceTransformer
 
-    vectors = SentenceTransformer(str(tmp_path / "exported"), device="cpu").encode(TEXTS)
+    vectors = SentenceTransformer(str(tmp_path / "exported"), trust_remote_code=True, device="cpu").encode(TEXTS)
     np.testing.assert_allclose(vectors, load_encoder(f"run:{run.folder}").encode(TEXTS), atol=1e-5)
 
 

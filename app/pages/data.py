@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import streamlit as st
-from emu_core.data.table import MAX_BYTES
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.aside import done_or_shown
@@ -20,6 +19,7 @@ from app.upload import (
 )
 from app.wording import literal, sentence
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.readers.opened import MAX_BYTES
 from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
-from emu_core.data.table import MAX_BYTES
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.aside import done_or_shown
 from app.pretraining.texts import Kind, Read, read_files, typed_languages
 from app.upload import text_size
 from app.wording import literal, sentence
+from emu_core.data.readers.opened import MAX_BYTES
 from emu_core.errors import DataError
 
 

@@ -11,7 +11,7 @@ from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.data.parallel.held_out import hold_out, usual_count
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.tasks import Tasks
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.parallel_metrics import mean_p_at_1

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
+from emu_core.data.readers import read_table
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.readers.tables import read_table
 from emu_core.data.wording import shown
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from emu_core.data.labelled.columns import ColumnMapping, guess_columns, mapped_table
 from emu_core.data.labelled.frames import check_frame, stripped
 from emu_core.data.languages import language_code, ordered
+from emu_core.data.readers import read_table, read_text
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.readers.tables import read_table, read_text
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 

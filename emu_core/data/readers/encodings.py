@@ -1,5 +1,7 @@
 """Bytes to text: the file's encoding found by what it holds, and a mix of two encodings refused."""
 
+import re
+
 import chardet
 
 from emu_core.data.wording import shown
@@ -21,6 +23,7 @@ _OTHERS = (
     *("cp1251", "koi8-r", "cp1253", "cp1255", "cp1256", "cp874"),
     *("cp932", "euc_jis_2004", "gb18030", "cp949", "big5hkscs"),
 )
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _SAMPLE_BYTES = 100_000
 _LEAST_CONFIDENCE = 0.005  # of chardet, which gives a single word 0.01 or more
 _FIX = "save the whole file as UTF-8"
@@ -72,8 +75,12 @@ def _legacy_encoding(payload: bytes, name: str) -> str:
         except UnicodeDecodeError:
             bad.append(line)
             first_bad = first_bad or number
-    spread = bad[:: max(1, sum(map(len, bad)) // _SAMPLE_BYTES)]
-    found = chardet.detect(b"\n".join(spread), include_encodings=(*_LATIN, *_OTHERS), compat_names=False)
+    sample = b"\n".join(bad[:: max(1, sum(map(len, bad)) // _SAMPLE_BYTES)])
+    # Accented letters stand between ASCII letters; letters of other scripts follow each other.
+    runs = _NOT_ASCII.findall(sample)
+    is_latin = sum(map(len, runs)) < 1.5 * len(runs)
+    among = _LATIN if is_latin else (*_LATIN, *_OTHERS)
+    found = chardet.detect(sample, include_encodings=among, compat_names=False)
     encoding = found["encoding"] if found["confidence"] >= _LEAST_CONFIDENCE else None
     # A short line of Chinese, Korean or Thai in its own encoding is UTF-8 by accident now and then; one of
     # accented Latin letters never is.

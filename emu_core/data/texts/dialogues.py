@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from emu_core.data.languages import language_code, language_of_file
 from emu_core.data.parallel.rows import clean
+from emu_core.data.readers import read_table
 from emu_core.data.readers.lines import read_cells
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.readers.tables import read_table
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError

@@ -14,8 +14,8 @@ from pathlib import Path
 from emu_core.data.labelled.columns import ColumnMapping, guess_columns, mapped_table
 from emu_core.data.labelled.frames import stripped
 from emu_core.data.languages import language_code
+from emu_core.data.readers import read_table, read_text
 from emu_core.data.readers.table import check_rows
-from emu_core.data.readers.tables import read_table, read_text
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 

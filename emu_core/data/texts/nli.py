@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import language_code
+from emu_core.data.readers.opened import opened
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.readers.unpacked import unpacked
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
@@ -152,7 +152,7 @@ def _record(line: bytes, number: int, name: str) -> dict[str, str]:
             json.dumps(value, ensure_ascii=False).encode()  # half a character (\\ud800) is no UTF-8
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{shown(name)}: line {number} holds half a character (a lone surrogate); mend it"
+            f"{shown(name)}: line {number} holds half a character (a lone surrogate); fix it"
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{shown(name)}: line {number} is not UTF-8; save the file as UTF-8") from error
@@ -172,19 +172,13 @@ def _record(line: bytes, number: int, name: str) -> dict[str, str]:
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the number and the bytes of each line that is not blank."""
-    size = 0
-    with unpacked(path) as stream:
+    with opened(path, path.name, MAX_BYTES) as stream:
         number = 0
         while line := stream.readline(_MAX_LINE + 1):
             number += 1
-            size += len(line)
             if len(line) > _MAX_LINE:
                 raise DataError(
                     f"{shown(path.name)}: line {number} is longer than 1 MB; give JSON Lines, an object a line"
-                )
-            if size > MAX_BYTES:
-                raise DataError(
-                    f"{shown(path.name)} is larger than {MAX_BYTES / 2**20:,.0f} MB, unpacked; split it"
                 )
             if line.strip():
                 yield number, line

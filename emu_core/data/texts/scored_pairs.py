@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emu_core.data.languages import is_known, language_code, language_of_file
-from emu_core.data.readers.tables import read_text
+from emu_core.data.readers import read_text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
