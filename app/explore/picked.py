@@ -1,6 +1,10 @@
-"""The picked sentences as a table, and the nearest neighbours of one of them."""
+"""The sentences a person picked on a map, as a table, and the nearest neighbours of one of them.
+
+They are stored by their row in the data, so that they outlive a redrawn map.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,16 +12,39 @@ import streamlit as st
 
 from app.columns import roomy_columns
 from app.csv_button import draw_csv_button
-from app.explore.selection import pick
 from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.retrieval import nearest
 
+CHART = "explore-map"
+_PICKED = "explore-picked"
 MOST_ROWS = 1_000  # shown; the download has them all
 NEIGHBOURS = 10
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
+
+
+def picked(data_sha: str) -> tuple[int, ...]:
+    """Return the picked rows of a set, as many as were picked in it."""
+    of_data, rows = st.session_state.get(_PICKED, ("", ()))
+    return rows if of_data == data_sha else ()
+
+
+def pick(data_sha: str, rows: Sequence[int]) -> None:
+    """Have just these rows of a set picked."""
+    st.session_state[_PICKED] = (data_sha, tuple(dict.fromkeys(rows)))
+
+
+def take_from_chart(data_sha: str) -> None:
+    """Pick what was just selected on the map; an empty selection changes nothing.
+
+    The map is redrawn with the picked points standing out, and a redrawn map has no selection of its own.
+    """
+    points: Sequence[Mapping[str, Any]] = st.session_state[CHART]["selection"]["points"]
+    rows = [row for point in points if (row := _row(point.get("customdata"))) is not None]
+    if rows:
+        pick(data_sha, rows)
 
 
 def draw_picked(points: pd.DataFrame, rows: Sequence[int], data_sha: str) -> int | None:
@@ -113,3 +140,8 @@ def draw_neighbours(points: pd.DataFrame, place: int, vectors: Mapping[str, Floa
                 "Language": st.column_config.TextColumn(width=75),
             },
         )
+
+
+def _row(customdata: Any) -> int | None:
+    value = customdata[0] if isinstance(customdata, list | tuple) and customdata else customdata
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
