@@ -3,11 +3,11 @@
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.csv_button import draw_csv_button
 from app.findings import findings_of
 from app.state import ChosenData
 from app.wording import literal
+from emu_core import charts
 from emu_core.data.audit import Audit
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.wording import sentence
+from emu_core import charts
 from emu_core.evaluation.guard import Verdict
 from emu_core.evaluation.metric_rows import guard_sentences
 

@@ -5,38 +5,38 @@ from app.setting import Setting
 from emu_core.config import Adversary, EmuConfig, Method, Objective, Trained
 
 METHODS = {
-    Method.POSTERIOR: (
+    "posterior": (
         "Posterior beside the base",
         "Done in seconds. The encoder stays as it is; how likely each intent is stands beside its vector, where a "
         "sentence is like the labelled ones.",
     ),
-    Method.EMU: (
+    "emu": (
         "Emu",
         "The full method. Sentences of one intent are drawn together, and a language discriminator keeps the "
         "languages alike.",
     ),
-    Method.WITHOUT_LD: (
+    "emu-without-ld": (
         "Emu without the language discriminator",
         "Sentences of one intent are drawn together; nothing looks after the other languages.",
     ),
-    Method.WITHOUT_LD_CL: (
+    "emu-without-ld-cl": (
         "Emu without discriminator and center loss",
         "The L2-constrained softmax alone: sentences are told apart by intent.",
     ),
-    Method.PARALLEL: (
+    "emu-parallel": (
         "Emu with parallel sentences",
         "Emu, whose discriminator compares each sentence with its own translation. Needs ids that join translations.",
     ),
-    Method.SOFTMAX: ("Softmax", "A baseline: a plain classifier on the encoder, trained with it."),
-    Method.CONTRASTIVE: ("Contrastive", "A baseline: pairs of one intent come close, other pairs stay apart."),
-    Method.N_PAIR: ("N-pair", "A baseline: each sentence's partner is picked out among those of other intents."),
-    Method.FMDA: (
+    "softmax": ("Softmax", "A baseline: a plain classifier on the encoder, trained with it."),
+    "contrastive": ("Contrastive", "A baseline: pairs of one intent come close, other pairs stay apart."),
+    "n-pair": ("N-pair", "A baseline: each sentence's partner is picked out among those of other intents."),
+    "fmda": (
         "FMDA: template, meaning and language",
         "The encoder stays as it is; layers on it split each sentence into its language, its template (the sentence "
         "without its slots), the residual (the slots) and its meaning. Learnt from translations with annotated slots; "
         "intents are not read.",
     ),
-    Method.MEANING_LANGUAGE: (
+    "meaning-language": (
         "Meaning and language (FMDA's baseline)",
         "The encoder stays as it is; three layers on it split each sentence into its meaning and its language. Learnt "
         "from the same translations as FMDA, to be compared with it.",
@@ -266,17 +266,17 @@ OF_THE_METHOD = ("objective", "parallel")  # they make a method what it is
 def settings_of(method: Method) -> tuple[tuple[Setting, ...], dict[str, tuple[Setting, ...]]]:
     """Return a method's settings: those that stand first, and the others by heading."""
     match method:
-        case Method.POSTERIOR:
+        case "posterior":
             return POSTERIOR_FIRST, POSTERIOR_MORE
-        case Method.FMDA:
+        case "fmda":
             return FMDA_FIRST, FMDA_MORE
-        case Method.MEANING_LANGUAGE:
+        case "meaning-language":
             return BASELINE_FIRST, BASELINE_MORE
         case _:
             return FIRST, MORE
 
 
-def all_settings(method: Method = Method.EMU) -> tuple[Setting, ...]:
+def all_settings(method: Method = "emu") -> tuple[Setting, ...]:
     """Return every setting, in the page's order."""
     first, more = settings_of(method)
     return (*first, *(setting for group in more.values() for setting in group))

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from emu_core.data.wording import shown
-from emu_core.encoders.hf import as_folder, in_cache
+from emu_core.encoders.transformer.hf import as_folder, in_cache
 from emu_core.errors import EncoderError
 
 HF = "hf:"

@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from emu_core import charts
 from app.cache import job_manager
 from app.columns import roomy_columns
 from app.guard_panel import draw_guard
@@ -15,6 +14,7 @@ from app.pretraining.results import draw_results, draw_training
 from app.run_table import P_AT_1, progress_line, runs_frame, status_of
 from app.state import method_of, runs_root
 from app.wording import literal, sentence
+from emu_core import charts
 from emu_core.config import DISENTANGLING
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, list_runs

@@ -43,7 +43,7 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
     else:
         encoder = draw_encoder(runs=runs_to_specialise())
         train = draw_train_languages(chosen)
-        if method is not Method.POSTERIOR:  # what trains no encoder needs nothing to keep it from drifting
+        if method is not "posterior":  # what trains no encoder needs nothing to keep it from drifting
             unlabelled = draw_unlabelled_languages(chosen, train)
     _say_strangers(encoder.info, (*train, *unlabelled))
     devices = {device.name: device.label for device in available_devices()}

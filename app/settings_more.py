@@ -27,7 +27,7 @@ def draw_settings(method: Method, encoder: str) -> tuple[str, dict[str, Value]]:
     first = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         # The posterior has no paper; FMDA's names no values.
-        preset = "tuned" if method in (Method.POSTERIOR, *DISENTANGLING) else draw_preset(method, encoder)
+        preset = "tuned" if method in ("posterior", *DISENTANGLING) else draw_preset(method, encoder)
         start = preset_settings(method.value, encoder, preset)
         where = f"{method.value}-{encoder}-{preset}"
         values = draw_groups(start, more, where, encoder)

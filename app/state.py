@@ -101,7 +101,7 @@ def finished_runs() -> dict[str, Run]:
 
 def runs_to_specialise() -> list[Run]:
     """Return the finished runs whose encoder can be trained on: neither a posterior nor layers stand on it."""
-    on_top = {Method.POSTERIOR, *DISENTANGLING}
+    on_top = {"posterior", *DISENTANGLING}
     return [run for run in finished_runs().values() if method_of(run) not in on_top]
 
 

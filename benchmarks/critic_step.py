@@ -58,9 +58,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
-    config, device = configure(Method.EMU, "use", adversary_every=1), pick_device(options.device)
+    config, device = configure("emu", "use", adversary_every=1), pick_device(options.device)
     with_critic = make_trainer(config, device, options.seed)
-    without = make_trainer(configure(Method.EMU, "use", adversary=Adversary.NONE), device, options.seed)
+    without = make_trainer(configure("emu", "use", adversary=Adversary.NONE), device, options.seed)
     rng = np.random.default_rng(options.seed)
     pairs: list[tuple[float, float]] = []
     while len(pairs) < WARM_UP + options.repetitions:

@@ -60,7 +60,7 @@ def main() -> None:
     }
     settings = [{}] if not asked else [{name: value} for name, values in asked.items() for value in values]
     for changes in settings:
-        config = configure(Method.POSTERIOR, options.encoder, **changes)
+        config = configure("posterior", options.encoder, **changes)
         gains = [
             accuracies(labelled, held, posterior_vectors(labelled, vectors, reference, held, own, config))
             - before

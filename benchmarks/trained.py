@@ -38,7 +38,7 @@ def main() -> None:
         gains, worst, seconds = [], [], []
         for seed in range(options.seeds):
             with tempfile.TemporaryDirectory() as folder:
-                config = configure(Method.EMU, options.encoder, **changes)
+                config = configure("emu", options.encoder, **changes)
                 run = train(
                     options.data,
                     out=Path(folder) / "run",

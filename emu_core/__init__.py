@@ -1,7 +1,7 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
-The verbs of the command are here as functions: `train`, `evaluate`, `forgetting`, `embed`, `export`, `pretrain`, with
-`read_labelled` and `load_encoder`.
+The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `forgetting`, `embed` and
+`export`, with `configure`, `read_labelled` and `load_encoder`.
 """
 
 import os
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from emu_core.api.export import export as export
     from emu_core.api.forgetting import forgetting as forgetting
     from emu_core.api.pretrain import pretrain as pretrain
+    from emu_core.api.resume import resume as resume
     from emu_core.api.train import train as train
     from emu_core.data.load import read_labelled as read_labelled
     from emu_core.encoders.registry import load_encoder as load_encoder
+    from emu_core.methods.registry import configure as configure
 
 __version__ = "0.1.0"
-__all__ = ["embed", "evaluate", "export", "forgetting", "load_encoder", "pretrain", "read_labelled", "train"]
 
 _HOMES = {
+    "configure": "emu_core.methods.registry",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
     "export": "emu_core.api.export",
@@ -33,8 +35,10 @@ _HOMES = {
     "load_encoder": "emu_core.encoders.registry",
     "pretrain": "emu_core.api.pretrain",
     "read_labelled": "emu_core.data.load",
+    "resume": "emu_core.api.resume",
     "train": "emu_core.api.train",
 }
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from emu_core.api.progress import Progress
 from emu_core.config import Method, configure
 from emu_core.runs.checkpoint import Checkpoint
 
-SETTINGS = replace(configure(Method.EMU, "use"), epochs=3, critic_steps=2, adversary_every=3)
+SETTINGS = replace(configure("emu", "use"), epochs=3, critic_steps=2, adversary_every=3)
 
 
 def main(data: str, out: str, kill_at: int, every: int) -> None:

@@ -379,7 +379,7 @@ def test_every_kind_of_encoder_can_be_compared_and_explored(
         monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path / "laser"))
     file = small_file(tmp_path, ("en", "de"))
     root = tmp_path / "runs"
-    config = configure(Method.EMU, spec, epochs=1)
+    config = configure("emu", spec, epochs=1)
     run = train(str(file), out=root / "other", encoder=spec, method="emu", config=config, device="cpu")
     monkeypatch.setenv("EMU_RUNS", str(root))
     app = compare(with_data(file.read_bytes()))

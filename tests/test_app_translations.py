@@ -56,7 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run of BiCVM as the app leaves one: its texts were saved by the app."""
     root = tmp_path_factory.mktemp("app") / "runs"
     files = tuple(str(save_text(root, text)) for text in texts())
-    settings = configure_pretraining(Pretraining.BICVM, dim=16, epochs=30, batch_size=16)
+    settings = configure_pretraining("bicvm", dim=16, epochs=30, batch_size=16)
     run = pretrain(files, out=root / "mine", method="bicvm", device="cpu", config=settings)
     request = PretrainRequest(
         "mine", files, (), (), (), (("en", "de"), ("en", "fr")), "bicvm", 0, "cpu", "tuned", {}

@@ -68,7 +68,7 @@ def test_a_hostile_language_stays_in_the_folder() -> None:
 
 def test_the_budget_of_the_peers_is_emus() -> None:
     setting = Setting("e5-small", "cpu", "x", "y")
-    emu = configure(Method.EMU, "e5-small")
+    emu = configure("emu", "e5-small")
     ours = setting.hyperparameters(Cell(Kind.PEER, Peer.COSENT, ("en",), 0, Rate.OURS))
     assert ours == {
         "epochs": emu.epochs,

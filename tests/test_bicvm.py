@@ -10,9 +10,8 @@ import torch
 from safetensors.torch import save_file
 
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
-from emu_core.encoders.bicvm import BicvmEncoder
-from emu_core.encoders.bicvm_tokens import words
-from emu_core.encoders.bicvm_vocabulary import Vocabulary
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge, squared_distance
 

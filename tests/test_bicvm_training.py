@@ -10,8 +10,8 @@ import torch
 
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.parallel_text import ParallelText
-from emu_core.encoders.bicvm import BicvmEncoder
-from emu_core.encoders.bicvm_composition import compose
+from emu_core.encoders.bicvm.composition import compose
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.trainers import bicvm

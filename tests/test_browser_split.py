@@ -28,7 +28,7 @@ def file(runs_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slots")
     train(
         fmda_set(), out=runs_folder / RUN, method="fmda", encoder=f"hf:{tiny_transformer(folder / 'tiny')}",
-        pairs=[("en", "de")], device="cpu", config=configure(Method.FMDA, epochs=2, batch_size=16),
+        pairs=[("en", "de")], device="cpu", config=configure("fmda", epochs=2, batch_size=16),
     )  # fmt: skip
     fmda_set().frame.to_csv(folder / "slots.csv", index=False)
     return folder / "slots.csv"

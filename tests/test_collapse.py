@@ -25,7 +25,7 @@ from emu_core.trainers.sampling import Batch
 from tests.sentences import cosine
 from tests.small import small_set
 
-SETTINGS = replace(configure(Method.WITHOUT_LD_CL, "use"), epochs=2)
+SETTINGS = replace(configure("emu-without-ld-cl", "use"), epochs=2)
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.parallel_slots import slot_pairs
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
-from emu_core.encoders.token_states import require_transformer
-from emu_core.encoders.transformer import TransformerEncoder
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.models.fmda import Fmda
 from emu_core.models.meaning_language import MeaningLanguage

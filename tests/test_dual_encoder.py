@@ -15,8 +15,8 @@ from torch import nn
 
 from emu_core.config import Adversary, EmuConfig, Trained
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig, Optimizer
-from emu_core.encoders.dual_encoder import DualEncoder
-from emu_core.encoders.dual_layers import TransformerLayer, positions
+from emu_core.encoders.dual.encoder import DualEncoder
+from emu_core.encoders.dual.layers import TransformerLayer, positions
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.trainers.loop import fit
 from emu_core.trainers.prepare import prepare

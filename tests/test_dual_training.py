@@ -15,7 +15,7 @@ from emu_core.data.dialogues import Dialogues
 from emu_core.data.nli import Nli
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.running_text import RunningText
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.losses.ranking import ranking_loss
 from emu_core.runs.checkpoint import Checkpoint

@@ -13,13 +13,13 @@ from small_run import small_run
 
 from emu_core import export, load_encoder
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.e5_file import E5File
-from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
-from emu_core.encoders.e5_small import E5SmallEncoder
-from emu_core.encoders.laser import LaserEncoder
+from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
+from emu_core.encoders.e5.encoder import E5SmallEncoder
+from emu_core.encoders.e5.packed_file import E5File
+from emu_core.encoders.laser.encoder import LaserEncoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.errors import EncoderError, RunError
-from emu_core.exporting.formats import ExportFormat
+from emu_core.exporting import ExportFormat
 from emu_core.models.posterior_head import PosteriorHead
 from emu_core.runs.run import Run, RunState, Status, create_run
 

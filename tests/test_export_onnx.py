@@ -17,19 +17,19 @@ from emu_core import export, load_encoder
 from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.disentangled import DisentangledEncoder
-from emu_core.encoders.e5_file import E5File
-from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
-from emu_core.encoders.hf import HfEncoder
-from emu_core.encoders.laser import LaserEncoder
-from emu_core.encoders.laser_model import LaserModel, LaserShape
-from emu_core.encoders.laser_text import LaserText
+from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
+from emu_core.encoders.e5.packed_file import E5File
+from emu_core.encoders.laser.encoder import LaserEncoder
+from emu_core.encoders.laser.graph import LaserGraph
+from emu_core.encoders.laser.network import LaserModel, LaserShape
+from emu_core.encoders.laser.text import LaserText
 from emu_core.encoders.posterior import PosteriorEncoder
-from emu_core.encoders.token_states import require_transformer
-from emu_core.encoders.use import UseEncoder
+from emu_core.encoders.transformer.hf import HfEncoder
+from emu_core.encoders.transformer.token_states import require_transformer
+from emu_core.encoders.use.encoder import UseEncoder
+from emu_core.encoders.use.graph import UseGraph
 from emu_core.errors import EncoderError
 from emu_core.exporting import onnx
-from emu_core.exporting.laser_graph import LaserGraph
-from emu_core.exporting.use_graph import UseGraph
 from emu_core.models.fmda import Fmda
 from emu_core.models.meaning_language import MeaningLanguage
 from emu_core.trainers.posterior import fit_head

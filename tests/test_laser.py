@@ -21,11 +21,12 @@ from laserembeddings import Laser, preprocessing
 from torch import Tensor
 
 from emu_core.data.languages import is_known
-from emu_core.encoders import laser_download, laser_text
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.laser import LANGUAGES, LaserEncoder, absence
-from emu_core.encoders.laser_download import CODES, FILES, MODEL, URL, VOCABULARY, download
-from emu_core.encoders.laser_text import guess_languages
+from emu_core.encoders.laser import download as laser_download
+from emu_core.encoders.laser import text as laser_text
+from emu_core.encoders.laser.download import CODES, FILES, MODEL, URL, VOCABULARY, download
+from emu_core.encoders.laser.encoder import LANGUAGES, LaserEncoder, absence
+from emu_core.encoders.laser.text import guess_languages
 from emu_core.errors import EncoderError
 
 PAPER = ("en", "de", "es", "fr", "ja", "zh")

@@ -112,7 +112,7 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
 def test_the_frozen_encoder_is_not_asked_twice(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emu_core.encoders.transformer import TransformerEncoder
+    from emu_core.encoders.transformer.encoder import TransformerEncoder
 
     asked: list[int] = []
     real = TransformerEncoder.states

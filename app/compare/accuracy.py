@@ -3,12 +3,12 @@
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.columns import roomy_columns
 from app.compare.measure import SIGNIFICANT, Comparison, matrix
 from app.encoders import BASE, NEW
 from app.guard_panel import draw_guard
 from app.wording import literal
+from emu_core import charts
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted

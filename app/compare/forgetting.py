@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.csv_button import draw_csv_button
 from app.vectors import weights_of
 from app.wording import literal
+from emu_core import charts
 from emu_core.api.forgetting import FILE
 from emu_core.charts.intervals import ROW
 from emu_core.data.languages import language_name

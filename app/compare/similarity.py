@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.compare.subject import Subject
 from app.encoders import BASE, NEW
+from emu_core import charts
 from emu_core.charts.style import short
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order

@@ -3,9 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.compare.subject import Subject
 from app.encoders import BASE, NEW
+from emu_core import charts
 from emu_core.charts.style import short
 from emu_core.evaluation.triples import Triple, triple
 

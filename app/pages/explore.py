@@ -4,7 +4,6 @@ from typing import cast
 
 import streamlit as st
 
-from emu_core import charts
 from app.encoder_choice import draw_encoder
 from app.encoders import BASE, encoded, encoder_specs
 from app.explore.downloads import draw_downloads
@@ -15,6 +14,7 @@ from app.explore.points import draw_filters, sample, say_how_many
 from app.explore.selection import CHART, picked, take_from_chart
 from app.state import chosen_data, finished_runs, run_picker
 from app.wording import sentence
+from emu_core import charts
 from emu_core.charts.marks import ColourBy
 from emu_core.errors import EmuError
 from emu_core.evaluation.projection import Projection

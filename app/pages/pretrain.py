@@ -43,7 +43,7 @@ def draw_start() -> None:
     """Ask for texts and settings, and start a run."""
     parallel = draw_texts()
     method = draw_method()
-    others = draw_other_texts() if method is Pretraining.DUAL_ENCODER else {}
+    others = draw_other_texts() if method is "dual-encoder" else {}
     pairs = "" if parallel is None else "-".join(dict.fromkeys(
         code for text in parallel.parallel for code in text.languages
     ))  # fmt: skip

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.csv_button import draw_csv_button
 from app.wording import sentence
+from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.errors import RunError
 from emu_core.runs.run import Run

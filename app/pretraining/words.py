@@ -8,12 +8,12 @@ from emu_core.config.dual_encoder import Optimizer
 from emu_core.config.pretraining import Pretraining
 
 METHODS = {
-    Pretraining.BICVM: (
+    "bicvm": (
         "BiCVM: a vector for each word",
         "The quickest: a sentence is the sum of its words' vectors, and translations come to lie together. Its words "
         "can be looked at across languages. A minute or two for 30,000 pairs on two cores.",
     ),
-    Pretraining.DUAL_ENCODER: (
+    "dual-encoder": (
         "Dual encoder: a small transformer",
         "Finds translations better, and can learn from more than translations: running text, dialogues and inference "
         "pairs. Knows parts of words, so that new words say something too. Some minutes for 30,000 pairs.",
@@ -140,4 +140,4 @@ DUAL_MORE: dict[str, tuple[Setting, ...]] = {
 
 def settings_of(method: Pretraining) -> tuple[tuple[Setting, ...], dict[str, tuple[Setting, ...]]]:
     """Return a method's settings: those that stand first, and the others by heading."""
-    return (BICVM_FIRST, BICVM_MORE) if method is Pretraining.BICVM else (DUAL_FIRST, DUAL_MORE)
+    return (BICVM_FIRST, BICVM_MORE) if method is "bicvm" else (DUAL_FIRST, DUAL_MORE)

@@ -11,7 +11,6 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from emu_core import charts
 from app.background import Done
 from app.csv_button import draw_csv_button
 from app.encoders import computed
@@ -29,6 +28,7 @@ from app.split.sample import (
 from app.split.words import NAMES
 from app.vectors import weights_of
 from app.wording import literal
+from emu_core import charts
 from emu_core.charts.marks import ColourBy
 from emu_core.data.languages import language_name, ordered
 from emu_core.data.parallel_slots import Utterance

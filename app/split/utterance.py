@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from emu_core import charts
 from app.background import Done
 from app.columns import roomy_columns
 from app.encoders import computed
@@ -11,6 +10,7 @@ from app.split.words import MEANINGS, NAMES
 from app.tasks import split
 from app.vectors import weights_of
 from app.wording import literal
+from emu_core import charts
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.data.languages import language_name
 from emu_core.data.parallel_slots import Utterance

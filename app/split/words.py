@@ -23,6 +23,6 @@ MEANINGS = {
 
 def parts_of_method(method: str) -> tuple[Part, ...]:
     """Return the embeddings of a run, in the order that its encoder gives them."""
-    if method == Method.FMDA:
+    if method == "fmda":
         return tuple(Part)
     return (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.background import Done
 from app.encoders import computed
 from app.translations.measured import spectra
 from app.translations.source import Pairs
 from app.vectors import weights_of
 from app.wording import literal
+from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.eigen_similarity import Spectra

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from emu_core import charts
 from app.background import Done
 from app.csv_button import draw_csv_button
 from app.encoders import computed
@@ -16,6 +15,7 @@ from app.explore.layouts import NAMES
 from app.tasks import word_spaces
 from app.vectors import weights_of
 from app.wording import literal
+from emu_core import charts
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed

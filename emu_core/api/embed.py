@@ -1,7 +1,6 @@
 """`emu embed`: sentences to vectors in a Parquet file, a part at a time."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -14,10 +13,11 @@ from emu_core.data.demo import DEMO, demo_paths
 from emu_core.data.languages import language_of_file
 from emu_core.data.readers import read_table, read_text
 from emu_core.devices import pick_device
-from emu_core.encoders.part_encode import part_encode
+from emu_core.encoders.disentangled import part_encode
+from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.shared import shared_encode
 from emu_core.errors import DataError
+from emu_core.files import whole_file
 from emu_core.processes import join_processes
 
 TEXT_COLUMNS = ("id", "text", "intent", "language", "split")
@@ -40,7 +40,7 @@ def embed(
 
     Args:
         data: files, a folder of files, or "demo"; text files are read one sentence a line.
-        out: the Parquet file; written aside and moved when whole.
+        out: the Parquet file; it appears when it is whole.
         encoder: what `load_encoder` takes.
         part: a `Part` to write instead of the meaning, of the length that it was learnt with; for a run of fmda or its
             baseline.
@@ -79,10 +79,13 @@ def embed(
             encode(frame["text"].iloc[start : start + PART].tolist())
         return len(frame)
     target = Path(out)
-    partial = target.with_name(f".{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file, pq.ParquetWriter(file, schema) as writer:
+        with (
+            whole_file(target) as partial,
+            partial.open("wb") as file,
+            pq.ParquetWriter(file, schema) as writer,
+        ):
             for start in range(0, len(frame), PART):
                 rows = frame.iloc[start : start + PART]
                 vectors = pa.array(encode(rows["text"].tolist()).ravel())
@@ -91,12 +94,8 @@ def embed(
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema))
                 if on_progress is not None:
                     on_progress(start + len(rows), len(frame))
-        partial.replace(target)
     except OSError as error:
         raise DataError(f"can't write {target}: {error.strerror}; choose another file with --out") from None
-    finally:
-        with suppress(OSError):  # such as a parent that is a file, of which the user has been told
-            partial.unlink()
     return len(frame)
 
 

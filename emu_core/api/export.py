@@ -7,7 +7,7 @@ from pathlib import Path
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EncoderError, RunError
-from emu_core.exporting.formats import ExportFormat
+from emu_core.exporting import ExportFormat
 from emu_core.runs.run import Run, RunState
 
 

@@ -51,7 +51,7 @@ def forgetting(
     run = Run(Path(folder))
     if (state := run.status().state) is not RunState.FINISHED:
         raise RunError(f"{run.folder} is {state}; only a finished run has an encoder to measure")
-    if run.config().get("encoder") == "":
+    if not run.config().encoder:
         raise RunError(
             f"{run.folder} was trained from nothing, so there is nothing that it could have forgotten; specialise its "
             f"encoder with emu train DATA --encoder run:{run.folder}, and measure that run"
@@ -59,7 +59,7 @@ def forgetting(
     scored = {} if sts is None else read_scored_pairs(Path(sts))
     parallel = [] if translations is None else read_translations(Path(translations))
     place = pick_device(device)
-    specs = (str(run.config().get("encoder")), f"run:{run.folder}")
+    specs = (run.config().encoder, f"run:{run.folder}")
     texts = _distinct(scored, parallel)
     base, specialised = (_Vectors(texts, load_encoder(spec, device=place).encode(texts)) for spec in specs)
 

@@ -12,6 +12,7 @@ from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.errors import DataError
+from emu_core.files import write_whole
 
 NOTE = "README.md"
 
@@ -93,7 +94,7 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            (folder / name).write_bytes(content)
+            write_whole(folder / name, content)
     except OSError as fault:
         raise DataError(
             f"{folder} can't be written ({fault.strerror or fault}); name another folder"

@@ -11,7 +11,6 @@ from emu_core.bench.results import Results, Row
 from emu_core.bench.rows import HEAD, accuracy_cells, accuracy_data
 from emu_core.bench.setting import Setting
 from emu_core.bench.table import Table, not_measured
-from emu_core.config import Method
 
 _COSTS = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "as classifier")
 NOTES = (
@@ -125,7 +124,7 @@ def _verdict(systems: list[_System], results: Results) -> tuple[str, ...]:
         f"{mean(own):.1f} ({mean(own) - mean(best):+.1f})."
     ]
     tuned = [system for system in peers if system.trains]
-    emu = next((system for system in ours if system.name == Method.EMU), None)
+    emu = next((system for system in ours if system.name == "emu"), None)
     if tuned and emu is not None:
         fastest = min(tuned, key=lambda system: system.row.seconds)
         said.append(

@@ -52,7 +52,7 @@ class Setting:
     @property
     def budget(self) -> EmuConfig:
         """Emu's own hyper-parameters: its epochs, batch size and learning rate are what the peers get too."""
-        return configure(Method.EMU, encoder_kind(self.encoder), **self._changes)
+        return configure("emu", encoder_kind(self.encoder), **self._changes)
 
     def config(self, method: Method) -> Settings:
         """The hyper-parameters of a method."""

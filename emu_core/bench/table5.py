@@ -5,12 +5,11 @@ from emu_core.bench.marks import level_mark
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.results import Results
 from emu_core.bench.table import Table, not_measured
-from emu_core.config import Method
 from emu_core.evaluation.significance import wilcoxon
 
 _COMPONENTS = (
-    ("language discriminator", Method.EMU, Method.WITHOUT_LD),
-    ("center loss", Method.WITHOUT_LD, Method.WITHOUT_LD_CL),
+    ("language discriminator", "emu", "emu-without-ld"),
+    ("center loss", "emu-without-ld", "emu-without-ld-cl"),
 )
 NOTE = (
     "Points of Acc@1 that are lost when the component is taken out, mean over the directions of Table 2 and over "

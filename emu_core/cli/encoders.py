@@ -43,7 +43,7 @@ def _encoders(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _download(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.encoders.laser_download import download
+    from emu_core.encoders.laser.download import download
 
     folder = download()
     if not options.json:

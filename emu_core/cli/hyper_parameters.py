@@ -5,31 +5,18 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
-from emu_core.config import EmuConfig, FmdaConfig, MeaningLanguageConfig, Method, PosteriorConfig, Settings
-from emu_core.config.bicvm import BicvmConfig
-from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.config.pretraining import Pretraining, PretrainingSettings
-
-_DECIDED = ("objective", "parallel")  # by the method itself
-Groups = tuple[tuple[Settings | PretrainingSettings, str, str | None], ...]
-TRAINING: Groups = (
-    (EmuConfig(), "hyper-parameters", "defaults: those measured for the encoder (--preset)"),
-    (PosteriorConfig(), f"hyper-parameters of the method {Method.POSTERIOR}", None),
-    (FmdaConfig(), f"hyper-parameters of the method {Method.FMDA}", None),
-    (MeaningLanguageConfig(), f"hyper-parameters of the method {Method.MEANING_LANGUAGE}", None),
-)
-PRETRAINING: Groups = (
-    (DualEncoderConfig(), f"hyper-parameters of the method {Pretraining.DUAL_ENCODER}", None),
-    (BicvmConfig(), f"hyper-parameters of the method {Pretraining.BICVM}", None),
-)
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import methods_that_need
 
 
-def add_hyper_parameters(parser: argparse.ArgumentParser, groups: Groups) -> None:
+def add_hyper_parameters(parser: argparse.ArgumentParser, *needs: Needs) -> None:
     """A group of flags for each kind of settings; one that an earlier group has too is named and not added again."""
     added: set[str] = set()
-    for settings, title, description in groups:
-        group = parser.add_argument_group(title, description)
-        names = [field.name for field in fields(settings) if field.name not in _DECIDED]
+    kinds = {method.settings: method for method in reversed(methods_that_need(*needs).values())}
+    for kind, method in kinds.items():
+        group = parser.add_argument_group(f"hyper-parameters of the method {method.name}")
+        names = [field.name for field in fields(kind) if field.name not in method.variant]
+        settings = kind()
         for name in names:
             if name not in added:
                 _add_flag(group, name, getattr(settings, name))
@@ -38,10 +25,10 @@ def add_hyper_parameters(parser: argparse.ArgumentParser, groups: Groups) -> Non
         added.update(names)
 
 
-def changed(options: argparse.Namespace, groups: Groups) -> dict[str, Any]:
-    """The hyper-parameters that were given."""
-    names = dict.fromkeys(field.name for settings, *_ in groups for field in fields(settings))
-    given = {name: getattr(options, name, None) for name in names}
+def changed(options: argparse.Namespace, *needs: Needs) -> dict[str, Any]:
+    """Return the hyper-parameters that were given."""
+    kinds = {method.settings for method in methods_that_need(*needs).values()}
+    given = {field.name: getattr(options, field.name, None) for kind in kinds for field in fields(kind)}
     return {name: value for name, value in given.items() if value is not None}
 
 

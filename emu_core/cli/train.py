@@ -3,15 +3,14 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.hyper_parameters import TRAINING, add_hyper_parameters, changed
+from emu_core.cli.hyper_parameters import add_hyper_parameters, changed
 from emu_core.cli.options import SPECS, add_data, add_run, add_verb, mapping_of, run_folder
 from emu_core.cli.pairs import pairs_of
-from emu_core.cli.pretrain import pretrained
-from emu_core.cli.trained import print_training, training_line
-from emu_core.config import Method, configure, usual_encoder
-from emu_core.config.pretraining import Pretraining
-from emu_core.processes import is_main
-from emu_core.runs.run import Run
+from emu_core.cli.trained import reported, training_line
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
+
+NEEDS = (Needs.INTENTS, Needs.SLOTS)
 
 
 def add_train(verbs: Any) -> None:
@@ -20,8 +19,8 @@ def add_train(verbs: Any) -> None:
     add_data(parser)
     parser.add_argument(
         "--method",
-        default=Method.POSTERIOR.value,
-        choices=[method.value for method in Method],
+        default=DEFAULT,
+        choices=list(methods_that_need(*NEEDS)),
         help="posterior: seconds, the encoder stays as it is; emu: the paper's; fmda: a transformer's vectors split "
         "into meaning, template and more (default: posterior)",
     )
@@ -56,7 +55,7 @@ def add_train(verbs: Any) -> None:
     parser.add_argument(
         "--precision", choices=["fp32", "bf16"], help="of the encoder's forward pass (default: fp32)"
     )
-    add_hyper_parameters(parser, TRAINING)
+    add_hyper_parameters(parser, *NEEDS)
 
 
 def add_resume(verbs: Any) -> None:
@@ -69,12 +68,10 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.train import train
     from emu_core.encoders.registry import encoder_kind
 
-    method = Method(options.method)
-    encoder = options.encoder or usual_encoder(method)
-    config = configure(
-        method,
-        encoder_kind(encoder) if options.preset == "tuned" else None,
-        **changed(options, TRAINING),
+    method = method_named(options.method)
+    encoder = options.encoder or method.encoder
+    config = method.configure(
+        encoder_kind(encoder) if options.preset == "tuned" else None, **changed(options, *NEEDS)
     )
     run = train(
         options.data,
@@ -84,7 +81,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         train_languages=options.train_language or ["en"],
         unlabelled_languages=options.unlabelled_language,
         unlabelled=options.unlabelled,
-        pairs=pairs_of(options.pair, method),
+        pairs=pairs_of(options.pair, options.method),
         cache=options.cache,
         seed=options.seed,
         device=options.device,
@@ -94,20 +91,10 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         language=options.language,
         on_progress=training_line(),
     )
-    return _trained(run, options)
+    return reported(run, options)
 
 
 def _resume(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.resume import resume
 
-    run = resume(options.run, on_progress=training_line())
-    if run.config()["method"] in tuple(Pretraining):
-        return pretrained(run, options)
-    return _trained(run, options)
-
-
-def _trained(run: Run, options: argparse.Namespace) -> dict[str, Any]:
-    metrics = run.metrics()
-    if not options.json and is_main():
-        print_training(run, metrics)
-    return {"run": str(run.folder), **metrics}
+    return reported(resume(options.run, on_progress=training_line()), options)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from emu_core.config.settings import Settings
 from emu_core.errors import TrainingError
 
 
@@ -16,7 +17,7 @@ class Composition(StrEnum):
 
 
 @dataclass(frozen=True)
-class BicvmConfig:
+class BicvmConfig(Settings):
     """BiCVM's settings (Hermann and Blunsom, section 4.1 where no other is named).
 
     The paper doesn't say how large its batches are, nor how wide the Gaussian of the first weights is.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from emu_core.config.settings import Settings
 from emu_core.errors import TrainingError
 
 
@@ -16,7 +17,7 @@ class Optimizer(StrEnum):
 
 
 @dataclass(frozen=True)
-class DualEncoderConfig:
+class DualEncoderConfig(Settings):
     """The dual encoder's settings (Chidambaram et al. 2019): the paper's own by default, section 3.2 unless said else.
 
     Words alone, with neither n-grams nor layers, make the encoder a plain mean of word vectors (`SUM_OF_WORDS`).

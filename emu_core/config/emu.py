@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
+from emu_core.config.settings import Settings
 from emu_core.errors import TrainingError
 
 _POSITIVE = (
@@ -43,7 +44,7 @@ class Trained(StrEnum):
 
 
 @dataclass(frozen=True)
-class EmuConfig:
+class EmuConfig(Settings):
     """Emu's settings. Defaults are the paper's ("Experimental Settings"), found there for LASER.
 
     Raises:

@@ -3,11 +3,12 @@
 import math
 from dataclasses import dataclass, fields
 
+from emu_core.config.settings import Settings
 from emu_core.errors import TrainingError
 
 
 @dataclass(frozen=True)
-class FmdaConfig:
+class FmdaConfig(Settings):
     """FMDA's settings (Wu et al., sections 3.5 and 4.2). A loss of weight 0 is left out.
 
     The paper gives no weights (eq. 5 adds the losses up), and of its other settings says that they are like those of
@@ -44,7 +45,7 @@ class FmdaConfig:
 
 
 @dataclass(frozen=True)
-class MeaningLanguageConfig:
+class MeaningLanguageConfig(Settings):
     """Settings of FMDA's baseline (Tiyajamorn et al., 2021). A loss of weight 0 is left out.
 
     Raises:

@@ -3,11 +3,12 @@
 import math
 from dataclasses import dataclass
 
+from emu_core.config.settings import Settings
 from emu_core.errors import TrainingError
 
 
 @dataclass(frozen=True)
-class PosteriorConfig:
+class PosteriorConfig(Settings):
     """Settings of the posterior method; see `emu_core.models.posterior_head` for what they do there.
 
     There is no paper to take defaults from: these were found by measuring (benchmarks/README.md), for encoders whose

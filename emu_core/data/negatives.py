@@ -1,8 +1,6 @@
 """Negatives by BLEU: sentences that share so little with another that they can't mean the same (FMDA, section 4.2)."""
 
 import hashlib
-import io
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
+from emu_core.files import whole_file
 
 MOST_BLEU = 10.0
 """A negative's BLEU against its sentence is below this; sacrebleu's scale ends at 100, so the paper's 0.1."""
@@ -127,9 +126,6 @@ def _read(path: Path, shape: tuple[int, int]) -> NDArray[np.int64] | None:
 
 
 def _write(path: Path, rows: NDArray[np.int64]) -> None:
-    content = io.BytesIO()
-    np.save(content, rows, allow_pickle=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content.getvalue())
-    partial.replace(path)  # a reader sees the whole file or none
+    with whole_file(path) as partial, partial.open("wb") as file:
+        np.save(file, rows, allow_pickle=False)

@@ -148,6 +148,26 @@ class Encoder(nn.Module, ABC):
         return self(self.collate(ids)).float()
 
 
+class EncoderByLanguage(Encoder):
+    """An encoder that can be told its sentences' languages; without them it guesses each."""
+
+    @abstractmethod
+    def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
+        """Token ids of each text, cut to `max_tokens`; the N texts' languages where they are known."""
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        batch_tokens: int | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        languages: Sequence[str] | None = None,
+    ) -> FloatArray:
+        """As every encoder's, with the texts' languages where they are known."""
+        ids = self.token_ids(texts, languages)
+        return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
+
+
 @contextmanager
 def evaluation_mode(module: nn.Module) -> Iterator[None]:
     """Put a module into evaluation mode for a while."""

@@ -11,10 +11,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Features, FloatArray, evaluation_mode
+from emu_core.data.wording import shown
+from emu_core.encoders.base import Encoder, Features, FloatArray, evaluation_mode
+from emu_core.encoders.encode import Encode
 from emu_core.encoders.on_base import BASE, HEAD, EncoderOnBase
-from emu_core.encoders.token_states import require_transformer
-from emu_core.encoders.transformer import TransformerEncoder
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import EncoderError
 from emu_core.models.fmda import Fmda, FmdaOutput
 from emu_core.models.meaning_language import MeaningLanguage
@@ -140,3 +142,41 @@ def _widths(model: Fmda | MeaningLanguage) -> dict[str, int]:
     if isinstance(model, MeaningLanguage):
         return {}
     return {"hidden": model.hidden, "language_hidden": model.language_hidden}
+
+
+def part_encode(encoder: Encoder, name: str) -> Encode:
+    """What gives the embedding of that name: N texts -> (N, dim), of the length that the layers gave it.
+
+    Args:
+        encoder: of a run of the method fmda or meaning-language.
+        name: a `Part`.
+
+    Raises:
+        EncoderError: the encoder has no such embedding.
+    """
+    if not isinstance(encoder, DisentangledEncoder):
+        raise EncoderError(
+            f"the encoder '{encoder.spec}' has no embedding '{shown(name)}' but one of the whole sentence; name a run "
+            "of the method fmda or meaning-language, or leave --part out"
+        )
+    part = next((part for part in encoder.part_names if part == name), None)
+    if part is None:
+        raise EncoderError(
+            f"this run has no embedding '{shown(name)}'; there are: {', '.join(encoder.part_names)}. Choose one with "
+            "--part"
+        )
+    return lambda texts: encoder.parts(texts)[part]
+
+
+class DisentangledGraph(nn.Module):
+    """The same vectors as `DisentangledEncoder.forward`, over the same weights."""
+
+    def __init__(self, encoder: DisentangledEncoder) -> None:
+        """Take an encoder; its weights are not copied."""
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, T) token ids, (B, T) 1 on tokens and 0 on padding -> (B, dim)."""
+        out: Tensor = self.encoder({"input_ids": input_ids, "attention_mask": attention_mask})
+        return out

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, Features, TokenIds
 from emu_core.encoders.on_base import BASE, HEAD, EncoderOnBase
@@ -61,3 +61,17 @@ class PosteriorEncoder(EncoderOnBase):
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
         """Vectors (B, dim) of one batch."""
         return self.head.in_parts(self.base.batch_vectors(ids))
+
+
+class PosteriorGraph(nn.Module):
+    """The same vectors as `PosteriorEncoder.forward`, over the same weights."""
+
+    def __init__(self, base: nn.Module, head: PosteriorHead) -> None:
+        """Take the base encoder's graph and the head; nothing is copied."""
+        super().__init__()
+        self.base, self.head = base, head
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, T) token ids, (B, T) 1 on tokens and 0 on padding -> (B, dim)."""
+        out: Tensor = self.head(self.base(input_ids, attention_mask))
+        return out

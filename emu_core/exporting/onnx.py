@@ -13,23 +13,21 @@ import torch
 from torch import nn
 
 from emu_core.encoders.base import Encoder, FloatArray, TokenIds, pad
-from emu_core.encoders.bicvm import BicvmEncoder
-from emu_core.encoders.disentangled import DisentangledEncoder
-from emu_core.encoders.dual_encoder import DualEncoder
-from emu_core.encoders.laser import LaserEncoder
-from emu_core.encoders.posterior import PosteriorEncoder
-from emu_core.encoders.transformer import TransformerEncoder
-from emu_core.encoders.use import UseEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.encoders.bicvm.graph import BicvmGraph
+from emu_core.encoders.disentangled import DisentangledEncoder, DisentangledGraph
+from emu_core.encoders.dual.encoder import DualEncoder
+from emu_core.encoders.dual.graph import DualGraph
+from emu_core.encoders.graph import CHECK_TEXTS
+from emu_core.encoders.laser.encoder import LaserEncoder
+from emu_core.encoders.laser.graph import LaserGraph
+from emu_core.encoders.posterior import PosteriorEncoder, PosteriorGraph
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.graph import TransformerGraph
+from emu_core.encoders.use.encoder import UseEncoder
+from emu_core.encoders.use.graph import UseGraph
 from emu_core.errors import EncoderError
-from emu_core.exporting.bicvm_graph import BicvmGraph
-from emu_core.exporting.check_texts import CHECK_TEXTS
-from emu_core.exporting.disentangled_graph import DisentangledGraph
-from emu_core.exporting.dual_graph import DualGraph
-from emu_core.exporting.laser_graph import LaserGraph
-from emu_core.exporting.posterior_graph import PosteriorGraph
 from emu_core.exporting.token_files import write_token_files
-from emu_core.exporting.transformer_graph import TransformerGraph
-from emu_core.exporting.use_graph import UseGraph
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

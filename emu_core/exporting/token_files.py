@@ -5,15 +5,15 @@ import shutil
 from pathlib import Path
 
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.bicvm import VOCABULARY as WORDS
-from emu_core.encoders.bicvm import BicvmEncoder
-from emu_core.encoders.dual_encoder import DualEncoder
-from emu_core.encoders.laser import DICTIONARY, LaserEncoder
-from emu_core.encoders.laser_download import CODES, VOCABULARY
-from emu_core.encoders.transformer import TransformerEncoder, quietly
-from emu_core.encoders.use import BOS, EOS, UNKNOWN, UseEncoder, resource
+from emu_core.encoders.bicvm.encoder import VOCABULARY as WORDS
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.encoders.dual.encoder import DualEncoder
+from emu_core.encoders.graph import CHECK_TEXTS
+from emu_core.encoders.laser.download import CODES, VOCABULARY
+from emu_core.encoders.laser.encoder import DICTIONARY, LaserEncoder
+from emu_core.encoders.transformer.encoder import TransformerEncoder, quietly
+from emu_core.encoders.use.encoder import BOS, EOS, UNKNOWN, UseEncoder, resource
 from emu_core.errors import EncoderError
-from emu_core.exporting.check_texts import CHECK_TEXTS
 
 TOKENIZER, PIECES = "tokenizer.json", "sp.model"
 FAST = """\
@@ -53,7 +53,7 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from emu_core.encoders.laser_text import LaserText
+from emu_core.encoders.laser.text import LaserText
 """
 LASER = """\
 codes, vocabulary = Path("{codes}").read_bytes(), Path("{vocabulary}").read_bytes()
@@ -69,8 +69,8 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from emu_core.encoders.bicvm_tokens import words
-from emu_core.encoders.bicvm_vocabulary import Vocabulary
+from emu_core.encoders.bicvm.vocabulary import words
+from emu_core.encoders.bicvm.vocabulary import Vocabulary
 """
 BICVM = """\
 vocabulary = Vocabulary.parse(json.loads(Path("{words}").read_text("utf-8")))
@@ -83,7 +83,7 @@ def token_ids(text):
 DUAL_IMPORTS = """\
 import numpy as np
 import onnxruntime
-from emu_core.encoders.dual_words import Hashing
+from emu_core.encoders.dual.hashing import Hashing
 """
 DUAL = """\
 hashing = {hashing}

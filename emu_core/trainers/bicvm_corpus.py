@@ -12,7 +12,7 @@ from torch import Tensor
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.wording import shown
-from emu_core.encoders.bicvm import BicvmEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.errors import TrainingError
 
 Rows = NDArray[np.int64]

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.token_states import TokenStates
+from emu_core.encoders.transformer.token_states import TokenStates
 from emu_core.evaluation.template_retrieval import template_retrieval
 from emu_core.evaluation.translation_retrieval import translation_retrieval
 from emu_core.models.fmda import Fmda

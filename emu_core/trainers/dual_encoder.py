@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.encoders.dual_batch import Ints, Sentences, joined
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.batch import Ints, Sentences, joined
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.models.dual_heads import TaskHeads
 from emu_core.runs.checkpoint import Checkpoint, Tensors

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from emu_core.encoders.base import evaluation_mode
-from emu_core.encoders.dual_batch import Ints, Sentences
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.batch import Ints, Sentences
+from emu_core.encoders.dual.encoder import DualEncoder
 
 ROWS = 256
 

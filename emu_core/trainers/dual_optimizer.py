@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.runs.checkpoint import Tensors
 
 _BETAS = (0.9, 0.98)

@@ -14,8 +14,8 @@ from emu_core.data.dialogues import Dialogues
 from emu_core.data.nli import Nli
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.running_text import RunningText
-from emu_core.encoders.dual_batch import Ints, Sentences
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.batch import Ints, Sentences
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import TrainingError
 from emu_core.losses.inference import inference_loss
 from emu_core.losses.ranking import ranking_loss

@@ -11,7 +11,7 @@ import torch
 from emu_core.config import EmuConfig
 from emu_core.devices import Precision
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.trained import trained_weights
+from emu_core.encoders.trainable_parameters import trained_weights
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.processes import ALONE, Processes
 from emu_core.runs.checkpoint import Checkpoint, Tensors

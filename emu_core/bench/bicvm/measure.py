@@ -15,7 +15,7 @@ from emu_core.bench.pretrained.texts import BenchTexts, Documents
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.reuters import sentences
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.bicvm import BicvmEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.document_classification import TransferAccuracy, classify_across, document_vectors
 from emu_core.evaluation.projection import FEWEST, Projection, project

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from emu_core.bench.pretrained.setting import PretrainedSetting, Recipe
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
-from emu_core.config.pretraining import Pretraining
 
 
 class System(StrEnum):
@@ -43,13 +42,13 @@ class BicvmSetting(PretrainedSetting):
                 return None
             case System.SUM_OF_WORDS:
                 plain = {**SUM_OF_WORDS, **self.epochs_of(SUM_OF_WORDS["epochs"])}
-                return Recipe(Pretraining.DUAL_ENCODER, DualEncoderConfig(**plain))
+                return Recipe("dual-encoder", DualEncoderConfig(**plain))
             case System.PAPER:
                 paper = BicvmConfig()
                 epochs = self.epochs_of(paper.epochs).get("epochs", paper.epochs)
-                return Recipe(Pretraining.BICVM, replace(paper, epochs=epochs))
+                return Recipe("bicvm", replace(paper, epochs=epochs))
             case _:
                 tuned = {**TUNED_BICVM, **self.epochs_of(TUNED_BICVM["epochs"])}
                 if system == System.OURS_BIGRAM:
                     tuned["composition"] = Composition.BIGRAM
-                return Recipe(Pretraining.BICVM, BicvmConfig(**tuned))
+                return Recipe("bicvm", BicvmConfig(**tuned))

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from emu_core.bench.pretrained.setting import PretrainedSetting, Recipe
 from emu_core.bench.pretrained.texts import BenchTexts
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
-from emu_core.config.pretraining import Pretraining
 
 HARD_NEGATIVES = 5  # section 2.2
 
@@ -75,7 +74,7 @@ class DualSetting(PretrainedSetting):
             values["hard_negatives"] = HARD_NEGATIVES
         every = own is System.MULTI_TASK
         return Recipe(
-            Pretraining.DUAL_ENCODER,
+            "dual-encoder",
             DualEncoderConfig(**values),
             dialogues=every or own is System.DIALOGUES,
             running=every or own is System.QUICK_THOUGHT,

@@ -66,4 +66,4 @@ class FmdaSetting:
 
 def method_of(system: System) -> Method:
     """The method that a system is trained by."""
-    return Method.MEANING_LANGUAGE if system is System.BASELINE else Method.FMDA
+    return "meaning-language" if system is System.BASELINE else "fmda"

@@ -11,7 +11,7 @@ from emu_core.bench.methods import Clock
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.token_states import require_transformer
+from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.models.meaning_language import MeaningLanguage
 
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.held_out_pairs import joined_by_pivot
 from emu_core.data.parallel_text import ParallelText
-from emu_core.encoders.base import Encoder, FloatArray
-from emu_core.encoders.by_language import EncoderByLanguage
+from emu_core.encoders.base import Encoder, EncoderByLanguage, FloatArray
 from emu_core.evaluation.translation_ranking import TranslationRanking, translation_ranking
 
 COSINE, EUCLID, DOT = "cosine", "euclid", "dot"

@@ -13,7 +13,7 @@ from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.data.held_out_pairs import hold_out, usual_count
 from emu_core.data.parallel_text import ParallelText
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.trainers.bicvm import fit_bicvm, untrained_encoder
 from emu_core.trainers.dual_encoder import fit_dual_encoder
 from emu_core.trainers.dual_tasks import Tasks

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.transformer import TransformerEncoder, open_model, quietly
+from emu_core.encoders.transformer.encoder import TransformerEncoder, open_model, quietly
 from emu_core.errors import TrainingError
 from emu_core.exporting.sentence_transformers import write_sentence_transformers
 

@@ -1,0 +1,158 @@
+"""`bicvm`: BiCVM (Hermann and Blunsom 2014), sentence vectors composed of word vectors of each language's own."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Self
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from emu_core.config.bicvm import BicvmConfig, Composition
+from emu_core.encoders.base import EncoderByLanguage, Features, FloatArray, TokenIds, pad
+from emu_core.encoders.bicvm.composition import compose
+from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
+from emu_core.errors import EncoderError
+
+WEIGHTS, VOCABULARY = "model.safetensors", "vocabulary.json"
+
+
+class BicvmEncoder(EncoderByLanguage):
+    """Word vectors of several languages in one space, and their composition; the vectors are not normalised.
+
+    The method's own distance is the Euclidean one. A sentence without any known word has the mean of all word vectors:
+    the zero vector of an empty sum has no cosine, and one such sentence would stop the measuring of all others.
+
+    Attributes:
+        table: (words + 1, dim); row 0 is no word and stays zero.
+        vocabulary: the words, by language.
+        composition: the sum, or the sum over bigrams.
+    """
+
+    spec: ClassVar[str] = "bicvm"
+    max_tokens = 512
+
+    def __init__(self, table: Tensor, vocabulary: Vocabulary, composition: Composition) -> None:
+        """Join word vectors and words; `of_texts` makes both, untrained. Raises ValueError when they don't fit."""
+        super().__init__()
+        if table.ndim != 2 or len(table) != len(vocabulary) + 1 or not table.shape[1]:
+            raise ValueError("the table has not a row for each word")
+        if table.dtype != torch.float32 or not table.isfinite().all() or table[0].any():
+            raise ValueError("the table is not of finite numbers, with zeros for no word")
+        self.table = nn.Parameter(table)
+        self.vocabulary = vocabulary
+        self.composition = composition
+        self.dim = table.shape[1]
+        self.languages = vocabulary.languages
+
+    @classmethod
+    def of_texts(cls, texts: Mapping[str, Iterable[str]], config: BicvmConfig, *, seed: int) -> Self:
+        """An untrained encoder for the words of these sentences, by language: weights from a Gaussian (section 4.1).
+
+        Raises:
+            EncoderError: a language has no word that stands `config.min_count` times.
+        """
+        vocabulary = Vocabulary.of(texts, config.min_count)
+        for language, counts in vocabulary.counts.items():
+            if not counts:
+                raise EncoderError(
+                    f"no word of the text in '{language}' stands in it {config.min_count} times; lower min_count"
+                )
+        draws = torch.Generator().manual_seed(seed)
+        table = config.init_deviation * torch.randn(len(vocabulary) + 1, config.dim, generator=draws)
+        table[0] = 0
+        return cls(table, vocabulary, Composition(config.composition))
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        try:
+            config = json.loads((folder / "config.json").read_text("utf-8"))
+            content = (folder / VOCABULARY).read_bytes()
+            if config["sha256"] != hashlib.sha256(content).hexdigest():
+                raise ValueError("another vocabulary than the one that was saved")
+            table = load_file(folder / WEIGHTS)["table"]
+            return cls(table, Vocabulary.parse(json.loads(content)), Composition(config["composition"]))
+        except FileNotFoundError as missing:
+            name = Path(missing.filename or WEIGHTS).name
+            raise EncoderError(f"{folder} has no {name}: the run did not finish; train it again") from None
+        except Exception:  # a stranger's files; the readers raise many kinds
+            raise EncoderError(
+                f"{folder} does not hold a whole encoder 'bicvm'; train the run again"
+            ) from None
+
+    def save(self, folder: Path) -> None:
+        """Write config.json, vocabulary.json and model.safetensors."""
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file({"table": self.table.detach().contiguous()}, folder / WEIGHTS)
+        content = json.dumps(self.vocabulary.counts, ensure_ascii=False).encode()
+        (folder / VOCABULARY).write_bytes(content)
+        config = {
+            "encoder": self.spec,
+            "dim": self.dim,
+            "composition": str(self.composition),
+            "languages": self.languages,
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+        (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+
+    def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
+        """Numbers of the words that are known, cut to `max_tokens`; unknown words are left out.
+
+        Args:
+            texts: N sentences.
+            languages: the N texts' languages; "" for one that is not known. Without them, each sentence is taken to
+                be in the language whose training text makes its words likeliest.
+
+        Raises:
+            EncoderError: a language that the encoder has no words of.
+        """
+        codes = [""] * len(texts) if languages is None else languages
+        if unknown := [code for code in codes if code and code not in self.languages]:
+            raise EncoderError(
+                f"this encoder has no words of '{unknown[0]}'; it was trained on: {', '.join(self.languages)}"
+            )
+        out = []
+        for text, code in zip(texts, codes, strict=True):
+            sentence = words(text)
+            language = code or self.vocabulary.guess(sentence)
+            out.append(self.vocabulary.ids(sentence, language)[: self.max_tokens])
+        return out
+
+    def collate(self, ids: Sequence[TokenIds]) -> Features:
+        """`input_ids` and `attention_mask`, both (B, T)."""
+        tokens, mask = pad(ids, pad_id=0)
+        return {"input_ids": tokens.to(self.device), "attention_mask": mask.to(self.device)}
+
+    def forward(self, features: Features) -> Tensor:
+        """(B, T) word numbers -> (B, dim)."""
+        ids, mask = features["input_ids"], features["attention_mask"]
+        before = F.pad(ids, (1, 0))[:, :-1]  # 0 before the first
+        lengths = mask.sum(dim=1)  # (B,)
+        starts = lengths.cumsum(dim=0) - lengths
+        composed = compose(self.table, ids[mask], before[mask], starts, self.composition)
+        return torch.where(lengths[:, None] > 0, composed, self.table[1:].detach().mean(dim=0)).float()
+
+    def embeddings(self) -> list[nn.Parameter]:
+        """The word vectors."""
+        return [self.table]
+
+    def layers(self) -> list[list[nn.Parameter]]:
+        """None: a composition has no weights, so only training all weights moves this encoder."""
+        return []
+
+    def word_vectors(self, language: str) -> tuple[tuple[str, ...], FloatArray]:
+        """The words of a language, the most frequent first, and their vectors (words, dim).
+
+        Raises:
+            EncoderError: a language that the encoder has no words of.
+        """
+        if language not in self.languages:
+            raise EncoderError(
+                f"this encoder has no words of '{language}'; it was trained on: {', '.join(self.languages)}"
+            )
+        known, start = tuple(self.vocabulary.counts[language]), self.vocabulary.starts[language]
+        return known, self.table.detach()[start : start + len(known)].cpu().numpy().copy()
