@@ -105,7 +105,10 @@ COSTS = ("seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb")
 
 def numbers(values: Mapping[Key, Any]) -> dict[Key, Values]:
     """Return measurements as arrays of floats; a number alone becomes an array of one."""
-    return {key: np.atleast_1d(np.asarray(value, dtype=np.float64)) for key, value in values.items()}
+    return {
+        (str(measure), str(part), str(where)): np.atleast_1d(np.asarray(value, dtype=np.float64))
+        for (measure, part, where), value in values.items()
+    }
 
 
 def write_cell(path: Path, result: CellResult, facts: Mapping[str, Any]) -> None:

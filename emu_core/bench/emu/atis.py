@@ -136,7 +136,7 @@ def _iob(path: Path) -> tuple[list[str], list[str]]:
         words, _, tags = line.partition("\t")
         if not tags.split():
             raise DataError(
-                f"{shown(path.name)}: line {len(texts) + 1} has no slots and intent behind a tab; mend it"
+                f"{shown(path.name)}: line {len(texts) + 1} has no slots and intent behind a tab; fix it"
             )
         texts.append(" ".join(word for word in words.split() if word not in ("BOS", "EOS")))
         intents.append(tags.split()[-1])

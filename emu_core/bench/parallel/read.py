@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from emu_core.api.inputs import Data, labelled_set
-from emu_core.bench.pretrained.texts import BenchTexts, Documents
+from emu_core.bench.parallel.texts import BenchTexts, Documents
 from emu_core.data.dialogues import read_dialogues
 from emu_core.data.held_out_pairs import hold_out
 from emu_core.data.labelled import LabelledSet
@@ -18,6 +18,7 @@ from emu_core.data.parallel_files import read_parallel
 from emu_core.data.parallel_text import ParallelText
 from emu_core.data.reuters import read_documents
 from emu_core.data.running_text import read_running_text
+from emu_core.data.tasks import Tasks
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
@@ -83,18 +84,20 @@ def read_texts(
     elif documents:
         found = _of_folders(documents, test_documents or {}, codes)
     return BenchTexts(
-        tuple(replace(text, documents=(), notes=()) for text in train),
+        Tasks(
+            tuple(replace(text, documents=(), notes=()) for text in train),
+            tuple(replace(text, notes=()) for file in dialogues for text in read_dialogues([file])),
+            tuple(replace(text, notes=()) for file in running_text for text in read_running_text([file])),
+            tuple(replace(text, notes=()) for file in nli for text in read_nli([file])),
+        ),
         tuple(replace(text, documents=(), notes=()) for text in measured),
         _with_common_classes(found),
         _scored(sts, codes),
-        tuple(replace(text, notes=()) for file in dialogues for text in read_dialogues([file])),
-        tuple(replace(text, notes=()) for file in running_text for text in read_running_text([file])),
-        tuple(replace(text, notes=()) for file in nli for text in read_nli([file])),
     )
 
 
 def named_files(given: Sequence[str]) -> dict[str, str]:
-    """Files by language, of what was written as en=PATH.
+    """Return files by language, of what was written as en=PATH.
 
     Raises:
         DataError: one is written otherwise, or a language is there twice.
@@ -117,7 +120,7 @@ def _parallel(files: Parallel, languages: Sequence[str] | None, drop_empty: bool
 
 
 def _merged(texts: Sequence[ParallelText]) -> list[ParallelText]:
-    """One text of each two languages."""
+    """Return one text of each two languages."""
     found: dict[frozenset[str], ParallelText] = {}
     for text in texts:
         key = frozenset(text.languages)

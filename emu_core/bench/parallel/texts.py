@@ -1,20 +1,24 @@
-"""All that a benchmark trains on and measures, and its one file."""
+"""All texts that a benchmark trains on and measures."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from pathlib import Path
+from typing import Any, Self
 
-import numpy as np
 import pandas as pd
 
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import Nli
+from emu_core.bench.cells import pair_names
 from emu_core.data.pairs import ScoredPairs
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel_text import ParallelText, names_of
+from emu_core.data.tasks import Tasks
+from emu_core.errors import RunError
+from emu_core.evaluation.arrays import pair_name
+from emu_core.runs.config import RunConfig
+from emu_core.runs.stored_data import ParallelData
 
-COLUMNS = ("kind", "number", "source", "target", "name", "first", "second", "value")
+_DOCUMENTS, _STS = "documents.parquet", "sts.parquet"
 
 
 @dataclass(frozen=True)
@@ -27,129 +31,105 @@ class Documents:
 
 @dataclass(frozen=True, eq=False)
 class BenchTexts:
-    """What a benchmark reads.
+    """The texts of a benchmark.
 
     Attributes:
-        train: parallel text to train on, one of each language pair.
-        test: the same pairs' text to measure on.
+        tasks: what is trained on: parallel text, one of each language pair, and beside it dialogues, running text and
+            NLI.
+        test: the same pairs' parallel text to measure on.
         documents: by language, documents to train a classifier on and others to test it on; empty where there are none.
         sts: by language, sentence pairs with a score.
-        dialogues: comments with their responses.
-        running: sentences in their order.
-        nli: premises and hypotheses.
     """
 
-    train: tuple[ParallelText, ...]
+    tasks: Tasks
     test: tuple[ParallelText, ...]
     documents: Mapping[str, tuple[Documents, Documents]] = field(default_factory=dict)
     sts: Mapping[str, ScoredPairs] = field(default_factory=dict)
-    dialogues: tuple[Dialogues, ...] = ()
-    running: tuple[RunningText, ...] = ()
-    nli: tuple[Nli, ...] = ()
 
-    def frame(self) -> pd.DataFrame:
-        """A row for each sentence, pair or document."""
-        parts = [part for part in self._parts() if len(part)]
-        return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+    @property
+    def train(self) -> Sequence[ParallelText]:
+        """The parallel text to train on."""
+        return self.tasks.translation
 
-    def _parts(self) -> Iterable[pd.DataFrame]:
-        for kind, texts in (("train", self.train), ("test", self.test)):
-            for number, text in enumerate(texts):
-                yield _part(kind, number, text.source, text.name, text.first, text.second, target=text.target)
-        for code, both in self.documents.items():
-            for number, documents in enumerate(both):
-                yield _part("documents", number, code, "", documents.texts, documents.labels)
-        for code, pairs in self.sts.items():
-            yield _part(
-                "sts", 0, code, "", pairs.first, pairs.second, [repr(score) for score in pairs.scores]
-            )
-        for number, talk in enumerate(self.dialogues):
-            yield _part("dialogues", number, talk.language, talk.name, talk.comments, talk.responses)
-        for number, text_ in enumerate(self.running):
-            rows = [(one, str(i)) for i, document in enumerate(text_.documents) for one in document]
-            sentences, places = zip(*rows, strict=True)
-            yield _part("running", number, text_.language, text_.name, sentences, [""] * len(rows), places)
-        for number, nli in enumerate(self.nli):
-            labels = [str(int(label)) for label in nli.labels]
-            yield _part("nli", number, nli.language, nli.name, nli.premises, nli.hypotheses, labels)
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The language pairs."""
+        return tuple(text.languages for text in self.train)
 
-    @classmethod
-    def of(cls, frame: pd.DataFrame) -> "BenchTexts":
-        """Read what `frame` made."""
-        parallel: dict[str, list[ParallelText]] = {"train": [], "test": []}
-        documents: dict[str, list[Documents]] = {}
-        sts: dict[str, ScoredPairs] = {}
-        dialogues, running, nli = list[Dialogues](), list[RunningText](), list[Nli]()
-        for (kind, _, source, target, name), part in frame.groupby(list(COLUMNS[:5]), sort=False):
-            first, second, values = tuple(part["first"]), tuple(part["second"]), part["value"].tolist()
-            match kind:
-                case "train" | "test":
-                    parallel[kind].append(ParallelText(source, target, first, second, name))
-                case "documents":
-                    documents.setdefault(source, []).append(Documents(first, second))
-                case "sts":
-                    sts[source] = ScoredPairs(list(first), list(second), [float(value) for value in values])
-                case "dialogues":
-                    dialogues.append(Dialogues(source, first, second, name))
-                case "running":
-                    rows = zip(values, first, strict=True)
-                    whole = tuple(
-                        tuple(one for _, one in own) for _, own in groupby(rows, key=lambda row: row[0])
-                    )
-                    running.append(RunningText(source, whole, name))
-                case "nli":
-                    nli.append(Nli(first, second, np.array([int(v) for v in values], np.int64), source, name))
-        return cls(
-            tuple(parallel["train"]),
-            tuple(parallel["test"]),
-            {code: (both[0], both[1]) for code, both in documents.items()},
-            sts,
-            tuple(dialogues),
-            tuple(running),
-            tuple(nli),
-        )
+    def of_pairs(self, names: Sequence[str]) -> tuple[list[ParallelText], list[ParallelText]]:
+        """Return the parallel text of some language pairs to train on, and to measure on.
 
-    def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[ParallelText], list[ParallelText]]:
-        """The text of some language pairs to train on, and to measure on."""
-        chosen = set(pairs)
+        Args:
+            names: such as "en-de".
+        """
+        chosen = set(names)
         train, test = (
-            [text for text in part if text.languages in chosen] for part in (self.train, self.test)
+            [text for text in part if pair_name(*text.languages) in chosen]
+            for part in (self.train, self.test)
         )
         return train, test
 
-
-def sha256(frame: pd.DataFrame) -> str:
-    """A checksum of a frame of texts, the same on every machine; file names don't count."""
-    digest = hashlib.sha256()
-    for column in COLUMNS:
-        if column == "name":
-            continue
-        values = [str(value) for value in frame[column]]
-        # With the lengths, no two different sets join to the same bytes.
-        digest.update(np.fromiter(map(len, values), dtype="<i8", count=len(values)).tobytes())
-        digest.update("".join(values).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
-
-
-def _part(
-    kind: str,
-    number: int,
-    source: str,
-    name: str,
-    first: Sequence[str],
-    second: Sequence[str],
-    value: Sequence[str] = (),
-    target: str = "",
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "kind": kind,
-            "number": number,
-            "source": source,
-            "target": target,
-            "name": name,
-            "first": list(first),
-            "second": list(second),
-            "value": list(value) or "",
+    def facts(self, config: RunConfig) -> dict[str, Any]:
+        """Return the checksum and counts, the contents of data.json."""
+        return {
+            "name": names_of(self.train),
+            "sha256": self._sha256(),
+            "pairs": dict(zip(pair_names(self.pairs), map(len, self.train), strict=True)),
+            "test": dict(zip(pair_names(self.pairs), map(len, self.test), strict=True)),
+            "documents": {code: len(train.texts) for code, (train, _) in self.documents.items()},
         }
-    )
+
+    def _sha256(self) -> str:
+        """Return a checksum of all texts, the same on every machine; file names don't count."""
+        digest = hashlib.sha256()
+        parts: list[Any] = [
+            [one.languages, one.first, one.second] for texts in (self.train, self.test) for one in texts
+        ]
+        parts += [
+            [code, both.texts, both.labels] for code, own in self.documents.items() for both in own
+        ]
+        parts += [[code, one.first, one.second, one.scores] for code, one in self.sts.items()]
+        parts += [[talk.language, talk.comments, talk.responses] for talk in self.tasks.dialogues]
+        parts += [[text.language, text.documents] for text in self.tasks.running_text]
+        parts += [
+            [nli.language, nli.premises, nli.hypotheses, list(map(int, nli.labels))] for nli in self.tasks.nli
+        ]
+        for part in [[len(self.train), len(self.test)], *parts]:
+            digest.update(json.dumps(part).encode())
+        return digest.hexdigest()
+
+    def store(self, folder: Path) -> None:
+        """Write all of it into an empty folder."""
+        ParallelData(self.tasks, (), self.test).store(folder)
+        documents = [
+            (code, part, text, label)
+            for code, both in self.documents.items()
+            for part, own in enumerate(both)
+            for text, label in zip(own.texts, own.labels, strict=True)
+        ]
+        frame = pd.DataFrame(documents, columns=["language", "part", "text", "label"])
+        frame.to_parquet(folder / _DOCUMENTS)
+        pairs = [
+            (code, *row)
+            for code, own in self.sts.items()
+            for row in zip(own.first, own.second, own.scores, strict=True)
+        ]
+        pd.DataFrame(pairs, columns=["language", "first", "second", "score"]).to_parquet(folder / _STS)
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        """Read what `store` wrote. Raises RunError where it is damaged."""
+        try:
+            texts = ParallelData.load(folder, name)
+            rows, pairs = pd.read_parquet(folder / _DOCUMENTS), pd.read_parquet(folder / _STS)
+            documents: dict[str, list[Documents]] = {}
+            for (code, _), own in rows.groupby(["language", "part"], sort=False):
+                documents.setdefault(code, []).append(Documents(tuple(own["text"]), tuple(own["label"])))
+            sts = {
+                str(code): ScoredPairs(list(own["first"]), list(own["second"]), list(own["score"]))
+                for code, own in pairs.groupby("language", sort=False)
+            }
+            both = {code: (parts[0], parts[1]) for code, parts in documents.items()}
+            return cls(texts.tasks, tuple(texts.test), both, sts)
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            raise RunError(f"the data stored in {folder} is damaged; run the benchmark again") from None

@@ -5,10 +5,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.bench.cells import Peer
-from emu_core.bench.setting import LDA_SHRINKAGE
-from emu_core.bench.stopwatch import now, since
-from emu_core.bench.systems import Encode, System
+from emu_core.bench.costs import now, since
+from emu_core.bench.peers.system import LDA_SHRINKAGE, Encode, Peer, System
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import TrainingError
 from emu_core.threads import one_thread_for_small_products

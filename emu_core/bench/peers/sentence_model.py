@@ -46,11 +46,11 @@ class SentenceModel:
         self.model.prompts, self.model.default_prompt_name = {}, None
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """The texts with the prompt."""
+        """Return the texts with the prompt."""
         return [self.prompt + text for text in texts]
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
-        """Vectors (N, dim)."""
+        """Return vectors (N, dim)."""
         vectors: NDArray[np.floating] = self.model.encode(self.texts(texts), show_progress_bar=False)
         return vectors
 

@@ -5,13 +5,13 @@ import tempfile
 
 import numpy as np
 
-from emu_core.bench.sentence_model import SentenceModel, check_packages
-from emu_core.bench.setting import SETFIT_PAIRS
-from emu_core.bench.stopwatch import now, since
-from emu_core.bench.systems import System
-from emu_core.bench.tuned_peers import Budget
+from emu_core.bench.costs import now, since
+from emu_core.bench.peers.sentence_model import SentenceModel, check_packages
+from emu_core.bench.peers.system import Budget, System
 from emu_core.data.labelled import LabelledSet
 from emu_core.threads import one_thread_for_small_products
+
+SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: so many pairs of each sort a sentence
 
 
 def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,31 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from emu_core.bench.cells import Peer
-from emu_core.bench.pairs import positive_pairs, scored_pairs
-from emu_core.bench.sentence_model import SentenceModel, check_packages
-from emu_core.bench.stopwatch import now, since
-from emu_core.bench.systems import System
+from emu_core.bench.costs import now, since
+from emu_core.bench.peers.sentence_model import SentenceModel, check_packages
+from emu_core.bench.peers.system import Budget, Peer, System
 from emu_core.data.labelled import LabelledSet
+from emu_core.errors import TrainingError
+from emu_core.trainers.sampling import rows_by_class
 
-
-@dataclass(frozen=True)
-class Budget:
-    """What a peer may use: the same as ours.
-
-    Attributes:
-        epochs: in each of which every sentence comes once; with losses that take pairs, once as the first of one.
-        batch_size: sentences, or pairs, a step.
-        learning_rate: of AdamW, falling to 0 in a line, without warm-up: the trainer's defaults.
-        seed: of every draw.
-        device: where to train.
-    """
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    seed: int
-    device: str
+Pair = tuple[int, int]
 
 
 class Classification(nn.Module):
@@ -47,7 +29,7 @@ class Classification(nn.Module):
         self.classifier = nn.Linear(dim, n_classes)
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
-        """The mean loss of a batch of one column of sentences."""
+        """Return the mean loss of a batch of one column of sentences."""
         (features,) = sentence_features
         vectors = self.model(features)["sentence_embedding"]  # (B, dim)
         return F.cross_entropy(self.classifier(vectors), labels.view(-1))
@@ -133,3 +115,44 @@ def _classifier(loss: Classification, sentences: SentenceModel, intents: Sequenc
         return [intents[i] for i in logits.argmax(dim=1).tolist()]
 
     return classify
+
+
+def positive_pairs(labels: Sequence[int], epochs: int, rng: np.random.Generator) -> list[Pair]:
+    """Return, for each epoch, every sentence once with another of its class; one alone in its class is left out.
+
+    Raises:
+        TrainingError: no class has two sentences.
+    """
+    by_class = rows_by_class(labels)
+    pairs = []
+    for _ in range(epochs):
+        for row, label in enumerate(labels):
+            others = [other for other in by_class[label] if other != row]
+            if others:
+                pairs.append((row, int(rng.choice(others))))
+    if not pairs:
+        raise TrainingError("no intent has two sentences to pair; add a second one to some")
+    return pairs
+
+
+def scored_pairs(
+    labels: Sequence[int], epochs: int, rng: np.random.Generator
+) -> tuple[list[Pair], list[float]]:
+    """Return, for each epoch, every sentence once, with one of its class (score 1) or of another (0), in turn.
+
+    Raises:
+        TrainingError: there is a single class.
+    """
+    by_class, classes = rows_by_class(labels), np.asarray(labels)
+    if len(by_class) < 2:
+        raise TrainingError("the training sentences have a single intent; add sentences of another")
+    pairs: list[Pair] = []
+    scores: list[float] = []
+    for epoch in range(epochs):
+        for row, label in enumerate(labels):
+            same = [other for other in by_class[label] if other != row]
+            is_same = bool(same) and (row + epoch) % 2 == 0
+            options = same if is_same else np.flatnonzero(classes != label)
+            pairs.append((row, int(rng.choice(options))))
+            scores.append(float(is_same))
+    return pairs, scores
