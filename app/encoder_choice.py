@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from emu_core.config.pretraining import Pretraining
 
 from app.model_name import EXAMPLE, HF, RUN, model_spec
 from app.wording import literal
-from emu_core.config.pretraining import Pretraining
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, RunError

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from emu_core.data.audit import Audit
-from emu_core.data.audit_checks import LONG_TEXT
+from emu_core.data.labelled.audit import Audit
+from emu_core.data.labelled.audit_checks import LONG_TEXT
 
 
 @dataclass(frozen=True, eq=False)

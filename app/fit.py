@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from emu_core.api.train_disentangled import training_pairs
+from emu_core.trainers.prepare import labelled_rows, prepare
+
 from emu_core.config import (
     Adversary,
     EmuConfig,
@@ -14,12 +16,11 @@ from emu_core.config import (
 )
 from emu_core.data.labelled import LabelledSet, unlabelled_from
 from emu_core.data.languages import language_name
-from emu_core.data.parallel_slots import Utterance
-from emu_core.data.template_pairs import template_pairs
+from emu_core.data.slots.template_pairs import template_pairs
+from emu_core.data.slots.utterances import Utterance
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import EmuError
 from emu_core.trainers.posterior import check_rows
-from emu_core.trainers.prepare import labelled_rows, prepare
 
 
 class _NoTokens:

@@ -4,12 +4,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from app.request import FILE, TrainRequest, Value, flag, read_request
 from emu_core.config.pretraining import (
     Pretraining,
     PretrainingSettings,
     configure_pretraining,
 )
+
+from app.request import FILE, TrainRequest, Value, flag, read_request
 from emu_core.errors import RunError
 from emu_core.runs.run import Run
 

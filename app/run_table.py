@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pandas as pd
+from emu_core.config.pretraining import Pretraining
 
 from app.encoders import pairs_of
 from app.methods import METHODS
@@ -13,7 +14,6 @@ from app.pretraining.results import mean_p_at_1
 from app.pretraining.words import METHODS as PRETRAININGS
 from app.wording import time_span
 from emu_core.config import Method
-from emu_core.config.pretraining import Pretraining
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status
 

@@ -11,10 +11,10 @@ import streamlit as st
 
 from app.wording import literal
 from emu_core.config import DISENTANGLING, Method
-from emu_core.data.audit import Audit
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.load import read_labelled
+from emu_core.data.labelled.audit import Audit
+from emu_core.data.labelled.load import read_labelled
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, list_runs
 

@@ -11,10 +11,10 @@ from tempfile import NamedTemporaryFile
 import pandas as pd
 
 from app.datafile import FOLDER
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import LABELS, Nli
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import LABELS, Nli
+from emu_core.data.texts.running_text import RunningText
 
 Text = ParallelText | Dialogues | RunningText | Nli
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import pandas as pd
+from emu_core.data.table import MAX_ROWS, check_rows
 
 from emu_core.bench.translations import translations_by_text
-from emu_core.data.audit import Audit
-from emu_core.data.columns import ColumnMapping, apply_columns, guess_columns
-from emu_core.data.files import located
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.audit import Audit
+from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.files import located
+from emu_core.data.labelled.load import labelled_from_frame
 from emu_core.data.languages import language_of_file
-from emu_core.data.load import labelled_from_frame
 from emu_core.data.readers import read_table
-from emu_core.data.table import MAX_ROWS, check_rows
 from emu_core.data.wording import listed
 
 PACKED = (b"PK", b"PAR1", b"\x1f\x8b")  # XLSX, Parquet, gzip

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import train
-from emu_core.config import Adversary, Method, configure
+from emu_core.config import Adversary
+from emu_core.methods.registry import configure
 
 PAPER = configure("emu")
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import train
-from emu_core.config import Method, Trained, configure
+from emu_core.config import Trained
+from emu_core.methods.registry import configure
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
+    from emu_core.api.compare import compare as compare
     from emu_core.api.embed import embed as embed
     from emu_core.api.evaluate import evaluate as evaluate
     from emu_core.api.export import export as export
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from emu_core.api.pretrain import pretrain as pretrain
     from emu_core.api.resume import resume as resume
     from emu_core.api.train import train as train
-    from emu_core.data.load import read_labelled as read_labelled
+    from emu_core.data.labelled.load import read_labelled as read_labelled
     from emu_core.encoders.registry import load_encoder as load_encoder
     from emu_core.methods.registry import configure as configure
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "compare": "emu_core.api.compare",
     "configure": "emu_core.methods.registry",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
@@ -34,7 +36,7 @@ _HOMES = {
     "forgetting": "emu_core.api.forgetting",
     "load_encoder": "emu_core.encoders.registry",
     "pretrain": "emu_core.api.pretrain",
-    "read_labelled": "emu_core.data.load",
+    "read_labelled": "emu_core.data.labelled.load",
     "resume": "emu_core.api.resume",
     "train": "emu_core.api.train",
 }

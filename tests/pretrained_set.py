@@ -10,7 +10,7 @@ import pandas as pd
 from emu_core.bench.pretrained.cells import PretrainedCell
 from emu_core.bench.pretrained.result import PretrainedResult, WordView
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 
 WORDS = {
     "en": "dogs cats reds blue runs sleeps house tree boys girl",

@@ -5,8 +5,8 @@ from pathlib import Path
 from small import small_file
 
 from emu_core import read_labelled, train
-from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from emu_core.data.pairs import ScoredPairs
+from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.errors import DataError
 from emu_core.evaluation.angular_similarity import angular_similarity, correlation, scores_of, sts, sts_across
 

@@ -18,7 +18,7 @@ from app.methods import OF_THE_METHOD, all_settings
 from app.model_name import HF, model_spec, short_name
 from app.request import TrainRequest
 from app.vectors import weights_of
-from emu_core.config import EmuConfig, Method, PosteriorConfig
+from emu_core.config import EmuConfig, PosteriorConfig
 from emu_core.encoders import registry
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError

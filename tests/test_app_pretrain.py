@@ -24,12 +24,11 @@ from app.run_table import P_AT_1, runs_frame
 from app.state import runs_to_specialise
 from app.textfile import Text, save_text, text_key
 from emu_core import cli
-from emu_core.config.pretraining import Pretraining, configure_pretraining
-from emu_core.data.dialogues import read_dialogues
-from emu_core.data.nli import read_nli
-from emu_core.data.parallel_files import read_parallel
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import read_running_text
+from emu_core.data.parallel.files import read_parallel
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import read_dialogues
+from emu_core.data.texts.nli import read_nli
+from emu_core.data.texts.running_text import read_running_text
 from emu_core.errors import DataError, RunError, TrainingError
 from emu_core.runs.run import Run, RunState, Status, create_run
 

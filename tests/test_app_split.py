@@ -27,13 +27,14 @@ from app.split.utterance import kind_of, looks_at
 from app.split.words import NAMES, parts_of_method
 from emu_core import train
 from emu_core.charts.attention import TokenKind
-from emu_core.config import FmdaConfig, MeaningLanguageConfig, Method, configure
+from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel_slots import Utterance, utterances
-from emu_core.data.slots import parse_annotated
+from emu_core.data.slots.annotation import parse_annotated
+from emu_core.data.slots.utterances import Utterance, utterances
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project
+from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from emu_core.runs.run import Run, RunState, Status, create_run
 from tests.fmda_set import fmda_set
@@ -178,8 +179,8 @@ def test_the_language_part_says_what_its_layer_says(app: AppTest, root: Path) ->
         encoder_of(root),
         fmda_set().select(languages=["en"], splits=["test"]).frame["text"].iloc[0],
     )
-    logits = encoder.model.language_logits(encoder.model(*states_of(encoder, text)).language)[0]
-    shares = dict(zip(encoder.model.languages, np.exp(logits.detach().numpy()), strict=True))
+    logits = encoder.head.language_logits(encoder.head(*states_of(encoder, text)).language)[0]
+    shares = dict(zip(encoder.head.languages, np.exp(logits.detach().numpy()), strict=True))
     total = sum(shares.values())
     said = next(line for line in written(app) if line.startswith("Says: "))
     for code, name in (("en", "English"), ("de", "German"), ("es", "Spanish")):

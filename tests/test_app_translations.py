@@ -20,11 +20,11 @@ from app.translations.ranked import TRUE, misses, ranked_list
 from app.translations.source import Pairs
 from app.translations.words import frequent, nearest_table
 from emu_core import pretrain
-from emu_core.config.pretraining import Pretraining, configure_pretraining
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.projection import Projection, project
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
@@ -56,7 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run of BiCVM as the app leaves one: its texts were saved by the app."""
     root = tmp_path_factory.mktemp("app") / "runs"
     files = tuple(str(save_text(root, text)) for text in texts())
-    settings = configure_pretraining("bicvm", dim=16, epochs=30, batch_size=16)
+    settings = configure("bicvm", "", dim=16, epochs=30, batch_size=16)
     run = pretrain(files, out=root / "mine", method="bicvm", device="cpu", config=settings)
     request = PretrainRequest(
         "mine", files, (), (), (), (("en", "de"), ("en", "fr")), "bicvm", 0, "cpu", "tuned", {}

@@ -3,9 +3,9 @@ import random
 import pandas as pd
 import pytest
 
-from emu_core.data.audit import Audit, audit_rows
-from emu_core.data.columns import COLUMNS
-from emu_core.data.files import located
+from emu_core.data.labelled.audit import Audit, audit_rows
+from emu_core.data.labelled.columns import COLUMNS
+from emu_core.data.labelled.files import located
 
 Row = tuple[str, str, str, str, str]  # id, text, intent, language, split
 

@@ -38,8 +38,8 @@ from emu_core.bench.pretrained.train_cell import Pace
 from emu_core.cli import main
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.running_text import RunningText
 from emu_core.errors import DataError, RunError, TrainingError
 from emu_core.evaluation.significance import mean_interval
 from tests.dying import dying

@@ -36,7 +36,7 @@ from emu_core.bench.pretrained.setting import Recipe
 from emu_core.bench.pretrained.texts import BenchTexts, sha256
 from emu_core.cli import main
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import RunError, TrainingError
 from tests.dying import dying
 from tests.pretrained_set import drawn, labelled, parallel, sentences, sts_folder

@@ -4,9 +4,9 @@ from emu_core.bench.cells import BASE, TRANSLATION, Cell, Kind, Peer, Rate, meth
 from emu_core.bench.data import bench_data
 from emu_core.bench.plan import Part, plan
 from emu_core.bench.setting import Setting
-from emu_core.config import DISENTANGLING, Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import DataError
+from emu_core.methods.registry import configure
 from tests.bench_set import bench_set
 
 SIX = ("en", "de", "es", "fr", "ja", "zh")

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from emu_core.config.bicvm import BicvmConfig, Composition
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.bicvm.composition import compose
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.errors import CancelledError, TrainingError
@@ -18,7 +18,7 @@ from emu_core.trainers import bicvm
 from emu_core.trainers.bicvm import Batch, fit_bicvm, most_steps, untrained_encoder
 from emu_core.trainers.bicvm_adagrad import AdaGrad
 from emu_core.trainers.bicvm_corpus import corpus_of, other_rows
-from emu_core.trainers.loop import Record
+from emu_core.trainers.fit import Record
 
 COLOURS = {"en": "red blue green white", "de": "rot blau grün weiß", "fr": "rouge bleu vert blanc"}
 THINGS = {"en": "dog cat house tree", "de": "hund katze haus baum", "fr": "chien chat maison arbre"}

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from app.split.neighbours import SHOWN
 from app.split.words import NAMES
 from emu_core import train
-from emu_core.config import Method, configure
+from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from tests.fmda_set import fmda_set
 from tests.tiny_transformer import tiny_transformer

@@ -11,17 +11,17 @@ import pytest
 import torch
 
 from emu_core import train
-from emu_core.config import EmuConfig, Method, configure
+from emu_core.config import EmuConfig
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, TrainingError
+from emu_core.methods.registry import configure
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.trainers import collapse
 from emu_core.trainers.collapse import Spread, Watch, gradient_length, spread, spread_alarms, step_alarms
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.loop import Fitted, Record, fit
-from emu_core.trainers.prepare import TrainingData, prepare
-from emu_core.trainers.sampling import Batch
+from emu_core.trainers.emu_data import Batch, TrainingData, prepare
+from emu_core.trainers.fit import Fitted, Record, fit
 from tests.sentences import cosine
 from tests.small import small_set
 

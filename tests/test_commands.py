@@ -22,8 +22,8 @@ from emu_core.data.commands.report import commands_report, weak_pairs
 from emu_core.data.commands.vocabulary import vocabulary, vocabulary_languages
 from emu_core.data.commands.wordings import Expander
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.load import read_labelled
-from emu_core.data.slots import parse_annotated
+from emu_core.data.labelled.load import read_labelled
+from emu_core.data.slots.annotation import parse_annotated
 from emu_core.errors import DataError
 
 pytest.importorskip("home_assistant_intents")

@@ -7,7 +7,7 @@ from app.datafile import FOLDER, save_data
 from emu_core.bench.translations import read_machine_translations
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.load import labelled_from_frame, read_labelled
+from emu_core.data.labelled.load import labelled_from_frame, read_labelled
 from emu_core.runs.run import list_runs
 
 TEXTS = [

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emu_core.data.dialogues import Dialogues, read_dialogues
+from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.errors import DataError
 
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
-from emu_core.data.dialogues import Dialogues
-from emu_core.data.nli import Nli
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.running_text import RunningText
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.losses.ranking import ranking_loss
@@ -24,7 +24,7 @@ from emu_core.trainers.dual_encoder import Plan, fit_dual_encoder
 from emu_core.trainers.dual_mining import mine, neighbours
 from emu_core.trainers.dual_optimizer import rate_factor
 from emu_core.trainers.dual_tasks import Tasks, Translation, prepare
-from emu_core.trainers.loop import Fitted, Record
+from emu_core.trainers.fit import Fitted, Record
 
 TINY = DualEncoderConfig(
     word_buckets=300, ngram_buckets=200, embedding_dim=8, dim=8, layers=1, heads=2, filter_dim=12, head_hidden=5,

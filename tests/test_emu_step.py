@@ -11,10 +11,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from emu_core.config import Adversary, EmuConfig, Method, configure
+from emu_core.config import Adversary, EmuConfig
 from emu_core.encoders.base import Encoder, Features, TokenIds, pad
+from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.sampling import Batch, Labelled
+from emu_core.trainers.emu_data import Batch, Labelled
 
 SIZE, CLASSES, DIM = 8, 3, 6
 FIRST_TOKEN = {
@@ -69,7 +70,7 @@ class TinyEncoder(Encoder):
         raise NotImplementedError
 
     @classmethod
-    def from_folder(cls, folder: Path) -> "TinyEncoder":
+    def open(cls, folder: Path) -> "TinyEncoder":
         raise NotImplementedError
 
 
@@ -503,7 +504,7 @@ def test_softmax_is_on_the_bare_vectors_and_emus_on_the_sphere(method: Method) -
     batch = batch_of(trainer)
     with torch.no_grad():
         u = encode(encoder, batch.ids)
-        scaled = u if method is "softmax" else 50 * u / u.norm(dim=1, keepdim=True)
+        scaled = u if method == "softmax" else 50 * u / u.norm(dim=1, keepdim=True)
         scores = scaled @ trainer.classifier.weight.T + trainer.classifier.bias
         chosen = scores[torch.arange(SIZE), torch.tensor(batch.labels)]
         expected = (torch.logsumexp(scores, dim=1) - chosen).mean().item()
@@ -520,7 +521,7 @@ def test_contrastive_and_n_pair_compare_the_sentences_they_encoded() -> None:
         labels = [[row % CLASSES for row in rows_of(side)] for side in (first, second)]
         with torch.no_grad():
             u, w = (nn.functional.normalize(encode(twin, side)) for side in (first, second))
-        if method is "contrastive":
+        if method == "contrastive":
             terms = [
                 0.5 * (d**2 if a == b else max(0.0, 2.0 - d) ** 2)
                 for d, a, b in zip((u - w).norm(dim=1).tolist(), *labels, strict=True)

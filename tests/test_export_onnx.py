@@ -21,7 +21,7 @@ from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
 from emu_core.encoders.e5.packed_file import E5File
 from emu_core.encoders.laser.encoder import LaserEncoder
 from emu_core.encoders.laser.graph import LaserGraph
-from emu_core.encoders.laser.network import LaserModel, LaserShape
+from emu_core.encoders.laser.network import LaserNetwork, LaserShape
 from emu_core.encoders.laser.text import LaserText
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer.hf import HfEncoder
@@ -69,7 +69,7 @@ def tiny_transformer(include_prompt: bool = True) -> Encoder:
 def tiny_laser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> LaserEncoder:
     write_published(folder)
     monkeypatch.setenv("EMU_LASER_DIR", str(folder))
-    return LaserEncoder.from_package()
+    return LaserEncoder.load()
 
 
 def write(encoder: Encoder, folder: Path) -> Path:
@@ -155,7 +155,7 @@ def test_laser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_laser_that_reads_one_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text: LaserText = tiny_laser(tmp_path, monkeypatch).text
     torch.manual_seed(0)
-    encoder = LaserEncoder(LaserModel(LaserShape(len(text.dictionary), 1, 8, 6, 2, False)), text)
+    encoder = LaserEncoder(LaserNetwork(LaserShape(len(text.dictionary), 1, 8, 6, 2, False)), text)
     features = encoder.tokenize(TEXTS)
     with torch.no_grad():
         vectors = LaserGraph(encoder)(features["input_ids"], features["attention_mask"].long())

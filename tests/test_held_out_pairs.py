@@ -2,8 +2,8 @@
 
 import pytest
 
-from emu_core.data.held_out_pairs import hold_out, joined_by_pivot
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.held_out import hold_out, joined_by_pivot
+from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import DataError
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled_pairs import demo_pairs, labelled_pairs
-from emu_core.data.load import labelled_from_frame
+from emu_core.data.labelled.load import labelled_from_frame
+from emu_core.data.parallel.labelled import demo_pairs, labelled_pairs
 from emu_core.encoders.bicvm.vocabulary import words
 from emu_core.errors import DataError
 from emu_core.evaluation.eigen_similarity import eigen_similarity, sample_spectra

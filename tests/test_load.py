@@ -4,8 +4,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emu_core.data.columns import ColumnMapping
-from emu_core.data.load import labelled_from_frame, read_labelled
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.load import labelled_from_frame, read_labelled
 from emu_core.errors import DataError
 
 

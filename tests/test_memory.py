@@ -8,8 +8,7 @@ from torch import Tensor
 
 from emu_core.encoders.base import Features
 from emu_core.errors import TrainingError
-from emu_core.trainers.loop import _step
-from emu_core.trainers.memory import ran_out
+from emu_core.trainers.fit import _step, ran_out
 from tests.test_emu_step import TinyEncoder, batch_of, trainer_of
 
 

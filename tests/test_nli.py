@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu_core.data import nli
-from emu_core.data.nli import LABELS, Nli, read_nli
+from emu_core.data.texts import nli
+from emu_core.data.texts.nli import LABELS, Nli, read_nli
 from emu_core.errors import DataError
 
 

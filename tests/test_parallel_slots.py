@@ -4,7 +4,7 @@ import pytest
 
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel_slots import slot_pairs, utterances
+from emu_core.data.slots.utterances import slot_pairs, utterances
 from emu_core.errors import DataError
 from tests.slot_set import slot_set
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import DataError
 
 

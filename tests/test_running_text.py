@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emu_core.data.running_text import RunningText, read_running_text
+from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.errors import DataError
 
 
@@ -65,7 +65,7 @@ def test_no_file_no_document_and_a_short_one() -> None:
 
 
 def test_too_many_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.data.running_text.MAX_ROWS", 3)
+    monkeypatch.setattr("emu_core.data.texts.running_text.MAX_ROWS", 3)
 
     with pytest.raises(DataError, match=r"news\.en has more than 3 rows"):
         read_running_text([write(tmp_path, "news.en", "a\nb\nc\nd\n")])

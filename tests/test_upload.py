@@ -11,7 +11,7 @@ from app.upload import (
     text_size,
     translations_of_upload,
 )
-from emu_core.data.columns import ColumnMapping
+from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.errors import DataError
 
 EN = b"text,intent\nwhere is the pool,pool\nwhere is the shop,shop\n"

@@ -30,7 +30,7 @@ LONG = " ".join(DEMO)
 
 @pytest.fixture(scope="module")
 def encoder() -> UseEncoder:
-    return UseEncoder.from_package()
+    return UseEncoder.load()
 
 
 def fast(encoder: UseEncoder, ids: Sequence[TokenIds]) -> Tensor:
@@ -111,7 +111,7 @@ def test_windows_are_told_apart_where_their_numbers_are_largest(places: int) -> 
 
 
 def test_a_trained_table_is_the_one_that_is_read(encoder: UseEncoder) -> None:
-    trained = UseEncoder.from_package()
+    trained = UseEncoder.load()
     ids = trained.token_ids(DEMO[:20] + HARD)
     (table,) = trained.embeddings()
     torch.testing.assert_close(fast(trained, ids), fast(encoder, ids), rtol=0, atol=2e-6)

@@ -13,7 +13,7 @@ from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.evaluation.neighbours import nearest
+from emu_core.evaluation.retrieval import nearest
 
 MOST_ROWS = 1_000  # shown; the download has them all
 NEIGHBOURS = 10

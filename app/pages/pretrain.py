@@ -1,6 +1,7 @@
 """Pretrain: an encoder trained from nothing on parallel text."""
 
 import streamlit as st
+from emu_core.config.pretraining import Pretraining
 
 from app.cache import job_manager, start_helpers
 from app.monitor import draw_list, draw_runs
@@ -12,8 +13,7 @@ from app.pretraining.upload import draw_box, keep_texts, texts_of
 from app.starting import start_and_watch
 from app.state import runs_root
 from app.wording import sentence
-from emu_core.config.pretraining import Pretraining
-from emu_core.data.labelled_pairs import demo_pairs
+from emu_core.data.parallel.labelled import demo_pairs
 from emu_core.runs.run import list_runs
 
 PLACE, STARTED, WATCHED = "pretrain", "pretrained_started", "pretrain-watched"

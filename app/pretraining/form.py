@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import streamlit as st
+from emu_core.config.pretraining import Pretraining, configure_pretraining
 
 from app.encoder_choice import KEPT
 from app.pretrain_request import PretrainRequest
@@ -11,7 +12,6 @@ from app.pretraining.words import METHODS, settings_of
 from app.settings_more import changed, draw_groups, draw_row
 from app.state import runs_root
 from app.textfile import save_text
-from emu_core.config.pretraining import Pretraining, configure_pretraining
 from emu_core.data.wording import counted
 from emu_core.devices import available_devices
 from emu_core.errors import TrainingError

@@ -6,11 +6,11 @@ import streamlit as st
 from app.pretraining.texts import Kind, Read
 from app.pretraining.upload import draw_notes
 from app.wording import literal
-from emu_core.data.dialogues import Dialogues
 from emu_core.data.languages import language_name
-from emu_core.data.nli import LABELS, Nli
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.running_text import RunningText
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import LABELS, Nli
+from emu_core.data.texts.running_text import RunningText
 from emu_core.data.wording import counted
 
 EXAMPLES = 5

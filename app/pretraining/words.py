@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from emu_core.config.pretraining import Pretraining
+
 from app.setting import Setting
 from emu_core.config.bicvm import Composition
 from emu_core.config.dual_encoder import Optimizer
-from emu_core.config.pretraining import Pretraining
 
 METHODS = {
     "bicvm": (

@@ -7,8 +7,8 @@ from app.state import finished_runs, method_of
 from app.wording import literal, sentence
 from emu_core.config import DISENTANGLING
 from emu_core.data.languages import language_name, ordered
-from emu_core.data.parallel_slots import Utterance
 from emu_core.data.slots import parse_annotated
+from emu_core.data.slots.utterances import Utterance
 from emu_core.errors import DataError
 from emu_core.runs.run import Run
 

@@ -31,7 +31,7 @@ from app.wording import literal
 from emu_core import charts
 from emu_core.charts.marks import ColourBy
 from emu_core.data.languages import language_name, ordered
-from emu_core.data.parallel_slots import Utterance
+from emu_core.data.slots.utterances import Utterance
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import FEWEST, Projection, project

@@ -13,7 +13,7 @@ from app.split.pool import Pool
 from app.split.words import MEANINGS, NAMES
 from app.wording import literal
 from emu_core.data.languages import language_name, ordered
-from emu_core.data.parallel_slots import Utterance
+from emu_core.data.slots.utterances import Utterance
 from emu_core.encoders.base import FloatArray
 from emu_core.models.parts import Part
 

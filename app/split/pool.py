@@ -8,8 +8,8 @@ import streamlit as st
 
 from app.state import ChosenData
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel_slots import Utterance
 from emu_core.data.slots import parse_annotated
+from emu_core.data.slots.utterances import Utterance
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.split.pool import Pool
-from emu_core.data.parallel_slots import Utterance
-from emu_core.data.template_pairs import template_pairs
+from emu_core.data.slots.template_pairs import template_pairs
+from emu_core.data.slots.utterances import Utterance
 from emu_core.errors import DataError
 
 MOST_PAIRS = 800  # as in the paper's Figure 4

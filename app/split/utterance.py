@@ -13,7 +13,7 @@ from app.wording import literal
 from emu_core import charts
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.data.languages import language_name
-from emu_core.data.parallel_slots import Utterance
+from emu_core.data.slots.utterances import Utterance
 from emu_core.models.parts import Part
 
 MOST_TOKENS = 80  # drawn

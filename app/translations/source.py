@@ -15,10 +15,10 @@ from app.pretraining.upload import draw_box, draw_notes, texts_of
 from app.state import ChosenData, chosen_data
 from app.textfile import text_key
 from app.wording import literal
-from emu_core.data.held_out_pairs import joined_by_pivot
-from emu_core.data.labelled_pairs import labelled_pairs
 from emu_core.data.languages import language_name
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.held_out import joined_by_pivot
+from emu_core.data.parallel.labelled import labelled_pairs
+from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
 from emu_core.runs.run import Run

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emu_core.api.inputs import ENDINGS, files_of
-from emu_core.data.columns import ColumnMapping, guess_columns, mapped_table
 from emu_core.data.demo import DEMO, demo_paths
+from emu_core.data.labelled.columns import ColumnMapping, guess_columns, mapped_table
 from emu_core.data.languages import language_of_file
 from emu_core.data.readers import read_table, read_text
 from emu_core.devices import pick_device

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from emu_core.api.inputs import Data, labelled_set
-from emu_core.data.columns import ColumnMapping
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder

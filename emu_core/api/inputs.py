@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from emu_core.data.columns import ColumnMapping
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.load import read_labelled
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.load import read_labelled
 from emu_core.errors import DataError
 
 Data = LabelledSet | str | Path | Sequence[str | Path]

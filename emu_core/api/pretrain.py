@@ -5,13 +5,13 @@ from pathlib import Path
 
 from emu_core.api.execute import CHECKPOINT_S, execute
 from emu_core.config.settings import Settings
-from emu_core.data.dialogues import read_dialogues
-from emu_core.data.held_out_pairs import hold_out, usual_count
-from emu_core.data.nli import read_nli
-from emu_core.data.parallel_files import read_parallel
-from emu_core.data.parallel_text import ParallelText, names_of
-from emu_core.data.running_text import read_running_text
-from emu_core.data.tasks import Tasks
+from emu_core.data.parallel.files import read_parallel
+from emu_core.data.parallel.held_out import hold_out, usual_count
+from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.texts.dialogues import read_dialogues
+from emu_core.data.texts.nli import read_nli
+from emu_core.data.texts.running_text import read_running_text
+from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Needs

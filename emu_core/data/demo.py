@@ -4,9 +4,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from emu_core.data.audit import audit_rows
-from emu_core.data.files import read_rows
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.audit import audit_rows
+from emu_core.data.labelled.files import read_rows
+from emu_core.data.labelled.sets import LabelledSet
 
 DEMO = "demo"
 """The word that stands for the demo set wherever files are named."""

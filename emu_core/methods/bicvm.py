@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 def _train(job: "Job", config: BicvmConfig) -> "Outcome":
     from emu_core.evaluation.parallel_metrics import mean_p_at_1
     from emu_core.methods.job import Outcome
-    from emu_core.trainers.bicvm import bicvm_trainer, untrained_encoder
+    from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
 
     data, seed = job.parallel_data, job.config.seed
     encoder = untrained_encoder(data.tasks.translation, config, seed=seed).to(job.config.device)
     score = None if not data.dev else lambda: mean_p_at_1(encoder.encode, data.dev)
-    fitted = job.fit(bicvm_trainer(encoder, data.tasks.translation, config, seed=seed, score=score))
+    fitted = job.fit(BicvmTrainer(encoder, data.tasks.translation, config, seed=seed, score=score))
     return Outcome(encoder, encoder.encode, fitted)
 
 

@@ -7,7 +7,7 @@ from emu_core.config.dual_encoder import TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.methods.method import Method, Needs
 
 if TYPE_CHECKING:
-    from emu_core.data.tasks import Tasks
+    from emu_core.data.texts.tasks import Tasks
     from emu_core.methods.job import Job, Outcome
 
 
@@ -15,12 +15,12 @@ def _train(job: "Job", config: DualEncoderConfig) -> "Outcome":
     from emu_core.encoders.dual.encoder import DualEncoder
     from emu_core.evaluation.parallel_metrics import mean_p_at_1
     from emu_core.methods.job import Outcome
-    from emu_core.trainers.dual_encoder import dual_encoder_trainer
+    from emu_core.trainers.dual_encoder import DualEncoderTrainer
 
     data, seed = job.parallel_data, job.config.seed
     encoder = DualEncoder.random(config, job.config.languages, seed=seed).to(job.config.device)
     score = None if not data.dev else lambda: mean_p_at_1(encoder.encode, data.dev)
-    fitted = job.fit(dual_encoder_trainer(encoder, data.tasks, config, seed=seed, score=score))
+    fitted = job.fit(DualEncoderTrainer(encoder, data.tasks, config, seed=seed, score=score))
     return Outcome(
         encoder, encoder.encode, replace(fitted, warnings=(*fitted.warnings, *_advice(data.tasks)))
     )

@@ -26,8 +26,8 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
     from emu_core.encoders.encode import shared_encode
     from emu_core.evaluation.labelled_metrics import measure_accuracy
     from emu_core.methods.job import Outcome
-    from emu_core.trainers.emu import emu_trainer
-    from emu_core.trainers.prepare import prepare
+    from emu_core.trainers.emu import EmuTrainer
+    from emu_core.trainers.emu_data import prepare
 
     labelled, languages = job.labelled_data.labelled, job.config.train_languages
     encode = shared_encode(job.encoder, job.processes)
@@ -37,7 +37,7 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
     chooses = (
         None if dev is None or not set(languages) <= set(dev.languages) else dev.select(languages=languages)
     )
-    trainer = emu_trainer(
+    trainer = EmuTrainer(
         job.encoder,
         data,
         config,
@@ -60,7 +60,7 @@ class _NoTokens:
 
 
 def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> None:
-    from emu_core.trainers.prepare import prepare
+    from emu_core.trainers.emu_data import prepare
 
     if _reads_unlabelled(settings) and not config.unlabelled_languages:
         raise TrainingError(

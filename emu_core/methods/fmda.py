@@ -10,7 +10,7 @@ from emu_core.methods.method import Method, Needs
 
 if TYPE_CHECKING:
     from emu_core.data.labelled import LabelledSet
-    from emu_core.data.parallel_slots import SlotPairs
+    from emu_core.data.slots.utterances import SlotPairs
     from emu_core.methods.job import Job, Outcome
     from emu_core.runs.config import RunConfig
     from emu_core.runs.stored_data import LabelledData
@@ -61,7 +61,7 @@ def training_pairs(
     Raises:
         DataError: what `slot_pairs` raises.
     """
-    from emu_core.data.parallel_slots import slot_pairs
+    from emu_core.data.slots.utterances import slot_pairs
 
     dev = labelled.dev_part()
     train = slot_pairs(labelled.train_part(), pairs)
@@ -78,7 +78,7 @@ def _part(pair: "SlotPairs", *, dev: bool) -> "SlotPairs":
 
 
 def _check(data: "LabelledData", config: "RunConfig", settings: FmdaConfig | MeaningLanguageConfig) -> None:
-    from emu_core.data.template_pairs import template_pairs
+    from emu_core.data.slots.template_pairs import template_pairs
 
     if not config.pairs:
         raise DataError(

@@ -64,7 +64,7 @@ class Job:
             raise TrainingError(f"the method {self.config.method} learns from parallel text")
         return self.data
 
-    def fit(self, trainer: Trainer) -> Fitted:
+    def fit(self, trainer: Trainer[Any]) -> Fitted:
         """Train, from the checkpoint if there is one.
 
         Raises:
@@ -79,7 +79,7 @@ class Job:
                 trainer,
                 on_record=record,
                 should_stop=lambda: self.processes.agree(self.run.cancel_asked),
-                checkpoint=self.checkpoint if self.processes.main else None,
+                checkpoint=self.checkpoint,
             )
 
 

@@ -58,7 +58,6 @@ class Method:
         reads_unlabelled: whether it reads sentences without labels, with the given settings.
         check: raises where data and settings do not fit, before an encoder is loaded; gets the data, the run's
             configuration and the settings. Read for methods that learn from a labelled set.
-        loss_titles: titles of the parts of its loss, by their names in the log.
     """
 
     name: str
@@ -74,7 +73,6 @@ class Method:
     reads_tasks: bool = False
     reads_unlabelled: Callable[[Any], bool] = _reads_no_unlabelled
     check: Callable[["LabelledData", "RunConfig", Any], None] = _check_nothing
-    loss_titles: Mapping[str, str] = field(default_factory=dict)
 
     def configure(self, encoder: str | None = None, **changes: Any) -> Settings:
         """Return the method's settings.

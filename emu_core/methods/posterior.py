@@ -17,9 +17,9 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.encoders.encode import head_after, once, shared_encode
     from emu_core.encoders.posterior import PosteriorEncoder
     from emu_core.methods.job import Outcome
+    from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.fit import Fitted
     from emu_core.trainers.posterior import fit_head
-    from emu_core.trainers.prepare import labelled_rows
 
     encode = once(shared_encode(job.encoder, job.processes))  # the encoder under the head does not change
     job.measure_base(encode)
@@ -36,8 +36,8 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
 
 
 def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> None:
+    from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.posterior import check_rows
-    from emu_core.trainers.prepare import labelled_rows
 
     check_rows(labelled_rows(data.labelled.train_part(), config.train_languages)[1])
 

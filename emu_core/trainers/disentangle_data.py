@@ -10,8 +10,8 @@ from torch import Tensor
 
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.negatives import draw_negatives
-from emu_core.data.parallel_slots import SlotPairs, Utterance
-from emu_core.data.template_pairs import template_pairs
+from emu_core.data.slots.template_pairs import template_pairs
+from emu_core.data.slots.utterances import SlotPairs, Utterance
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import (
     Span,

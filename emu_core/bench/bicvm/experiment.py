@@ -25,8 +25,8 @@ from emu_core.bench.report import Report
 from emu_core.bench.results import Key, Results, View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
-from emu_core.data.parallel_text import ParallelText, names_of
-from emu_core.data.reuters import sentences
+from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.texts.documents import sentences
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.bicvm.encoder import BicvmEncoder

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from emu_core.bench.bicvm.glosses import Gloss, frequencies, glosses
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.text import ParallelText
 
 FEWEST = 4  # of a list that stand in the texts of every language, or the list is not shown
 SHOWN = 12

@@ -20,7 +20,7 @@ from emu_core.bench.parallel.training import Recipe
 from emu_core.bench.report import Report
 from emu_core.bench.results import Key, Results
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
-from emu_core.data.parallel_text import ParallelText, names_of
+from emu_core.data.parallel.text import ParallelText, names_of
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
 from emu_core.errors import DataError

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from emu_core.data.columns import ColumnMapping, guess_columns
-from emu_core.data.frames import stripped
+from emu_core.data.labelled.columns import ColumnMapping, guess_columns
+from emu_core.data.labelled.frames import stripped
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.readers import read_table
 from emu_core.errors import DataError, RunError

@@ -24,7 +24,7 @@ from emu_core.bench.peers.system import LDA_SHRINKAGE, THEIR_RATE, Budget, Peer,
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results, View, numbers
 from emu_core.config.settings import Settings, infos
-from emu_core.data.columns import ColumnMapping
+from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_code, ordered

@@ -10,8 +10,8 @@ import pandas as pd
 from emu_core.bench.cells import Pair
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_code
-from emu_core.data.parallel_slots import SlotPairs, slot_pairs, utterances
-from emu_core.data.template_pairs import TemplatePairs, template_pairs
+from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
+from emu_core.data.slots.utterances import SlotPairs, slot_pairs, utterances
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, RunError
 from emu_core.runs.config import RunConfig

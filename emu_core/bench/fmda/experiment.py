@@ -21,9 +21,9 @@ from emu_core.bench.papers import FmdaBench, FmdaPart
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Key, Results, View, numbers
 from emu_core.config.settings import Settings
-from emu_core.data.columns import ColumnMapping
-from emu_core.data.parallel_slots import SlotPairs
-from emu_core.data.template_pairs import TemplatePairs
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.slots.utterances import SlotPairs
+from emu_core.data.slots.template_pairs import TemplatePairs
 from emu_core.devices import pick_device
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import encoder_kind, load_encoder

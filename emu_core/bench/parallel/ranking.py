@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.data.held_out_pairs import joined_by_pivot
-from emu_core.data.parallel_text import ParallelText
+from emu_core.data.parallel.held_out import joined_by_pivot
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder, EncoderByLanguage, FloatArray
 from emu_core.evaluation.translation_ranking import TranslationRanking, translation_ranking
 

@@ -9,16 +9,16 @@ import numpy as np
 
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.parallel.texts import BenchTexts, Documents
-from emu_core.data.dialogues import read_dialogues
-from emu_core.data.held_out_pairs import hold_out
+from emu_core.data.texts.dialogues import read_dialogues
+from emu_core.data.parallel.held_out import hold_out
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.nli import read_nli
-from emu_core.data.pairs import ScoredPairs, read_scored_pairs
-from emu_core.data.parallel_files import read_parallel
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.reuters import read_documents
-from emu_core.data.running_text import read_running_text
-from emu_core.data.tasks import Tasks
+from emu_core.data.texts.nli import read_nli
+from emu_core.data.texts.scored_pairs import ScoredPairs, read_scored_pairs
+from emu_core.data.parallel.files import read_parallel
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.documents import read_documents
+from emu_core.data.texts.running_text import read_running_text
+from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name

@@ -10,9 +10,9 @@ from typing import Any, Self
 import pandas as pd
 
 from emu_core.bench.cells import pair_names
-from emu_core.data.pairs import ScoredPairs
-from emu_core.data.parallel_text import ParallelText, names_of
-from emu_core.data.tasks import Tasks
+from emu_core.data.texts.scored_pairs import ScoredPairs
+from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import RunError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.runs.config import RunConfig

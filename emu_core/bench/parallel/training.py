@@ -8,15 +8,15 @@ from emu_core.bench.costs import Pace, Took, now, since
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.held_out_pairs import hold_out, usual_count
-from emu_core.data.parallel_text import ParallelText
-from emu_core.data.tasks import Tasks
+from emu_core.data.parallel.held_out import hold_out, usual_count
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.parallel_metrics import mean_p_at_1
-from emu_core.trainers.bicvm import bicvm_trainer, untrained_encoder
-from emu_core.trainers.dual_encoder import dual_encoder_trainer
-from emu_core.trainers.fit import Fitted, fit
+from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
+from emu_core.trainers.dual_encoder import DualEncoderTrainer
+from emu_core.trainers.fit import Fitted, Trainer, fit
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,10 @@ def _fitted(
     if isinstance(config, BicvmConfig):
         words = untrained_encoder(tasks.translation, config, seed=seed).to(device)
         encoder, score = words, lambda: mean_p_at_1(words.encode, dev)
-        trainer = bicvm_trainer(words, tasks.translation, config, seed=seed, score=score)
+        trainer: Trainer = BicvmTrainer(words, tasks.translation, config, seed=seed, score=score)
     else:
         languages = tuple(dict.fromkeys(code for text in tasks.translation for code in text.languages))
         dual = DualEncoder.random(config, languages, seed=seed).to(device)
         encoder, score = dual, lambda: mean_p_at_1(dual.encode, dev)
-        trainer = dual_encoder_trainer(dual, tasks, config, seed=seed, score=score)
+        trainer = DualEncoderTrainer(dual, tasks, config, seed=seed, score=score)
     return encoder, fit(trainer, on_record=pace, should_stop=lambda: False)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.transformer.encoder import TransformerEncoder, open_model, quietly
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.opening import open_model, quietly
 from emu_core.errors import TrainingError
 from emu_core.exporting.sentence_transformers import write_sentence_transformers
 

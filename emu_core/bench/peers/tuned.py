@@ -14,7 +14,7 @@ from emu_core.bench.peers.sentence_model import SentenceModel, check_packages
 from emu_core.bench.peers.system import Budget, Peer, System
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import TrainingError
-from emu_core.trainers.sampling import rows_by_class
+from emu_core.trainers.emu_data import rows_by_class
 
 Pair = tuple[int, int]
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from emu_core.data.columns import COLUMNS
 from emu_core.data.commands.fill import Filler, Sentence
 from emu_core.data.commands.groups import language_groups
 from emu_core.data.commands.holdout import Roles
@@ -13,7 +12,8 @@ from emu_core.data.commands.meanings import Meaning
 from emu_core.data.commands.package import checked_languages
 from emu_core.data.commands.pairing import shared_choices, take_evenly
 from emu_core.data.commands.vocabulary import vocabulary_languages
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.columns import COLUMNS
+from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.wording import counted, listed
 from emu_core.errors import DataError
 

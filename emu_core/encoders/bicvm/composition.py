@@ -2,13 +2,13 @@
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from emu_core.config.bicvm import Composition
 
 
 def compose(table: Tensor, ids: Tensor, before: Tensor, offsets: Tensor, composition: Composition) -> Tensor:
-    """Vectors of sentences whose words stand one after another; a sentence without words gets the zero vector.
+    """Return vectors of sentences whose words stand one after another; a sentence without words gets the zero vector.
 
     `ADD` is eq. 3, the sum of x_i. `BIGRAM` is the sum of tanh(x_{i-1} + x_i) (Hermann and Blunsom, ACL 2014), where
     the word before the first is the zero vector, so that one word alone has a vector too.
@@ -28,3 +28,21 @@ def compose(table: Tensor, ids: Tensor, before: Tensor, offsets: Tensor, composi
         return out
     steps = torch.tanh(F.embedding(before, table, padding_idx=0) + F.embedding(ids, table))  # (T, d)
     return F.embedding_bag(torch.arange(len(ids), device=ids.device), steps, offsets, mode="sum")
+
+
+class ComposeGraph(nn.Module):
+    """BiCVM as a plain graph: the composition on padded batches, which ONNX can hold."""
+
+    def __init__(self, table: nn.Parameter, composition: Composition) -> None:
+        """Take the word vectors, which are not copied."""
+        super().__init__()
+        self.table, self.composition = table, composition
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, T) word numbers, (B, T) 1 on words and 0 on padding -> (B, dim)."""
+        real = attention_mask.unsqueeze(-1).float()  # (B, T, 1)
+        x = F.embedding(input_ids, self.table)  # (B, T, dim)
+        if self.composition is Composition.BIGRAM:
+            x = torch.tanh(x + F.pad(x * real, (0, 0, 1, 0))[:, :-1])  # zero before the first word
+        known = attention_mask.sum(dim=1, keepdim=True) > 0
+        return torch.where(known, (x * real).sum(dim=1), self.table[1:].mean(dim=0))

@@ -1,0 +1,144 @@
+"""Which column of a table is the text, the intent, the language: guessed from its name, or mapped."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from shlex import quote
+
+import pandas as pd
+
+from emu_core.data.labelled.column_names import COLUMN_NAMES, SPLIT_NAMES
+from emu_core.data.languages import language_code, language_codes, language_of_file
+from emu_core.data.wording import listed, shown
+from emu_core.errors import DataError
+
+COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
+"""The columns of a labelled set, all of strings."""
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """The name of the column for each role; None where there is none (for `guess_columns`: none is set)."""
+
+    text: str | None = None
+    intent: str | None = None
+    language: str | None = None
+    id: str | None = None
+    split: str | None = None
+    annotated: str | None = None
+
+
+def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> ColumnMapping:
+    """Guess each column's role from its name, whatever its case, accents and separators.
+
+    Args:
+        frame: a table as read.
+        fixed: columns that a person has named; they are kept, and only the roles that are None are guessed.
+    """
+    fixed = fixed or ColumnMapping()
+    taken = {name for name in asdict(fixed).values() if name}
+    by_name: dict[str, str] = {}
+    for column in frame.columns:
+        by_name.setdefault(_folded(column), column)
+    chosen = {}
+    for role, names in COLUMN_NAMES.items():
+        known = (by_name.get(_folded(name)) for name in names.split())
+        chosen[role] = getattr(fixed, role) or next(
+            (name for name in known if name and name not in taken), None
+        )
+        taken.add(chosen[role] or "")
+    return ColumnMapping(**chosen)
+
+
+def apply_columns(
+    frame: pd.DataFrame, mapping: ColumnMapping, *, language: str | None, name: str
+) -> pd.DataFrame:
+    """Return the six columns of COLUMNS under their own names, in the table's order of rows.
+
+    Languages become codes and splits train, dev or test where they are known as such; nothing is dropped.
+
+    Args:
+        frame: a table as read.
+        mapping: which column plays which role.
+        language: the language of every row, where there is no language column.
+        name: the file's name, for messages and - failing a column and `language` - for its language.
+
+    Raises:
+        DataError: the text or intent column is missing, a mapped column does not exist, or no language is
+            stated.
+    """
+    return mapped_table(frame, mapping, required=("text", "intent"), language=language, name=name)
+
+
+def mapped_table(
+    frame: pd.DataFrame, mapping: ColumnMapping, *, required: Sequence[str], language: str | None, name: str
+) -> pd.DataFrame:
+    """Do what `apply_columns` does, where other roles than text and intent may be the required ones."""
+    _check_mapping(frame, mapping, required, name)
+    table = pd.DataFrame("", index=range(len(frame)), columns=list(COLUMNS), dtype="str")
+    for role in COLUMNS:
+        if column := getattr(mapping, role):
+            table[role] = frame[column].reset_index(drop=True).astype("str").fillna("")
+    if mapping.language is None:
+        table["language"] = _stated_language(language, name)
+    table["language"] = language_codes(table["language"])
+    table["split"] = split_codes(table["split"])
+    return table
+
+
+def split_code(split: str) -> str:
+    """Return a split's name in lower case, and train, dev or test for its usual other names."""
+    plain = split.strip().casefold()
+    return SPLIT_NAMES.get(plain, plain)
+
+
+def split_codes(values: "pd.Series[str]") -> "pd.Series[str]":
+    """Return the series with each split by its code."""
+    return values.map({value: split_code(value) for value in values.unique()}).astype("str")
+
+
+def _check_mapping(frame: pd.DataFrame, mapping: ColumnMapping, required: Sequence[str], name: str) -> None:
+    found = list(frame.columns)
+    used = asdict(mapping)
+    for column in used.values():
+        if column and column not in found:
+            raise DataError(
+                f"{shown(name)}: no column '{shown(column)}'; found: {listed(found)}. Map one of them"
+            )
+    roles = [role for role, column in used.items() if column]
+    for role, other in combinations(roles, 2):
+        if used[role] == used[other]:
+            raise DataError(
+                f"{shown(name)}: column '{shown(used[role])}' is mapped to {role} and to {other}; choose one"
+            )
+    spare = next((column for column in found if column not in used.values()), None)
+    for role in required:
+        if not used[role]:
+            mend = (
+                f"Map one with --{role}-column {quote(shown(spare))}"
+                if spare
+                else "Add it, or name the right file"
+            )
+            raise DataError(f"{shown(name)}: no column '{role}'; found: {listed(found)}. {mend}")
+
+
+def _stated_language(language: str | None, name: str) -> str:
+    if language is None:
+        code = language_of_file(name)
+        if code is None:
+            raise DataError(
+                f"{shown(name)} has no language column and its name states none; say which with --language en"
+            )
+        return code
+    code = language_code(language)
+    if code is None:
+        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
+    return code
+
+
+def _folded(name: str) -> str:
+    """Return a column's name without case, accents, spaces and separators."""
+    decomposed = unicodedata.normalize("NFKD", name.casefold())
+    return re.sub(r"[\W_]", "", "".join(char for char in decomposed if not unicodedata.combining(char)))

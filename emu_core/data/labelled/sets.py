@@ -1,0 +1,123 @@
+"""A labelled set: sentences with their intent and language, and what can be asked of them."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from emu_core.data.labelled.columns import COLUMNS, split_code
+from emu_core.data.labelled.frames import check_frame, count_table, rows_in
+from emu_core.data.labelled.unlabelled import UnlabelledSet, read_unlabelled
+from emu_core.data.languages import language_code, ordered
+from emu_core.data.wording import listed
+from emu_core.errors import DataError
+
+__all__ = ["COLUMNS", "LabelledSet", "UnlabelledSet", "read_unlabelled", "unlabelled_from"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSet:
+    """Labelled sentences.
+
+    Attributes:
+        frame: the columns of COLUMNS, a fresh RangeIndex; text, intent and language are never empty; id,
+            split and annotated are "" where there is none. The same id in two languages means translations of
+            each other.
+        name: what to call the set, such as its files' names.
+
+    Raises:
+        DataError: the frame is not as said above; `labelled_from_frame` makes it so.
+    """
+
+    frame: pd.DataFrame
+    name: str
+
+    def __post_init__(self) -> None:
+        """Check the frame's shape."""
+        check_frame(self.frame, COLUMNS, ("text", "intent", "language"))
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self.frame)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The language codes, sorted, English first."""
+        return ordered(self.frame["language"].unique())
+
+    @property
+    def intents(self) -> tuple[str, ...]:
+        """The intents, sorted."""
+        return tuple(sorted(self.frame["intent"].unique()))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits, sorted; empty where no row has one."""
+        return tuple(sorted(set(self.frame["split"].unique()) - {""}))
+
+    def select(
+        self, *, languages: Sequence[str] | None = None, splits: Sequence[str] | None = None
+    ) -> "LabelledSet":
+        """Return the rows in the given languages and splits, in their order; None takes all.
+
+        Raises:
+            DataError: a language or split is not in the set, or no row is in both.
+        """
+        keep = np.ones(len(self), dtype=bool)
+        if languages is not None:
+            codes = [language_code(language) or language for language in languages]
+            keep &= rows_in(self.frame["language"], codes, self.languages, "language")
+        if splits is not None:
+            codes = [split_code(split) for split in splits]
+            keep &= rows_in(self.frame["split"], codes, self.splits, "split")
+        if not keep.any():
+            raise DataError(
+                f"no row in language {listed(languages or self.languages)} and split "
+                f"{listed(splits or self.splits)}; choose others"
+            )
+        return LabelledSet(self.frame[keep].reset_index(drop=True), self.name)
+
+    def train_part(self) -> "LabelledSet":
+        """Return the rows of split train, or every row where no row has a split.
+
+        Raises:
+            DataError: there are splits, but none is train.
+        """
+        return self.select(splits=["train"]) if self.splits else self
+
+    def dev_part(self) -> "LabelledSet | None":
+        """Return the rows of split dev (or validation), or None where there are none."""
+        return self.select(splits=["dev"]) if "dev" in self.splits else None
+
+    def held_out_part(self) -> "LabelledSet | None":
+        """Return the rows to measure on: those of split test, else of dev; None where there is neither."""
+        for split in ("test", "dev"):
+            if split in self.splits:
+                return self.select(splits=[split])
+        return None
+
+    def counts(self) -> pd.DataFrame:
+        """Return the number of sentences, intents (sorted) by languages (English first)."""
+        return count_table(self.frame)
+
+    def sha256(self) -> str:
+        """Return a hash of the six columns' content and order, the same on every machine."""
+        digest = hashlib.sha256(len(self).to_bytes(8, "little"))
+        for column in COLUMNS:
+            values = self.frame[column].tolist()
+            # With the lengths, no two different sets join to the same bytes.
+            digest.update(np.fromiter(map(len, values), dtype="<i8", count=len(values)).tobytes())
+            digest.update("".join(values).encode())
+        return digest.hexdigest()
+
+
+def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> UnlabelledSet:
+    """Return the sentences of a labelled set in the given languages, their labels unread.
+
+    Raises:
+        DataError: a language is not in the set.
+    """
+    frame = labelled.select(languages=languages).frame
+    return UnlabelledSet(frame[["text", "language", "id"]], labelled.name)

@@ -1,0 +1,112 @@
+"""Sentence pairs kept from training, the same sentences in every language pair."""
+
+from collections.abc import Sequence
+
+from emu_core.data.parallel.text import ParallelText
+from emu_core.errors import DataError
+
+HELD_OUT = 1_000  # pairs, at most, of each language pair that choose the epoch
+LARGEST_SHARE = 10  # and never more than one pair of so many
+
+
+def usual_count(texts: Sequence[ParallelText]) -> int:
+    """How many pairs of each text are held out to choose the epoch, where nobody names others."""
+    return max(1, min(HELD_OUT, min(map(len, texts)) // LARGEST_SHARE))
+
+
+def hold_out(
+    texts: Sequence[ParallelText], count: int, seed: int
+) -> tuple[list[ParallelText], list[ParallelText]]:
+    """Hold pairs out of several texts so that no sentence is trained on in one and held out in another.
+
+    Pairs of the first text are drawn; of every other, those that share a sentence with a pair held out already, or if
+    there are none, as many that are drawn.
+
+    Args:
+        texts: of one or more language pairs.
+        count: pairs of each text, at most.
+        seed: of the draw.
+
+    Returns:
+        What is left to train on, and what is held out: a text of each language pair.
+
+    Raises:
+        DataError: a text is too small to hold anything out.
+    """
+    train: list[ParallelText] = []
+    held: list[ParallelText] = []
+    taken: set[tuple[str, str]] = set()
+    for text in texts:
+        rows = [row for row, pair in enumerate(_pairs(text)) if taken & set(pair)]
+        if not rows:
+            left, out = text.split(min(count, len(text) - 1), seed)
+            taken.update(sentence for pair in _pairs(out) for sentence in pair)
+        else:
+            if len(rows) == len(text):
+                raise DataError(
+                    f"{text.name}: every pair shares a sentence with the pairs held out; add pairs, or name a file of "
+                    "its own to check on with --dev"
+                )
+            out = text.take(rows)
+            inside = set(rows)
+            left = text.take([row for row in range(len(text)) if row not in inside])
+            taken.update(sentence for pair in _pairs(out) for sentence in pair)
+        train.append(left)
+        held.append(out)
+    return [_without(text, taken) for text in train], held
+
+
+def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
+    """Pairs of the languages that no text has a pair of: those whose translations into a third are one sentence.
+
+    Args:
+        texts: such as en-de and en-fr, which give de-fr where they share sentences in en.
+    """
+    known = {frozenset(text.languages) for text in texts}
+    found: list[ParallelText] = []
+    for number, one in enumerate(texts):
+        for other in texts[number + 1 :]:
+            joined = _joined(one, other)
+            if joined is not None and frozenset(joined.languages) not in known:
+                known.add(frozenset(joined.languages))
+                found.append(joined)
+    return found
+
+
+def _joined(one: ParallelText, other: ParallelText) -> ParallelText | None:
+    shared = set(one.languages) & set(other.languages)
+    if len(shared) != 1:
+        return None
+    (pivot,) = shared
+    one = one if one.source == pivot else one.turned()
+    other = other if other.source == pivot else other.turned()
+    translation = dict(zip(other.first, other.second, strict=True))
+    rows = [row for row, text in enumerate(one.first) if text in translation]
+    if not rows:
+        return None
+    return ParallelText(
+        one.target,
+        other.target,
+        tuple(one.second[row] for row in rows),
+        tuple(translation[one.first[row]] for row in rows),
+        f"{one.target}-{other.target} by {pivot}",
+    )
+
+
+def _pairs(text: ParallelText) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    """Both sentences of each pair, with their language."""
+    return [
+        ((text.source, first), (text.target, second))
+        for first, second in zip(text.first, text.second, strict=True)
+    ]
+
+
+def _without(text: ParallelText, taken: set[tuple[str, str]]) -> ParallelText:
+    """A text without pairs that share a sentence with those taken."""
+    rows = [row for row, pair in enumerate(_pairs(text)) if not taken & set(pair)]
+    if not rows:
+        raise DataError(
+            f"{text.name}: no pair is left to train on, since all share sentences with the pairs held out; add pairs, "
+            "or name a file of its own to check on with --dev"
+        )
+    return text if len(rows) == len(text) else text.take(rows)

@@ -1,0 +1,153 @@
+"""Parallel text: sentences of one language and, row by row, what they are in another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emu_core.data.labelled.audit_checks import normalised
+from emu_core.data.texts.text import Text
+from emu_core.data.wording import counted, shown
+from emu_core.errors import DataError
+
+
+@dataclass(frozen=True)
+class ParallelText(Text):
+    """Sentence pairs of two languages.
+
+    Attributes:
+        source: the first language's code, such as en.
+        target: the second language's; another one.
+        first: N sentences of the first language, none of them blank.
+        second: their N translations, in the same order.
+        name: what to call the text.
+        documents: the rows (from 0, rising, the first is 0) at which documents begin; empty where the text has none.
+        notes: what its user should know of how it was read.
+    """
+
+    kind: ClassVar = "parallel"
+    columns: ClassVar = {"first": "first", "second": "second"}
+    source: str
+    target: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    name: str
+    documents: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that the sides are of two languages and equally long, without a blank sentence.
+
+        Raises:
+            DataError: they are not.
+        """
+        if self.source == self.target:
+            raise DataError(
+                f"{shown(self.name)}: both sides are '{shown(self.source)}'; a text and its translation "
+                "are of two languages"
+            )
+        if len(self.first) != len(self.second) or not self.first:
+            raise DataError(
+                f"{shown(self.name)} has {counted(len(self.first), 'sentence')} in {self.source} and "
+                f"{len(self.second):,} in {self.target}; give each sentence its translation"
+            )
+        for code, side in ((self.source, self.first), (self.target, self.second)):
+            if (blank := next((row for row, text in enumerate(side) if not text.strip()), None)) is not None:
+                raise DataError(
+                    f"{shown(self.name)}: sentence {blank + 1} in {code} is empty; take the pair out"
+                )
+        starts = (*self.documents, len(self.first))
+        if self.documents and (starts[0] != 0 or any(a >= b for a, b in pairwise(starts))):
+            raise DataError(
+                f"{shown(self.name)}: documents begin at row 0 and at later rows of the text, each after the one before"
+            )
+
+    def __len__(self) -> int:
+        """Return the number of sentence pairs."""
+        return len(self.first)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The two codes, source first."""
+        return self.source, self.target
+
+    def turned(self) -> "ParallelText":
+        """Return the same pairs with source and target exchanged."""
+        return replace(self, source=self.target, target=self.source, first=self.second, second=self.first)
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "ParallelText":
+        """Return the pairs of the given rows (rising, one or more); their documents are what is left of each."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        starts: tuple[int, ...] = ()
+        if self.documents:
+            of_row = np.searchsorted(self.documents, chosen, side="right")
+            starts = tuple(np.flatnonzero(np.diff(of_row, prepend=0)).tolist())
+        first, second = (tuple(side[row] for row in chosen) for side in (self.first, self.second))
+        return replace(self, first=first, second=second, documents=starts)
+
+    def split(self, held_out: int | float, seed: int = 0) -> tuple["ParallelText", "ParallelText"]:
+        """Hold pairs out for checking, so that no sentence is on both sides of the split.
+
+        Pairs that share a sentence (case, width and spaces aside), directly or through other pairs, stay together.
+
+        Args:
+            held_out: how many pairs, or which share of them (a float between 0 and 1); no more than that are held
+                out, and fewer where groups of pairs with a sentence in common don't fit.
+            seed: of the draw.
+
+        Returns:
+            The pairs to train on and those held out, each in the text's order.
+
+        Raises:
+            DataError: nothing would be left on one of the sides.
+        """
+        wanted = _rows_of(held_out, len(self))
+        if not 0 < wanted < len(self):
+            raise DataError(
+                f"{shown(self.name)}: {held_out} of {counted(len(self), 'pair')} can't be held out; choose a number "
+                "of pairs, or a share between 0 and 1, that leaves some on both sides"
+            )
+        groups = self._groups()
+        sizes = np.bincount(groups)
+        chosen, left = np.zeros(len(sizes), dtype=bool), wanted
+        for group in np.random.default_rng(seed).permutation(len(sizes)):
+            if sizes[group] <= left:
+                chosen[group] = True
+                left -= sizes[group]
+                if not left:
+                    break
+        is_out = chosen[groups]
+        if not is_out.any():
+            raise DataError(
+                f"{shown(self.name)}: no {counted(wanted, 'pair')} can be held out, for they share sentences with the "
+                "others; take repeated sentences out"
+            )
+        return self.take(np.flatnonzero(~is_out)), self.take(np.flatnonzero(is_out))
+
+    def _groups(self) -> NDArray[np.int64]:
+        """Number the pairs so that two have the same number just where shared sentences connect them."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        texts = np.array(normalised((*self.first, *self.second)), dtype=object)
+        keys, distinct = pd.factorize(texts)
+        ones, ends = np.ones(len(self), dtype=bool), (keys[: len(self)], keys[len(self) :])
+        edges = coo_array((ones, ends), shape=(len(distinct), len(distinct)))
+        group_of_text = connected_components(edges, directed=False)[1]
+        return group_of_text[ends[0]].astype(np.int64)
+
+
+def _rows_of(held_out: int | float, rows: int) -> int:
+    """Return a number of rows, or a share of them as one; 0 for a share that is none."""
+    if isinstance(held_out, float):
+        return int(held_out * rows) if 0 < held_out < 1 else 0
+    return held_out
+
+
+def names_of(texts: Sequence[ParallelText]) -> str:
+    """The names of all texts' files, each once."""
+    return ", ".join(dict.fromkeys(name for text in texts for name in text.name.split(", ")))

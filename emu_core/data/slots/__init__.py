@@ -1,0 +1,1 @@
+"""Utterances with annotated slots, and pairs made of them."""

@@ -1,0 +1,184 @@
+"""Natural language inference as SNLI, MultiNLI and XNLI write it: JSON Lines, read as a stream."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emu_core.data.languages import language_code
+from emu_core.data.readers.opened import opened
+from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.texts.text import Text
+from emu_core.data.wording import counted, listed, shown
+from emu_core.errors import DataError
+
+LABELS = ("entailment", "neutral", "contradiction")
+"""In the order of the numbers in `Nli.labels`."""
+MAX_BYTES = 1024**3
+"""SNLI's training part with all annotators' labels and parses has 466 MB."""
+_MAX_LINE = 2**20
+_KEYS = ("sentence1", "sentence2", "gold_label")
+
+
+@dataclass(frozen=True, eq=False)
+class Nli(Text):
+    """Premises, hypotheses and whether the one entails the other, in one language.
+
+    Attributes:
+        premises: N sentences, none blank.
+        hypotheses: N sentences, none blank.
+        labels: (N,) int64, places in `LABELS`.
+        language: code.
+        name: what to call them.
+        notes: what their user should know of how they were read.
+    """
+
+    kind: ClassVar = "nli"
+    columns: ClassVar = {"premises": "premise", "hypotheses": "hypothesis", "labels": "label"}
+    premises: tuple[str, ...]
+    hypotheses: tuple[str, ...]
+    labels: NDArray[np.int64]
+    language: str
+    name: str
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that there is one label of the three for each premise and hypothesis.
+
+        Raises:
+            DataError: there is not.
+        """
+        if not len(self.premises) == len(self.hypotheses) == len(self.labels) or not len(self.labels):
+            raise DataError(
+                f"{shown(self.name)} has {counted(len(self.premises), 'premise')}, "
+                f"{counted(len(self.hypotheses), 'hypothesis', 'hypotheses')} and "
+                f"{counted(len(self.labels), 'label')}; give one label for each pair"
+            )
+        if self.labels.min() < 0 or self.labels.max() >= len(LABELS):
+            raise DataError(f"{shown(self.name)}: labels are 0, 1 and 2 for {listed(LABELS)}")
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.premises)
+
+    @classmethod
+    def _rows(cls, frame: pd.DataFrame) -> dict[str, Any]:
+        return {**super()._rows(frame), "labels": frame["label"].to_numpy(np.int64)}
+
+
+@dataclass
+class _Rows:
+    premises: list[str] = field(default_factory=list)
+    hypotheses: list[str] = field(default_factory=list)
+    labels: list[int] = field(default_factory=list)
+
+
+def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[Nli]:
+    """Read `sentence1`, `sentence2` and `gold_label` of JSON Lines, gzipped or not.
+
+    Rows on which the annotators did not agree (label "-") and rows with an empty sentence go, and `notes` count them.
+
+    Args:
+        files: the files.
+        language: the language of rows without a key `language` (XNLI has it); English if it is not given.
+
+    Returns:
+        One set for each file and language, in the order of the files.
+
+    Raises:
+        DataError: a file can't be read, a line is no such object or has another label, or no row is left.
+    """
+    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
+    if not paths:
+        raise DataError(
+            "no file of inference pairs is named; name one of SNLI or MultiNLI, such as train.jsonl"
+        )
+    default = language_code(language or "en")
+    if default is None:
+        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
+    found = [part for path in paths for part in _read(path, default)]
+    check_rows(sum(map(len, found)), MAX_ROWS, "the inference pairs in all files together")
+    return found
+
+
+def _read(path: Path, default: str) -> list[Nli]:
+    rows: dict[str, _Rows] = {}
+    count = kept = undecided = empty = 0
+    for number, line in _lines(path):
+        count += 1
+        check_rows(count, MAX_ROWS, path.name)
+        record = _record(line, number, path.name)
+        premise, hypothesis, label = (record[key] for key in _KEYS)
+        if label == "-":
+            undecided += 1
+        elif not premise or not hypothesis:
+            empty += 1
+        elif label not in LABELS:
+            raise DataError(
+                f"{shown(path.name)}: line {number} has the gold_label '{shown(label)}'; labels are {listed(LABELS)}, "
+                "and - for a row to leave out"
+            )
+        else:
+            code = language_code(record["language"]) or default
+            part = rows.setdefault(code, _Rows())
+            part.premises.append(premise)
+            part.hypotheses.append(hypothesis)
+            part.labels.append(LABELS.index(label))
+            kept += 1
+    if not kept:
+        raise DataError(
+            f"{shown(path.name)}: none of {counted(count, 'row')} has two sentences and a label; check the file"
+        )
+    notes = tuple(
+        f"{shown(path.name)}: {counted(number, 'row')} {why} left out."
+        for number, why in ((undecided, "without a gold label (-)"), (empty, "with an empty sentence"))
+        if number
+    )
+    return [
+        Nli(tuple(part.premises), tuple(part.hypotheses), np.array(part.labels), code, path.name, notes)
+        for code, part in rows.items()
+    ]
+
+
+def _record(line: bytes, number: int, name: str) -> dict[str, str]:
+    try:
+        value = json.loads(line.decode("utf-8-sig"))
+        if b"\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode()  # half a character (\\ud800) is no UTF-8
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{shown(name)}: line {number} holds half a character (a lone surrogate); fix it"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{shown(name)}: line {number} is not UTF-8; save the file as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{shown(name)}: line {number} is not JSON; give JSON Lines as SNLI and MultiNLI have them (.jsonl)"
+        ) from error
+    missing = [key for key in _KEYS if not isinstance(value, dict) or not isinstance(value.get(key), str)]
+    if missing:
+        raise DataError(
+            f"{shown(name)}: line {number} has no text under {listed(missing)}; each line is an object with "
+            f"{listed(_KEYS)}"
+        )
+    said = value.get("language")
+    return {key: value[key].strip() for key in _KEYS} | {"language": said if isinstance(said, str) else ""}
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the bytes of each line that is not blank."""
+    with opened(path, path.name, MAX_BYTES) as stream:
+        number = 0
+        while line := stream.readline(_MAX_LINE + 1):
+            number += 1
+            if len(line) > _MAX_LINE:
+                raise DataError(
+                    f"{shown(path.name)}: line {number} is longer than 1 MB; give JSON Lines, an object a line"
+                )
+            if line.strip():
+                yield number, line
