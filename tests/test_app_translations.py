@@ -364,7 +364,7 @@ def test_another_encoder_is_set_beside_a_run_from_nothing(
         )
         app.session_state["compare-tab"] = "Forgetting"
         app.run()
-        assert not app.exception and any("no base to have forgotten" in info.value for info in app.info)
+        assert not app.exception and any("no base of which" in info.value for info in app.info)
 
 
 @pytest.mark.parametrize("view", ["split", "encoders", "train", "pretrain", "bench"])

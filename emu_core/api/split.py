@@ -77,9 +77,9 @@ def split_sentence(encoder: "DisentangledEncoder", text: str) -> SplitSentence:
     parts = {part: vectors[0] for part, vectors in encoder.parts([text]).items()}
     with torch.no_grad():
         language = torch.from_numpy(parts[Part.LANGUAGE]).to(encoder.device).unsqueeze(0)
-        shares = torch.softmax(encoder.model.language_logits(language)[0], dim=-1).tolist()
+        shares = torch.softmax(encoder.head.language_logits(language)[0], dim=-1).tolist()
     tokens = _tokens(encoder, text) if Part.TEMPLATE in parts else ()
-    return SplitSentence(tokens, parts, dict(zip(encoder.model.languages, shares, strict=True)))
+    return SplitSentence(tokens, parts, dict(zip(encoder.head.languages, shares, strict=True)))
 
 
 def _tokens(encoder: "DisentangledEncoder", text: str) -> tuple[Token, ...]:
