@@ -3,16 +3,14 @@
 import streamlit as st
 
 from app.cache import start_helpers
-from app.forms.hyper_parameters import draw_method
-from app.forms.pretraining import PLACE, draw_form
-from app.forms.run import draw_button
+from app.forms.pretraining import PLACE, draw_form, draw_method
+from app.forms.starting import draw_start_button
 from app.monitor import draw_list, draw_runs
 from app.pretraining.shown import draw_others, draw_parallel
 from app.pretraining.texts import Kind, Read
 from app.pretraining.upload import draw_box, keep_texts, texts_of
 from app.state import is_from_scratch, runs_root
 from emu_core.data.parallel.labelled import demo_pairs
-from emu_core.methods.method import Needs
 from emu_core.runs.run import list_runs
 
 WATCHED = "pretrain-watched"
@@ -41,11 +39,11 @@ def page() -> None:
 def draw_start() -> None:
     """Ask for texts and settings, and start a run."""
     parallel = draw_texts()
-    method = draw_method(Needs.PARALLEL_TEXT, key="pretrain-method")
-    texts = draw_other_texts() if method.reads_tasks else {}
-    if parallel is not None:
-        texts[Kind.PARALLEL] = parallel
-    draw_button(draw_form(method, texts), PLACE, WATCHED)
+    method = draw_method()
+    others = draw_other_texts() if method.reads_tasks else {}
+    texts = others if parallel is None else {Kind.PARALLEL: parallel, **others}
+    name, plan = draw_form(method, texts)
+    draw_start_button(PLACE, name, plan, WATCHED)
 
 
 def draw_texts() -> Read | None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app.cache import start_helpers
-from app.forms.run import draw_button
+from app.forms.starting import draw_start_button
 from app.forms.training import PLACE, draw_form
 from app.monitor import WATCHED, draw_list, draw_runs
 from app.state import ChosenData, chosen_data, is_training, runs_root
@@ -21,12 +21,12 @@ def page() -> None:
     settings, runs = st.columns([5, 7], gap="large")
     with settings:
         draw_start(chosen_data())
-    trainings = list(filter(is_training, list_runs(runs_root())))
+    all_runs = [run for run in list_runs(runs_root()) if is_training(run)]
     with runs:
-        draw_runs(trainings)
-    if trainings:
+        draw_runs(all_runs)
+    if all_runs:
         st.subheader("All runs")
-        draw_list(trainings)
+        draw_list(all_runs)
 
 
 def draw_start(chosen: ChosenData) -> None:
@@ -34,11 +34,12 @@ def draw_start(chosen: ChosenData) -> None:
     st.markdown(chosen.line)
     if not {"test", "dev"} & set(chosen.labelled.splits):
         st.info(
-            "No test split: a run will be trained but not measured. Add a column named split, with train and test in "
-            "it, to measure it.",
+            "No test split, so a run will be trained but not evaluated. A column named split, with train and "
+            "test in it, changes that.",
             icon=":material/info:",
         )
-    draw_button(draw_form(chosen), PLACE, WATCHED)
+    name, plan = draw_form(chosen)
+    draw_start_button(PLACE, name, plan, WATCHED)
 
 
 page()

@@ -1,12 +1,13 @@
 """Translations: what an encoder finds in another language, how alike its languages lie, and its words."""
 
 import streamlit as st
+from app.pretrain_request import is_pretrained
 
 from app.cache import start_helpers
-from app.encoder_choice import Choice, draw_encoder
 from app.encoders import encoded
-from app.model_name import RUN, short_name
-from app.state import finished_runs, is_from_scratch
+from app.forms.encoder import Choice, draw_encoder
+from app.forms.model_name import RUN, short_name
+from app.state import finished_runs
 from app.translations.eigen import draw_eigen
 from app.translations.ranked import draw_ranked
 from app.translations.source import (
@@ -39,7 +40,7 @@ def page() -> None:
 def draw_encoder_and_tabs() -> None:
     """Ask for an encoder, and draw what it finds."""
     runs = list(finished_runs().values())
-    pretrained = [run for run in runs if is_from_scratch(run)]
+    pretrained = [run for run in runs if is_pretrained(run)]
     first = f"{RUN}{pretrained[0].folder}" if pretrained else None
     choice = draw_encoder("translations-encoder", first, runs)
     if choice.problem:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from emu_core.api.execute import CHECKPOINT_S, execute
 from emu_core.config.settings import Settings
@@ -13,7 +13,6 @@ from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.data.texts.nli import Nli, read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.tasks import Tasks
-from emu_core.data.texts.text import Text
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Needs
@@ -26,8 +25,8 @@ from emu_core.runs.stored_data import ParallelData
 from emu_core.runs.versions import versions
 
 File = str | Path
+Kind = TypeVar("Kind")
 Texts = Sequence[File] | Sequence[ParallelText]
-Some = TypeVar("Some", bound=Text)
 
 
 def pretrain(
@@ -37,9 +36,9 @@ def pretrain(
     method: str = "dual-encoder",
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
-    dialogues: Sequence[File] = (),
-    running_text: Sequence[File] = (),
-    nli: Sequence[File] = (),
+    dialogues: Sequence[File | Dialogues] = (),
+    running_text: Sequence[File | RunningText] = (),
+    nli: Sequence[File | Nli] = (),
     dev: Texts = (),
     test: Texts = (),
     seed: int = 0,
@@ -112,8 +111,6 @@ def plan_pretraining(
 ) -> tuple[RunConfig, ParallelData]:
     """Return what `create_run` takes; the arguments are those of `pretrain`, `device` no longer "auto".
 
-    Texts of every kind may be files or texts as they were read.
-
     Raises:
         EmuError: the files can't be read, or method and settings do not fit them, with how to fix it.
     """
@@ -132,9 +129,9 @@ def plan_pretraining(
         train, checked = hold_out(texts, usual_count(texts), seed)
     tasks = Tasks(
         tuple(train),
-        tuple(_texts(dialogues, Dialogues, lambda file: read_dialogues([file]))),
-        tuple(_texts(running_text, RunningText, lambda file: read_running_text([file]))),
-        tuple(_texts(nli, Nli, lambda file: read_nli([file]))),
+        tuple(_read(dialogues, Dialogues, read_dialogues)),
+        tuple(_read(running_text, RunningText, read_running_text)),
+        tuple(_read(nli, Nli, read_nli)),
     )
     run_config = RunConfig(
         method=method,
@@ -156,6 +153,6 @@ def _parallel(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -
     return [*texts, *(read_parallel(named, languages, drop_empty=drop_empty) if named else [])]
 
 
-def _texts(given: Sequence[File | Some], kind: type[Some], read: Callable[[File], Sequence[Some]]) -> list[Some]:
-    """Return texts as they were given, and read files, in their order."""
-    return [text for one in given for text in ((one,) if isinstance(one, kind) else read(one))]
+def _read(given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]) -> list[Kind]:
+    """Return texts as they were given, and read files."""
+    return [text for one in given for text in ([one] if isinstance(one, kind) else read([one]))]
