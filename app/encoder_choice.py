@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
-from emu_core.config.pretraining import Pretraining
 
 from app.model_name import EXAMPLE, HF, RUN, model_spec
 from app.wording import literal
@@ -15,8 +14,6 @@ from emu_core.errors import EncoderError, RunError
 from emu_core.runs.run import Run
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
-
-READS_WORDS = "e5-small"  # gives a state for each token, and is there without a download
 
 
 @dataclass(frozen=True)
@@ -66,17 +63,14 @@ def draw_encoder(
 def of_run(run: Run) -> EncoderInfo:
     """Return a finished run's encoder as the list has it."""
     try:
-        config = run.config()
+        languages, reason = run.config().languages, ""
     except RunError as error:
-        config, reason = {}, str(error)
-    else:
-        reason = ""
-    codes = config.get("languages") if config.get("method") in tuple(Pretraining) else None
+        languages, reason = (), str(error)
     return EncoderInfo(
         spec=f"{RUN}{run.folder}",
         name=f"Run {run.name}",
         dim=0,
-        languages=tuple(map(str, codes or ())),
+        languages=languages,
         size_mb=0,
         licence="",
         available=not reason,

@@ -15,8 +15,9 @@ from app.run_table import P_AT_1, progress_line, runs_frame, status_of
 from app.state import method_of, runs_root
 from app.wording import literal, sentence
 from emu_core import charts
-from emu_core.config import DISENTANGLING
 from emu_core.errors import RunError
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import methods_that_need
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
 WATCHED = "watched"
@@ -50,7 +51,7 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         st.rerun()
     status = status_of(run)
     if status.state is RunState.RUNNING:
-        line = progress_line(status, may_end_early=method_of(run) in DISENTANGLING)
+        line = progress_line(status, may_end_early=method_of(run) in methods_that_need(Needs.SLOTS))
         st.progress(status.progress, text=line)
     elif _held(run, status) and status.message == ABOUT_TO_GO_ON:
         st.info("About to go on.")
@@ -131,14 +132,14 @@ def draw_gain(run: Run) -> None:
             help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
             f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
         )
-        if method_of(run) in DISENTANGLING:
+        if method_of(run) in methods_that_need(Needs.SLOTS):
             st.caption(
                 "Of the meaning, as a vector of its own. It has not learnt from intents, but from translations."
             )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
     st.page_link("pages/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
-    if method_of(run) in DISENTANGLING:
+    if method_of(run) in methods_that_need(Needs.SLOTS):
         st.page_link(
             "pages/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
         )

@@ -1,17 +1,14 @@
-"""What a person asked to be trained from nothing, kept in the run's folder until its turn comes."""
+"""What a person asked to be trained from scratch, kept in the run's folder until its turn comes."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from emu_core.config.pretraining import (
-    Pretraining,
-    PretrainingSettings,
-    configure_pretraining,
-)
-
-from app.request import FILE, TrainRequest, Value, flag, read_request
+from app.request import FILE, TrainRequest, flag, read_request
+from emu_core.config.settings import Settings, Value
 from emu_core.errors import RunError
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import configure, methods_that_need
 from emu_core.runs.run import Run
 
 
@@ -26,7 +23,7 @@ class PretrainRequest:
         running_text: paths of running text.
         nli: paths of NLI pairs.
         pairs: codes of the languages of each file of parallel text.
-        method: a `Pretraining`'s value.
+        method: a method's name.
         seed: of every draw.
         device: such as "cpu" or "cuda:0".
         preset: "tuned" or "paper", where the settings start from.
@@ -47,9 +44,9 @@ class PretrainRequest:
     preset: str
     changes: dict[str, Value]
 
-    def settings(self) -> PretrainingSettings:
+    def settings(self) -> Settings:
         """Return the run's hyper-parameters. Raises TrainingError when one is out of range."""
-        return configure_pretraining(Pretraining(self.method), paper=self.preset == "paper", **self.changes)
+        return configure(self.method, None if self.preset == "paper" else "", **self.changes)
 
     def arguments(self, out: Path) -> list[str]:
         """Return the arguments of `emu pretrain` that do this in the folder `out`."""
@@ -100,8 +97,8 @@ def load_request(run: Run) -> Request:
 
 
 def is_pretrained(run: Run) -> bool:
-    """Whether a run trains an encoder from nothing; False where its folder is damaged."""
+    """Whether a run trains an encoder from scratch; False where its folder is damaged."""
     try:
-        return run.config().get("method") in tuple(Pretraining)
+        return run.config().method in methods_that_need(Needs.PARALLEL_TEXT)
     except RunError:
         return False

@@ -5,13 +5,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from emu_core.config import Method, Settings, configure
+from emu_core.config.settings import Settings, Value
+from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import RunError
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 
 FILE = "request.json"
 Kind = TypeVar("Kind")
-Value = float | str | bool  # a number, an enum's value, or whether something is on
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class TrainRequest:
     Attributes:
         name: the run's name, and its folder's.
         data: a path, or the word "demo".
-        method: a `Method`'s value.
+        method: a method's name.
         encoder: what `load_encoder` takes.
         train_languages: codes of the languages whose labels are used.
         unlabelled_languages: codes of the languages used without labels.
@@ -107,7 +108,7 @@ def read_request(kind: type[Kind], run: Run) -> Kind:
 
 def preset_settings(method: str, encoder: str, preset: str, **changes: Value) -> Settings:
     """Return a method's settings: those measured for the encoder ("tuned"), or the paper's own ("paper")."""
-    return configure(Method(method), encoder if preset == "tuned" else None, **changes)
+    return configure(method, encoder_kind(encoder) if preset == "tuned" else None, **changes)
 
 
 def _tuples(values: list[Any]) -> tuple[Any, ...]:

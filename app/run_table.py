@@ -1,20 +1,19 @@
 """The list of runs as a table, and a run's state in words."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import pandas as pd
-from emu_core.config.pretraining import Pretraining
 
 from app.encoders import pairs_of
-from app.methods import METHODS
 from app.model_name import short_name
 from app.pretrain_request import is_pretrained
 from app.pretraining.results import mean_p_at_1
-from app.pretraining.words import METHODS as PRETRAININGS
 from app.wording import time_span
-from emu_core.config import Method
 from emu_core.errors import RunError
+from emu_core.methods.registry import methods
 from emu_core.runs.run import Run, RunState, Status
 
 P_AT_1 = "P@1"
@@ -55,7 +54,7 @@ def progress_line(status: Status, *, may_end_early: bool = False) -> str:
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a row for each run: what it is, what it learnt from, mean Acc@1 before, after, gain, start, time.
 
-    Where one trained an encoder from nothing there is a column `P_AT_1`, too.
+    Where one trained an encoder from scratch there is a column `P_AT_1`, too.
     """
     frame = pd.DataFrame(
         [_row(run) for run in runs],
@@ -78,22 +77,20 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
 
 def _row(run: Run) -> tuple[object, ...]:
     status = status_of(run)
-    try:
+    config, metrics = None, dict[str, Any]()
+    with suppress(RunError):
         config, metrics = run.config(), run.metrics()
-    except RunError:
-        config, metrics = {}, {}
     before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
     gain = after - before if before is not None and after is not None else None
     began = datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None
     took = status.updated_at - status.started_at if status.started_at and status.state.is_over else None
-    method = config.get("method", "")
-    from_nothing = method in PRETRAININGS
+    method = None if config is None else methods().get(config.method)
     return (
         run.name,
         status.state.value,
-        _method_name(method),
-        "from nothing" if from_nothing else short_name(str(config.get("encoder", ""))),
-        pairs_of(config) or ", ".join(config.get("train_languages", [])),
+        "" if config is None else config.method if method is None else method.title,
+        "" if config is None else short_name(config.encoder) if config.encoder else "from scratch",
+        "" if config is None else pairs_of(config) or ", ".join(config.train_languages),
         before,
         after,
         gain,
@@ -101,9 +98,3 @@ def _row(run: Run) -> tuple[object, ...]:
         "" if took is None else time_span(took),
         mean_p_at_1(metrics),
     )
-
-
-def _method_name(method: str) -> str:
-    if method in PRETRAININGS:
-        return PRETRAININGS[Pretraining(method)][0]
-    return METHODS[Method(method)][0] if method in METHODS else method

@@ -5,21 +5,21 @@ from itertools import combinations
 
 import streamlit as st
 
-from app.encoder_choice import KEPT, READS_WORDS, Choice, draw_encoder
+from app.encoder_choice import KEPT, Choice, draw_encoder
 from app.fit import problem
-from app.methods import METHODS, is_transformer
+from app.forms.hyper_parameters import draw_hyper_parameters, draw_method, is_transformer
 from app.model_name import short_name
 from app.request import TrainRequest
-from app.settings_more import draw_settings
 from app.state import ChosenData, runs_root, runs_to_specialise
 from app.wording import literal
-from emu_core.config import DISENTANGLING, Method, Settings
+from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.data.wording import listed
 from emu_core.devices import available_devices
 from emu_core.encoders.registry import EncoderInfo
 from emu_core.errors import DataError, TrainingError
+from emu_core.methods.method import Method, Needs
 from emu_core.runs.run import NAME, new_run_name
 
 
@@ -33,17 +33,17 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
     Returns:
         The request, its data still unnamed, and why it can't be started ("" when it can).
     """
-    method = draw_method()
+    method = draw_method(Needs.INTENTS, Needs.SLOTS, key="method")
     unlabelled: list[str] = []
     pairs: list[tuple[str, str]] = []
-    if method in DISENTANGLING:
-        encoder = draw_encoder("encoder-of-tokens", first=READS_WORDS)
+    if method.needs is Needs.SLOTS:
+        encoder = draw_encoder("encoder-of-tokens", first=method.encoder)
         pairs = draw_pairs(chosen)
         train = list(dict.fromkeys(code for pair in pairs for code in pair))
     else:
         encoder = draw_encoder(runs=runs_to_specialise())
         train = draw_train_languages(chosen)
-        if method is not "posterior":  # what trains no encoder needs nothing to keep it from drifting
+        if method.reads_unlabelled(method.configure()):
             unlabelled = draw_unlabelled_languages(chosen, train)
     _say_strangers(encoder.info, (*train, *unlabelled))
     devices = {device.name: device.label for device in available_devices()}
@@ -54,17 +54,17 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
         key="device",
         **KEPT,
     )
-    free = new_run_name(runs_root(), method, short_name(encoder.spec))
+    free = new_run_name(runs_root(), method.name, short_name(encoder.spec))
     name_place, seed_place = st.columns([3, 1])
     name = name_place.text_input("Name of the run", free, max_chars=80, key=f"name-{started}-{free}", **KEPT)
     seed = seed_place.number_input(
         "Seed", 0, 2**31 - 1, 0, help="The same seed on the same CPU gives the same run.", key="seed", **KEPT
     )
-    preset, changes = draw_settings(method, encoder.spec)
+    preset, changes = draw_hyper_parameters(method, encoder.spec)
     request = TrainRequest(
         name=name.strip(),
         data="",
-        method=method.value,
+        method=method.name,
         encoder=encoder.spec,
         train_languages=tuple(train),
         unlabelled_languages=tuple(unlabelled),
@@ -74,10 +74,10 @@ def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
         changes=changes,
         pairs=tuple(pairs),
     )
-    return request, why_not(chosen, request, encoder)
+    return request, why_not(chosen, request, method, encoder)
 
 
-def why_not(chosen: ChosenData, request: TrainRequest, encoder: Choice) -> str:
+def why_not(chosen: ChosenData, request: TrainRequest, method: Method, encoder: Choice) -> str:
     """Return why a run can't be started, in a sentence; "" when it can."""
     if encoder.problem:
         return encoder.problem
@@ -85,7 +85,7 @@ def why_not(chosen: ChosenData, request: TrainRequest, encoder: Choice) -> str:
         return "the run's name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
     if (runs_root() / request.name).exists():
         return f"there is a run '{request.name}' already; choose another name"
-    if request.method in DISENTANGLING and not is_transformer(encoder.spec):
+    if method.reads_tokens and not is_transformer(encoder.spec):
         return (
             f"this method reads a state for each word of a sentence, which {encoder.info.name} does not give; choose "
             "Multilingual E5, small, or a transformer"
@@ -97,20 +97,12 @@ def why_not(chosen: ChosenData, request: TrainRequest, encoder: Choice) -> str:
     return _problem(
         chosen.sha256,
         chosen.labelled,
+        method.name,
         request.train_languages,
         request.unlabelled_languages,
         config,
         request.pairs,
     )
-
-
-def draw_method() -> Method:
-    """Ask for the method."""
-    method = st.selectbox(
-        "Method", list(METHODS), format_func=lambda method: METHODS[method][0], key="method", **KEPT
-    )
-    st.caption(METHODS[method][1])
-    return method
 
 
 def draw_train_languages(chosen: ChosenData) -> list[str]:
@@ -182,9 +174,10 @@ def _training_languages(sha256: str, _labelled: LabelledSet) -> list[str]:
 def _problem(
     sha256: str,
     _labelled: LabelledSet,
+    method: str,
     train_languages: tuple[str, ...],
     unlabelled_languages: tuple[str, ...],
-    config: Settings,
+    settings: Settings,
     pairs: tuple[tuple[str, str], ...],
 ) -> str:
-    return problem(_labelled, train_languages, unlabelled_languages, config, pairs)
+    return problem(_labelled, method, train_languages, unlabelled_languages, settings, pairs)

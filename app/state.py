@@ -10,12 +10,14 @@ from uuid import uuid4
 import streamlit as st
 
 from app.wording import literal
-from emu_core.config import DISENTANGLING, Method
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.load import read_labelled
 from emu_core.errors import RunError
+from emu_core.methods.method import Needs
+from emu_core.methods.posterior import POSTERIOR
+from emu_core.methods.registry import methods_that_need
 from emu_core.runs.run import Run, RunState, list_runs
 
 _DATA = "data"
@@ -101,14 +103,14 @@ def finished_runs() -> dict[str, Run]:
 
 def runs_to_specialise() -> list[Run]:
     """Return the finished runs whose encoder can be trained on: neither a posterior nor layers stand on it."""
-    on_top = {"posterior", *DISENTANGLING}
+    on_top = {POSTERIOR.name, *methods_that_need(Needs.SLOTS)}
     return [run for run in finished_runs().values() if method_of(run) not in on_top]
 
 
 def method_of(run: Run) -> str:
     """Return a run's method; nothing where it can't be read."""
     try:
-        return str(run.config().get("method", ""))
+        return run.config().method
     except RunError:
         return ""
 

@@ -1,12 +1,12 @@
-"""Pretrain: an encoder trained from nothing on parallel text."""
+"""Pretrain: an encoder trained from scratch on parallel text."""
 
 import streamlit as st
-from emu_core.config.pretraining import Pretraining
 
 from app.cache import job_manager, start_helpers
+from app.forms.hyper_parameters import draw_method
 from app.monitor import draw_list, draw_runs
 from app.pretrain_request import PretrainRequest, is_pretrained
-from app.pretraining.form import draw_form, draw_method, why_not, with_files
+from app.pretraining.form import draw_form, why_not, with_files
 from app.pretraining.shown import draw_others, draw_parallel
 from app.pretraining.texts import Kind, Read
 from app.pretraining.upload import draw_box, keep_texts, texts_of
@@ -14,6 +14,7 @@ from app.starting import start_and_watch
 from app.state import runs_root
 from app.wording import sentence
 from emu_core.data.parallel.labelled import demo_pairs
+from emu_core.methods.method import Needs
 from emu_core.runs.run import list_runs
 
 PLACE, STARTED, WATCHED = "pretrain", "pretrained_started", "pretrain-watched"
@@ -25,7 +26,7 @@ def page() -> None:
     start_helpers()
     st.title("Pretrain")
     st.caption(
-        "Train an encoder of your own from nothing, on sentences and their translations. A run goes on when you leave "
+        "Train an encoder of your own from scratch, on sentences and their translations. A run goes on when you leave "
         "this page or close the tab."
     )
     settings, runs = st.columns([5, 7], gap="large")
@@ -35,15 +36,15 @@ def page() -> None:
     with runs:
         draw_runs(pretrained, WATCHED)
     if pretrained:
-        st.subheader("All runs from nothing")
+        st.subheader("All runs from scratch")
         draw_list(pretrained, from_nothing=True)
 
 
 def draw_start() -> None:
     """Ask for texts and settings, and start a run."""
     parallel = draw_texts()
-    method = draw_method()
-    others = draw_other_texts() if method is "dual-encoder" else {}
+    method = draw_method(Needs.PARALLEL_TEXT, key="pretrain-method")
+    others = draw_other_texts() if method.reads_tasks else {}
     pairs = "" if parallel is None else "-".join(dict.fromkeys(
         code for text in parallel.parallel for code in text.languages
     ))  # fmt: skip

@@ -3,38 +3,23 @@
 from dataclasses import replace
 
 import streamlit as st
-from emu_core.config.pretraining import Pretraining, configure_pretraining
 
 from app.encoder_choice import KEPT
+from app.forms.hyper_parameters import draw_hyper_parameters
 from app.pretrain_request import PretrainRequest
 from app.pretraining.texts import Kind, Read
-from app.pretraining.words import METHODS, settings_of
-from app.settings_more import changed, draw_groups, draw_row
 from app.state import runs_root
 from app.textfile import save_text
 from emu_core.data.wording import counted
 from emu_core.devices import available_devices
 from emu_core.errors import TrainingError
+from emu_core.methods.method import Method
 from emu_core.runs.run import NAME, new_run_name
 
 FEWEST = 20  # pairs; with fewer there is nothing to hold out and nothing to learn
-PRESETS = {"tuned": "Ours, for two cores", "paper": "The paper's"}
 
 
-def draw_method() -> Pretraining:
-    """Ask for the method."""
-    method = st.selectbox(
-        "Method",
-        list(METHODS),
-        format_func=lambda method: METHODS[method][0],
-        key="pretrain-method",
-        **KEPT,
-    )
-    st.caption(METHODS[method][1])
-    return method
-
-
-def draw_form(method: Pretraining, pairs: str, started: int) -> PretrainRequest:
+def draw_form(method: Method, pairs: str, started: int) -> PretrainRequest:
     """Draw the settings; return the request, its files still unnamed.
 
     Args:
@@ -42,12 +27,11 @@ def draw_form(method: Pretraining, pairs: str, started: int) -> PretrainRequest:
         pairs: the languages, for the run's name, such as "en-de".
         started: how many runs this session has started; each begins with a fresh name.
     """
-    first = st.container()
     devices = {device.name: device.label for device in available_devices()}
     device = st.selectbox(
         "Device", list(devices), format_func=devices.__getitem__, key="pretrain-device", **KEPT
     )
-    free = new_run_name(runs_root(), method, pairs)
+    free = new_run_name(runs_root(), method.name, pairs)
     name_place, seed_place = st.columns([3, 1])
     name = name_place.text_input(
         "Name of the run", free, max_chars=80, key=f"pretrain-name-{started}-{free}", **KEPT
@@ -61,23 +45,7 @@ def draw_form(method: Pretraining, pairs: str, started: int) -> PretrainRequest:
         key="pretrain-seed",
         **KEPT,
     )
-    at_first, more = settings_of(method)
-    with st.expander("More settings", icon=":material/tune:"):
-        preset: str = st.segmented_control(
-            "Start from",
-            list(PRESETS),
-            format_func=PRESETS.__getitem__,
-            default="tuned",
-            required=True,
-            key="pretrain-preset",
-            help="The paper's values were meant for far more data and machines; with them, training may take days.",
-            **KEPT,
-        )
-        start = configure_pretraining(method, paper=preset == "paper")
-        where = f"{method.value}-{preset}"
-        values = draw_groups(start, more, where)
-    with first:
-        values |= draw_row(start, at_first, where)
+    preset, changes = draw_hyper_parameters(method)
     return PretrainRequest(
         name=name.strip(),
         files=(),
@@ -85,11 +53,11 @@ def draw_form(method: Pretraining, pairs: str, started: int) -> PretrainRequest:
         running_text=(),
         nli=(),
         pairs=(),
-        method=method.value,
+        method=method.name,
         seed=int(seed),
         device=device,
         preset=preset,
-        changes=changed(start, values),
+        changes=changes,
     )
 
 

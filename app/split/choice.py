@@ -5,11 +5,12 @@ import streamlit as st
 from app.split.pool import Pool
 from app.state import finished_runs, method_of
 from app.wording import literal, sentence
-from emu_core.config import DISENTANGLING
 from emu_core.data.languages import language_name, ordered
 from emu_core.data.slots import parse_annotated
 from emu_core.data.slots.utterances import Utterance
 from emu_core.errors import DataError
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import methods_that_need
 from emu_core.runs.run import Run
 
 FROM_DATA, TYPED = "From the data", "Typed"
@@ -18,7 +19,9 @@ EXAMPLE = "wake me up at [time : five am]"
 
 def choose_run() -> Run | None:
     """Draw a choice among the finished runs that split sentences; None, and where to train one, without any."""
-    runs = {name: run for name, run in finished_runs().items() if method_of(run) in DISENTANGLING}
+    runs = {
+        name: run for name, run in finished_runs().items() if method_of(run) in methods_that_need(Needs.SLOTS)
+    }
     if not runs:
         st.info(
             "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set "

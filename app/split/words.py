@@ -1,6 +1,5 @@
 """What the embeddings are called, and what each is for."""
 
-from emu_core.config import Method
 from emu_core.models.parts import Part
 
 NAMES = {
@@ -14,7 +13,7 @@ NAMES = {
 MEANINGS = {
     Part.CLS: "The frozen encoder's vector of its first token.",
     Part.MEAN: "The mean of the frozen encoder's tokens.",
-    Part.LANGUAGE: "What is the language's alone.",
+    Part.LANGUAGE: "The language-specific part.",
     Part.TEMPLATE: "The sentence without its slots.",
     Part.RESIDUAL: "What the template leaves: the slots.",
     Part.MEANING: "What the sentence says, in any language.",

@@ -1,0 +1,1 @@
+"""Forms that several pages share."""
