@@ -1,26 +1,24 @@
 """The list of runs as a table, and a run's state in words."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 import pandas as pd
 
-from app.encoders import pairs_of
-from app.model_name import short_name
-from app.pretrain_request import is_pretrained
+from app.forms.model_name import short_name
 from app.pretraining.results import mean_p_at_1
+from app.state import config_of, is_from_scratch
 from app.wording import time_span
 from emu_core.errors import RunError
 from emu_core.methods.registry import methods
+from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status
 
 P_AT_1 = "P@1"
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
-    "fitting": "Fitting the posterior",
+    "fitting": "Fitting the head",
     "training": "Training",
     "evaluating": "Measuring the trained encoder",
     "saving": "Saving",
@@ -40,7 +38,7 @@ def progress_line(status: Status, *, may_end_early: bool = False) -> str:
 
     Args:
         status: the run's.
-        may_end_early: its epochs are the most there can be.
+        may_end_early: whether its epochs are the most there can be.
     """
     line = PHASES.get(status.phase, "Starting")
     if status.phase != "training":
@@ -52,7 +50,7 @@ def progress_line(status: Status, *, may_end_early: bool = False) -> str:
 
 
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for each run: what it is, what it learnt from, mean Acc@1 before, after, gain, start, time.
+    """Return a row for each run: what it is, what it was trained on, mean Acc@1 before, after, gain, start, time.
 
     Where one trained an encoder from scratch there is a column `P_AT_1`, too.
     """
@@ -63,7 +61,7 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
             "State",
             "Method",
             "Encoder",
-            "Learnt from",
+            "Trained on",
             "Before",
             "After",
             "Gain",
@@ -72,24 +70,24 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
             P_AT_1,
         ],
     )
-    return frame if any(map(is_pretrained, runs)) else frame.drop(columns=P_AT_1)
+    return frame if any(map(is_from_scratch, runs)) else frame.drop(columns=P_AT_1)
 
 
 def _row(run: Run) -> tuple[object, ...]:
-    status = status_of(run)
-    config, metrics = None, dict[str, Any]()
-    with suppress(RunError):
-        config, metrics = run.config(), run.metrics()
+    status, config = status_of(run), config_of(run)
+    try:
+        metrics = run.metrics()
+    except RunError:
+        metrics = {}
     before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
     gain = after - before if before is not None and after is not None else None
     began = datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None
     took = status.updated_at - status.started_at if status.started_at and status.state.is_over else None
-    method = None if config is None else methods().get(config.method)
     return (
         run.name,
         status.state.value,
-        "" if config is None else config.method if method is None else method.title,
-        "" if config is None else short_name(config.encoder) if config.encoder else "from scratch",
+        "" if config is None else method_title(config),
+        "" if config is None else short_name(config.encoder) or "from scratch",
         "" if config is None else pairs_of(config) or ", ".join(config.train_languages),
         before,
         after,
@@ -98,3 +96,14 @@ def _row(run: Run) -> tuple[object, ...]:
         "" if took is None else time_span(took),
         mean_p_at_1(metrics),
     )
+
+
+def method_title(config: RunConfig) -> str:
+    """Return a method's title; its bare name where the package that adds it is not installed."""
+    method = methods().get(config.method)
+    return config.method if method is None else method.title
+
+
+def pairs_of(config: RunConfig) -> str:
+    """Return which languages' translations a run was trained on, such as "en-de, en-es"; "" if on labels."""
+    return ", ".join("-".join(pair) for pair in config.pairs)

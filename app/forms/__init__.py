@@ -1,1 +1,1 @@
-"""Forms that several pages share."""
+"""Forms that describe a run, before it is started."""
