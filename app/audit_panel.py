@@ -8,7 +8,6 @@ from app.findings import findings_of
 from app.state import ChosenData
 from app.wording import literal
 from emu_core import charts
-from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.languages import language_name

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
+    from emu_core.api.compare import compare as compare
     from emu_core.api.embed import embed as embed
     from emu_core.api.evaluate import evaluate as evaluate
     from emu_core.api.export import export as export
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "compare": "emu_core.api.compare",
     "configure": "emu_core.methods.registry",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",

@@ -142,7 +142,7 @@ def test_saved_and_opened_to_the_bit(tmp_path: Path) -> None:
         folder = tmp_path / composition
         model.save(folder)
         assert json.loads((folder / "config.json").read_text())["encoder"] == "bicvm"
-        opened = BicvmEncoder.from_folder(folder)
+        opened = BicvmEncoder.open(folder)
         texts = ["The dog sleeps", "der Hund schläft", "die", ""]
         assert opened.encode(texts).tobytes() == model.encode(texts).tobytes()
         assert opened.word_vectors("de")[0] == model.word_vectors("de")[0]
@@ -195,10 +195,10 @@ def spoil(folder: Path, what: str) -> None:
 )
 def test_damaged_folders_are_refused(tmp_path: Path, what: str) -> None:
     encoder().save(tmp_path)
-    BicvmEncoder.from_folder(tmp_path)
+    BicvmEncoder.open(tmp_path)
     spoil(tmp_path, what)
     with pytest.raises(EncoderError, match=what if "." in what else "train the run again"):
-        BicvmEncoder.from_folder(tmp_path)
+        BicvmEncoder.open(tmp_path)
 
 
 def test_first_weights_are_gaussian_and_the_seeds_own() -> None:

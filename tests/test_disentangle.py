@@ -364,7 +364,7 @@ def test_only_layers_of_the_meaning_have_gradients(encoder: TransformerEncoder) 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"batch_size": 0}, "batch_size must be a whole number above 0"),
+        ({"batch_size": 0}, "batch_size must be a whole number, 1 or more"),
         ({"template_weight": -1.0}, "template_weight must be a number, 0 or more"),
         ({"learning_rate": 0.0}, "learning_rate must be a number above 0"),
         ({f.name: 0.0 for f in fields(FmdaConfig) if f.name.endswith("_weight")}, "every loss has weight 0"),

@@ -69,7 +69,7 @@ SENTENCES = sentences()
 
 @pytest.fixture(scope="module")
 def encoder() -> E5SmallEncoder:
-    return E5SmallEncoder.from_package()
+    return E5SmallEncoder.load()
 
 
 @pytest.fixture(scope="module")
@@ -353,4 +353,4 @@ def test_another_file_than_the_pinned_is_refused(
     path.write_bytes(packed.data)
     monkeypatch.setattr(e5_small, "packed_file", lambda: path)
     with pytest.raises(EncoderError, match="are not those of"):
-        E5SmallEncoder.from_package()
+        E5SmallEncoder.load()

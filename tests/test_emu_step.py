@@ -70,7 +70,7 @@ class TinyEncoder(Encoder):
         raise NotImplementedError
 
     @classmethod
-    def from_folder(cls, folder: Path) -> "TinyEncoder":
+    def open(cls, folder: Path) -> "TinyEncoder":
         raise NotImplementedError
 
 

@@ -166,6 +166,6 @@ def test_laser_opens_in_sentence_transformers_with_emu_core(
     write_published(tmp_path / "published")
     monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path / "published"))
     out = export("laser", tmp_path / "out")
-    expected = LaserEncoder.from_package().encode(TEXTS)
+    expected = LaserEncoder.load().encode(TEXTS)
     monkeypatch.delenv("EMU_LASER_DIR")  # the folder is whole without it
     np.testing.assert_allclose(readme_vectors(out, TEXTS, blocked=[]), expected, rtol=0, atol=1e-5)

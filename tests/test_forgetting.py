@@ -12,11 +12,12 @@ from small_run import small_run
 
 from emu_core.api.forgetting import forgetting
 from emu_core.cli import main
-from emu_core.data.texts.scored_pairs import read_scored_pairs, read_translations
+from emu_core.data.parallel.files import read_translations
+from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
-from emu_core.evaluation.forgetting import retrieval_kept, similarity_kept
+from emu_core.evaluation.forgetting import retrieval_change, similarity_change
 from emu_core.runs.run import Run, create_run
 from tests.sentences import cosine
 
@@ -71,11 +72,11 @@ def pairs(n: int, seed: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
 def test_spearman_is_scipys_and_the_interval_the_plain_bootstraps() -> None:
     scores = np.round(np.linspace(5, 0, 40)).tolist()  # with ties
     base, new = pairs(40, 0, 0.5), pairs(40, 1, 2.0)
-    kept = similarity_kept(base, new, scores, seed=3)
+    found = similarity_change(base, new, scores, seed=3)
     cosines = [np.array([cosine(u, v) for u, v in zip(*vectors, strict=True)]) for vectors in (base, new)]
     before, after = (spearmanr(part, scores).statistic for part in cosines)
-    assert (kept.base, kept.specialised) == pytest.approx((before, after), abs=1e-4)
-    assert kept.difference == pytest.approx(after - before, abs=2e-4)
+    assert (found.base, found.specialised) == pytest.approx((before, after), abs=1e-4)
+    assert found.difference == pytest.approx(after - before, abs=2e-4)
     draws = np.random.default_rng(9).integers(0, 40, (300, 40))
     differences = [
         spearmanr(cosines[1][d], np.array(scores)[d]).statistic
@@ -83,14 +84,16 @@ def test_spearman_is_scipys_and_the_interval_the_plain_bootstraps() -> None:
         for d in draws
     ]
     low, high = np.percentile(differences, [2.5, 97.5])
-    assert (kept.low, kept.high) == pytest.approx((low, high), abs=0.06)  # other draws, fewer of them
-    assert kept.low < kept.difference < kept.high and kept.count == 40
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.06)  # other draws, fewer of them
+    assert found.low < found.difference < found.high and found.count == 40
 
 
 def test_a_fall_of_more_than_two_hundredths_is_flagged() -> None:
     scores = np.linspace(5, 0, 60).tolist()
     good, bad = pairs(60, 0, 0.3), pairs(60, 0, 9.0)
-    worse, better, same = (similarity_kept(*two, scores) for two in ((good, bad), (bad, good), (good, good)))
+    worse, better, same = (
+        similarity_change(*two, scores) for two in ((good, bad), (bad, good), (good, good))
+    )
     assert worse.flagged and worse.difference < -0.02
     assert not better.flagged and not same.flagged
     assert same.difference == same.low == same.high == 0
@@ -109,17 +112,17 @@ def test_a_fall_of_more_than_two_hundredths_is_flagged() -> None:
 def test_scores_without_an_order_are_refused(scores: list[float], vectors: np.ndarray) -> None:
     fine = np.arange(16.0).reshape(4, 4)[: len(vectors)] + np.eye(4)[: len(vectors)]
     with pytest.raises(DataError):
-        similarity_kept((fine, vectors), (fine, vectors), scores)
+        similarity_change((fine, vectors), (fine, vectors), scores)
 
 
 def test_retrieval_counts_the_own_translation_and_its_like() -> None:
     own = np.eye(5)
     swapped = own[[1, 0, 2, 3, 4]]
     texts = ["a", "b", "c", "d", "e"]
-    kept = retrieval_kept((own, own), (own, swapped), texts)
-    assert (kept.base, kept.specialised, kept.difference, kept.count) == (100, 60, -40, 5)
-    assert kept.flagged and kept.low < -40 < kept.high
-    alike = retrieval_kept((own, own), (own, swapped), ["a", "a", "c", "d", "e"])
+    found = retrieval_change((own, own), (own, swapped), texts)
+    assert (found.base, found.specialised, found.difference, found.count) == (100, 60, -40, 5)
+    assert found.flagged and found.low < -40 < found.high
+    alike = retrieval_change((own, own), (own, swapped), ["a", "a", "c", "d", "e"])
     assert alike.specialised == 100 and not alike.flagged
 
 
@@ -128,8 +131,8 @@ def test_a_fall_of_more_than_one_point_is_flagged(lost: int, flagged: bool) -> N
     own = np.eye(200)
     order = np.arange(200)
     order[:lost] = np.roll(order[:lost], 1)
-    kept = retrieval_kept((own, own), (own, own[order]), [str(i) for i in range(200)])
-    assert kept.difference == pytest.approx(-lost / 2) and kept.flagged == flagged
+    found = retrieval_change((own, own), (own, own[order]), [str(i) for i in range(200)])
+    assert found.difference == pytest.approx(-lost / 2) and found.flagged == flagged
 
 
 def test_files_are_read_by_language(sts: Path, tatoeba: Path) -> None:
@@ -140,7 +143,7 @@ def test_files_are_read_by_language(sts: Path, tatoeba: Path) -> None:
     assert scored["en"].scores == [4.8, 0.2, 4.5, 1.5, 2.5, 2.0, 3.0] and len(scored["de"].scores) == 6
     (one,) = read_translations(tatoeba)
     assert (one.source, one.target) == ("de", "en")
-    assert one.sentences[1] == "Bitte ein Taxi" and one.translations[1] == "A taxi please"
+    assert one.first[1] == "Bitte ein Taxi" and one.second[1] == "A taxi please"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +169,7 @@ def test_a_bad_file_of_scores_is_named_with_its_row(name: str, content: str, mes
         ("x.fra-eng.fra", "Bonjour\n", r"has no x\.fra-eng\.eng"),
         ("x.fra-eng.eng", "Hello\n", r"has no x\.fra-eng\.fra"),
         ("tatoeba.deu-eng.deu", "Bitte ein Taxi\n", r"1 line and .*\.eng 4"),
-        ("tatoeba.deu-eng.eng", "One\n\nThree\nFour\n", r"\.eng, row 2: the line is empty"),
+        ("tatoeba.deu-eng.eng", "One\n\nThree\nFour\n", r"\.eng: line 2 is empty in en"),
     ],
 )
 def test_a_bad_file_of_translations_is_named(name: str, content: str, message: str, tatoeba: Path) -> None:
@@ -186,8 +189,8 @@ def test_what_fell_is_named(run: Run, sts: Path, tatoeba: Path) -> None:
     fallen = [
         f"{what} {name}"
         for what, part in (("STS", result["sts"]), ("translations", result["translations"]))
-        for name, kept in part.items()
-        if kept["specialised"] < kept["base"] - (0.02 if what == "STS" else 1)
+        for name, found in part.items()
+        if found["specialised"] < found["base"] - (0.02 if what == "STS" else 1)
     ]
     assert result["flagged"] == fallen != []
     card = (run.folder / "README.md").read_text("utf-8")

@@ -34,7 +34,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> TransformerEncoder:
 
 @pytest.fixture(scope="module")
 def e5() -> E5SmallEncoder:
-    return E5SmallEncoder.from_package()
+    return E5SmallEncoder.load()
 
 
 def test_states_are_those_of_each_sentence_alone(tiny: TransformerEncoder) -> None:

@@ -104,8 +104,8 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
     whole, again = (load_encoder(f"run:{one.folder}") for one in (run, stopped))
     assert isinstance(whole, DisentangledEncoder)
     assert isinstance(again, DisentangledEncoder)
-    for name, weight in whole.model.state_dict().items():
-        assert torch.equal(weight, again.model.state_dict()[name]), name
+    for name, weight in whole.head.state_dict().items():
+        assert torch.equal(weight, again.head.state_dict()[name]), name
     assert not stopped.training_folder.exists()
 
 

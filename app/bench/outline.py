@@ -11,7 +11,7 @@ from emu_core.bench.plan import Part, plan
 from emu_core.bench.sentence_model import check_packages
 from emu_core.bench.setting import Setting
 from emu_core.bench.translations import translations_of
-
+from emu_core.config import Method
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.errors import EmuError, TrainingError

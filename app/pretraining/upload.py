@@ -10,7 +10,7 @@ from app.aside import done_or_shown
 from app.pretraining.texts import Kind, Read, read_files, typed_languages
 from app.upload import text_size
 from app.wording import literal, sentence
-from emu_core.data.readers.table import MAX_BYTES
+from emu_core.data.readers.opened import MAX_BYTES
 from emu_core.errors import DataError
 
 

@@ -11,6 +11,7 @@ from emu_core.errors import CancelledError, EmuError, TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.labelled_metrics import Measured, labelled_metrics, measure_all
 from emu_core.evaluation.parallel_metrics import parallel_metrics
+from emu_core.files import remove_partial, whole_folder, write_whole
 from emu_core.methods.job import Job, Outcome
 from emu_core.methods.registry import method_named
 from emu_core.processes import Processes
@@ -51,6 +52,8 @@ def execute(
     data = load_data(run.training_folder, config.data)
     progress = Progress(run, on_progress, writes=processes.main)
     with record_failure(progress):
+        if processes.main:
+            remove_partial(run.folder)
         progress.phase("loading")
         held_out = data.labelled.held_out_part() if isinstance(data, LabelledData) else None
         base: list[Measured] = []
@@ -101,13 +104,12 @@ def _parallel_metrics(data: ParallelData, outcome: Outcome) -> dict[str, Any]:
 def _finish(run: Run, outcome: Outcome, metrics: dict[str, Any], progress: Progress) -> None:
     """Write the encoder, the figures and the card, then the last status, and delete the data."""
     run.write("metrics.json", metrics)
-    partial = run.folder / ".encoder"
-    for folder in (partial, run.encoder_folder):  # of a process that was killed while it wrote
-        shutil.rmtree(folder, ignore_errors=True)
-    outcome.encoder.save(partial)
-    partial.rename(run.encoder_folder)
-    card = model_card(run.name, run.config(), run.data(), metrics)
-    (run.folder / "README.md").write_text(card, "utf-8")
+    shutil.rmtree(
+        run.encoder_folder, ignore_errors=True
+    )  # of a process that was killed before its last status
+    with whole_folder(run.encoder_folder) as partial:
+        outcome.encoder.save(partial)
+    write_whole(run.folder / "README.md", model_card(run.name, run.config(), run.data(), metrics))
     progress.end(RunState.FINISHED, " ".join(outcome.fitted.warnings))
     run.delete_training()
 

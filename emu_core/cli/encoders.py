@@ -4,8 +4,8 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from emu_core.cli.options import add_verb
 from emu_core.cli.printing import print_table
+from emu_core.cli.verb import add_verb
 
 
 def add_encoders(verbs: Any) -> None:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import add_verb
+from emu_core.cli.verb import add_verb
 from emu_core.exporting import ExportFormat
 
 

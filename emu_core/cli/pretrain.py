@@ -3,17 +3,10 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.hyper_parameters import add_hyper_parameters, changed
-from emu_core.cli.options import (
-    add_device,
-    add_parallel_files,
-    add_run,
-    add_task_files,
-    add_verb,
-    listed,
-    run_folder,
-)
+from emu_core.cli.hyper_parameters import add_method, changed
+from emu_core.cli.options import add_device, add_parallel_files, add_run, add_task_files, listed, run_folder
 from emu_core.cli.trained import reported, training_line
+from emu_core.cli.verb import add_verb
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import configure, methods_that_need
 
@@ -21,13 +14,9 @@ from emu_core.methods.registry import configure, methods_that_need
 def add_pretrain(verbs: Any) -> None:
     """`emu pretrain FILES`."""
     parser = add_verb(verbs, "pretrain", _pretrain, "train an encoder from scratch, on parallel text")
+    parser.usage = "%(prog)s FILE [FILE ...] [options]"
     add_parallel_files(parser)
-    parser.add_argument(
-        "--method",
-        default="dual-encoder",
-        choices=list(methods_that_need(Needs.PARALLEL_TEXT)),
-        help="dual-encoder: a transformer over hashed words; bicvm: a vector a word, added up (default: dual-encoder)",
-    )
+    add_method(parser, methods_that_need(Needs.PARALLEL_TEXT), "dual-encoder")
     parser.add_argument(
         "--languages", type=listed, metavar="en,de",
         help="of files that do not say theirs: in the order of the files, or of a file's columns",
@@ -43,14 +32,13 @@ def add_pretrain(verbs: Any) -> None:
     )  # fmt: skip
     add_run(parser, "that learn on two cores in minutes")
     add_device(parser)
-    add_hyper_parameters(parser, Needs.PARALLEL_TEXT)
 
 
 def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.pretrain import pretrain
 
     preset = "" if options.preset == "tuned" else None
-    config = configure(options.method, preset, **changed(options, Needs.PARALLEL_TEXT))
+    config = configure(options.method, preset, **changed(options))
     run = pretrain(
         options.files,
         out=run_folder(options, "-".join(options.languages or [])),

@@ -1,4 +1,4 @@
-"""Ways to encode: shared between processes, remembered, with a head on top."""
+"""Functions from texts to vectors: shared between processes, cached, with a head on top."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from emu_core.processes import Processes
 
 
 def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int | None = None) -> Encode:
-    """`encoder.encode`, each process encoding every n-th of the batches that one process would make.
+    """Return `encoder.encode`, each process encoding every n-th of the batches that one process would make.
 
     The batches are the same, so the vectors are too, to the bit. Every process gets all of them.
     """
@@ -34,7 +34,7 @@ def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int |
 
 
 def once(encode: Encode) -> Encode:
-    """`encode`, which remembers every list of texts it has seen, for an encoder that does not change."""
+    """Return `encode` with a cache of every list of texts, for an encoder that does not change."""
     known: dict[tuple[str, ...], FloatArray] = {}
 
     def remembered(texts: Sequence[str]) -> FloatArray:
@@ -47,7 +47,7 @@ def once(encode: Encode) -> Encode:
 
 
 def head_after(encode: Encode, head: PosteriorHead) -> Encode:
-    """`encode`, and a head over its vectors."""
+    """Return `encode` with a head over its vectors."""
 
     @torch.no_grad()
     def encode_with_head(texts: Sequence[str]) -> FloatArray:

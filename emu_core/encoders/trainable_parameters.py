@@ -1,4 +1,4 @@
-"""Which of an encoder's weights a training run moves."""
+"""The choice of the weights of an encoder that a training run changes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ from emu_core.errors import TrainingError
 def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
     """Let gradients reach the weights that `config.trained` names, and no others, for the time of a training run.
 
-    LoRA's low-rank updates (Hu et al. 2022, section 4.1) are put beside every linear map of the transformer, and
-    added into its weights at the end: a specialised encoder is always a plain one.
+    LoRA's low-rank updates (Hu et al. 2022, section 4.1) are added to every linear map of the transformer, and
+    merged into its weights at the end: a specialised encoder is always a plain one.
 
     Raises:
         TrainingError: LoRA on an encoder that is no transformer; more layers than there are; nothing to train.

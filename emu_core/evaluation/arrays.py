@@ -12,7 +12,7 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> (N, d) sentence vectors."""
 
 
-def directions(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return sentence vectors at length 1, so that a dot product is a cosine.
 
     Args:

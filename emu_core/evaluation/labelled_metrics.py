@@ -1,27 +1,11 @@
 """The evaluation of a base and a specialised encoder on a labelled set, as metrics.json holds it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from emu_core.data.labelled import LabelledSet
-from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.guard import guard
-from emu_core.evaluation.leakage import Leakage, language_leakage
+from emu_core.evaluation.comparison import Measured, guard_and_leakage, measure_encoder
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """An encoder on the held-out sentences.
-
-    Attributes:
-        accuracy: leave-one-out, of every direction.
-        leakage: None where there are too few sentences or languages to measure it.
-    """
-
-    accuracy: LeaveOneOut
-    leakage: Leakage | None
 
 
 def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
@@ -38,13 +22,7 @@ def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
 def measure_all(labelled: LabelledSet, encode: Encode) -> Measured:
     """Encode the held-out sentences once and return every figure that is measured on them."""
     frame = labelled.frame
-    vectors = encode(frame["text"].tolist())
-    accuracy = measure_accuracy(labelled, lambda _: vectors)
-    try:
-        leakage = language_leakage(vectors, frame["language"].tolist(), frame["id"].tolist())
-    except DataError:  # one language, or one of a single sentence: there is nothing to tell apart
-        leakage = None
-    return Measured(accuracy, leakage)
+    return measure_encoder(frame, encode(frame["text"].tolist()))
 
 
 def labelled_metrics(
@@ -76,13 +54,5 @@ def labelled_metrics(
         "mean_over": f"directions with {average} on one side" if average else "all directions",
         "mean_base": before.mean_with(average) if average else before.mean,
         "mean_specialised": after.mean_with(average) if average else after.mean,
-        **_guard_and_leakage(base, specialised),
+        **guard_and_leakage(base, specialised),
     }
-
-
-def _guard_and_leakage(base: Measured, specialised: Measured) -> dict[str, Any]:
-    changes = guard(base.accuracy, specialised.accuracy)
-    leakage = None
-    if base.leakage is not None and specialised.leakage is not None:
-        leakage = {"base": base.leakage.facts(), "specialised": specialised.leakage.facts()}
-    return {"guard": {language: change.facts() for language, change in changes.items()}, "leakage": leakage}

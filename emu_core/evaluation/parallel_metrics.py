@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
-from emu_core.evaluation.arrays import Encode, directions, pair_name
+from emu_core.evaluation.arrays import Encode, pair_name, unit_vectors
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
 
@@ -75,7 +75,7 @@ class _Vectors:
             sentence: None for text in texts for side in (text.first, text.second) for sentence in side
         }
         self._row = {sentence: row for row, sentence in enumerate(sentences)}
-        self._units = directions(encode(list(sentences)))
+        self._units = unit_vectors(encode(list(sentences)))
 
     def of(self, language: str, sentences: Sequence[str]) -> NDArray[np.float32]:
         return self._units[[self._row[sentence] for sentence in sentences]]

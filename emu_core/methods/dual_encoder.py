@@ -7,7 +7,7 @@ from emu_core.config.dual_encoder import TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.methods.method import Method, Needs
 
 if TYPE_CHECKING:
-    from emu_core.data.tasks import Tasks
+    from emu_core.data.texts.tasks import Tasks
     from emu_core.methods.job import Job, Outcome
 
 

@@ -40,7 +40,13 @@ def model_card(
             *_forgetting(forgetting),
         ]
     else:
-        body = [_from_scratch(config, data), "", *_translations(metrics), *_eigen(metrics), *_warnings(metrics)]
+        body = [
+            _from_scratch(config, data),
+            "",
+            *_translations(metrics),
+            *_eigen(metrics),
+            *_warnings(metrics),
+        ]
     sentence = "Where is the pool?" if config.encoder else "A dog runs along the beach."
     return "\n".join([f"# {name}", "", *body, *_settings(config), *_use(name, sentence)])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from emu_core.errors import CancelledError
+from emu_core.files import write_whole
 from emu_core.runs.run import Run, RunState, Status
 
 Record = dict[str, float | int | str]
@@ -112,7 +113,5 @@ def _forget_after(log: Path, epoch: int, step: int) -> float:
         if record["epoch"] < epoch if record["kind"] == "epoch" else record["step"] <= step:
             kept.append(line + "\n")
             seconds = max(seconds, record["seconds"])
-    partial = log.with_name(f".{log.name}.part")
-    partial.write_text("".join(kept), "utf-8")
-    partial.replace(log)
+    write_whole(log, "".join(kept))
     return seconds

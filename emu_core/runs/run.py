@@ -1,7 +1,6 @@
 """A run folder: everything a training run leaves, whole or visibly unfinished."""
 
 import json
-import os
 import re
 import shutil
 import time
@@ -14,6 +13,7 @@ from typing import Any, Protocol
 import psutil
 
 from emu_core.errors import RunError
+from emu_core.files import whole_folder, write_json
 from emu_core.runs.config import RunConfig
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
@@ -190,9 +190,7 @@ class Run:
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
         """Write a JSON file so that a reader sees the old one or the new one, never half."""
-        partial = self.folder / f".{name}.{os.getpid()}"
-        partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        partial.replace(self.folder / name)
+        write_json(self.folder / name, values)
 
     def write_status(self, status: Status) -> Status:
         """Write status.json with the time of writing; returns what was written."""
@@ -237,10 +235,8 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
         folder.mkdir(parents=True, exist_ok=True)
         run.write("config.json", config.to_json())
         run.write("data.json", data.facts(config))
-        partial = folder / ".training"
-        partial.mkdir()
-        data.store(partial)
-        partial.rename(run.training_folder)
+        with whole_folder(run.training_folder) as partial:
+            data.store(partial)
         run.write_status(Status())  # last: a folder without it is no run
     except OSError as error:
         raise RunError(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
-from emu_core.data.tasks import Tasks
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.dual.batch import Ints, Sentences, joined
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import TrainingError

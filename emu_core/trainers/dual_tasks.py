@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.tasks import Tasks
 from emu_core.data.texts.running_text import RunningText
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.dual.batch import Ints, Sentences
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import TrainingError

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from emu_core.data.cleaning import clean
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.parallel.rows import ParallelRows, check_languages, clean
+from emu_core.data.parallel.rows import ParallelRows, check_languages
+from emu_core.data.readers import read_table
 from emu_core.data.readers.lines import read_cells
 from emu_core.data.readers.table import MAX_ROWS
-from emu_core.data.readers.tables import read_table
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 

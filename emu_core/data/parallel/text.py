@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.labelled.audit_checks import normalised
+from emu_core.data.cleaning import normalised
+from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
 
 @dataclass(frozen=True)
-class ParallelText:
+class ParallelText(Text):
     """Sentence pairs of two languages.
 
     Attributes:
@@ -27,6 +29,8 @@ class ParallelText:
         notes: what its user should know of how it was read.
     """
 
+    kind: ClassVar = "parallel"
+    columns: ClassVar = {"first": "first", "second": "second"}
     source: str
     target: str
     first: tuple[str, ...]

@@ -1,13 +1,14 @@
 """Translation memories (TMX, 1.1 to 1.4b) as a stream: no entities, no external files, nothing kept but the text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from xml.parsers import expat
 
+from emu_core.data.cleaning import clean
 from emu_core.data.languages import language_code, ordered
-from emu_core.data.parallel.rows import ParallelRows, check_languages, clean
-from emu_core.data.readers.table import MAX_BYTES, MAX_ROWS, check_rows
-from emu_core.data.readers.unpacked import unpacked
+from emu_core.data.parallel.rows import ParallelRows, check_languages
+from emu_core.data.readers.opened import MAX_BYTES, opened
+from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -34,8 +35,9 @@ def read_tmx(path: Path, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS
             say its language or has one twice; it names file and line.
     """
     memory = _Memory(path.name, max_rows)
-    for chunk in _chunks(path, max_bytes):
-        memory.feed(chunk, final=False)
+    with opened(path, path.name, max_bytes) as file:
+        while chunk := file.read(_CHUNK):
+            memory.feed(chunk, final=False)
     memory.feed(b"", final=True)
     if not memory.units:
         raise DataError(f"{shown(path.name)} has no translation unit (<tu>) with text; check the export")
@@ -49,18 +51,6 @@ def _column(units: list[dict[str, str]], code: str) -> list[str | None]:
     values = [unit.get(code) for unit in units]
     cleaned = clean(["" if value is None else value for value in values])
     return [None if value is None else text for value, text in zip(values, cleaned, strict=True)]
-
-
-def _chunks(path: Path, max_bytes: int) -> Iterator[bytes]:
-    size = 0
-    with unpacked(path) as stream:
-        while chunk := stream.read(_CHUNK):
-            size += len(chunk)
-            if size > max_bytes:
-                raise DataError(
-                    f"{shown(path.name)} is larger than {max_bytes / 2**20:,.0f} MB, unpacked; split it"
-                )
-            yield chunk
 
 
 class _Memory:

@@ -81,7 +81,7 @@ def _parse(
                 continue
             raise DataError(
                 f"{shown(name)}: line {line} has {counted(len(row), 'cell')} but the header has {width}; "
-                "put quotes round text that holds the delimiter, or mend the line"
+                "put quotes round text that holds the delimiter, or fix the line"
             )
         rows.append(row)
         if len(rows) > max_rows:

@@ -1,6 +1,9 @@
 """Bytes to text: the file's encoding found by what it holds, and a mix of two encodings refused."""
 
-from emu_core.data.readers.guess_encoding import guess_encoding, is_latin
+import re
+
+import chardet
+
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -14,7 +17,16 @@ _MARKS = (
 )
 # Control characters that no text file holds; tab, line ends, form feed and escape do occur.
 _CONTROLS = bytes(set(range(32)) - {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1B})
-_MEND = "save the whole file as UTF-8"
+# The encodings that tables and texts came in before UTF-8; for Latin letters first.
+_LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859-2", "mac-roman")
+_OTHERS = (
+    *("cp1251", "koi8-r", "cp1253", "cp1255", "cp1256", "cp874"),
+    *("cp932", "euc_jis_2004", "gb18030", "cp949", "big5hkscs"),
+)
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+_SAMPLE_BYTES = 100_000
+_LEAST_CONFIDENCE = 0.005  # of chardet, which gives a single word 0.01 or more
+_FIX = "save the whole file as UTF-8"
 
 
 def decode_text(payload: bytes, name: str) -> tuple[str, str]:
@@ -27,7 +39,7 @@ def decode_text(payload: bytes, name: str) -> tuple[str, str]:
         name: how messages call the file.
 
     Raises:
-        DataError: the bytes are not text, mix two encodings, or are in an encoding that can't be told.
+        DataError: the bytes are not text, mix two encodings, or are in an unknown encoding.
     """
     for mark, encoding in _MARKS:
         if payload.startswith(mark):
@@ -52,7 +64,7 @@ def _check_is_text(payload: bytes, name: str) -> None:
 
 
 def _legacy_encoding(payload: bytes, name: str) -> str:
-    """Tell the encoding of bytes that are not UTF-8; refuse a file in which only some lines are."""
+    """Return the encoding of bytes that are not UTF-8; refuse a file in which only some lines are."""
     valid, bad, first_bad = 0, [], 0
     for number, line in enumerate(payload.splitlines(), start=1):
         if line.isascii():
@@ -63,15 +75,21 @@ def _legacy_encoding(payload: bytes, name: str) -> str:
         except UnicodeDecodeError:
             bad.append(line)
             first_bad = first_bad or number
-    encoding = guess_encoding(bad)
+    sample = b"\n".join(bad[:: max(1, sum(map(len, bad)) // _SAMPLE_BYTES)])
+    # Accented letters stand between ASCII letters; letters of other scripts follow each other.
+    runs = _NOT_ASCII.findall(sample)
+    is_latin = sum(map(len, runs)) < 1.5 * len(runs)
+    among = _LATIN if is_latin else (*_LATIN, *_OTHERS)
+    found = chardet.detect(sample, include_encodings=among, compat_names=False)
+    encoding = found["encoding"] if found["confidence"] >= _LEAST_CONFIDENCE else None
     # A short line of Chinese, Korean or Thai in its own encoding is UTF-8 by accident now and then; one of
     # accented Latin letters never is.
-    if valid and (is_latin(encoding) or valid * 10 >= len(bad)):
+    if valid and (encoding in _LATIN or valid * 10 >= len(bad)):
         raise DataError(
-            f"{shown(name)} mixes encodings: line {first_bad} is not UTF-8 while other lines are; {_MEND}"
+            f"{shown(name)} mixes encodings: line {first_bad} is not UTF-8 while other lines are; {_FIX}"
         )
     if encoding is None:
-        raise DataError(f"{shown(name)}: line {first_bad} is in an encoding that can't be told; {_MEND}")
+        raise DataError(f"{shown(name)}: line {first_bad} is in an unknown encoding; {_FIX}")
     return encoding
 
 
@@ -81,5 +99,5 @@ def _strict(payload: bytes, encoding: str, name: str) -> str:
     except UnicodeDecodeError as error:
         line = payload[: error.start].decode(encoding, "ignore").count("\n") + 1
         raise DataError(
-            f"{shown(name)}: line {line} is not {encoding} as the rest of the file is; {_MEND}"
+            f"{shown(name)}: line {line} is not {encoding} as the rest of the file is; {_FIX}"
         ) from error

@@ -12,7 +12,7 @@ from emu_core.errors import DataError
 # NaN and Infinity are not JSON but pandas and others write them: they stand for a missing value.
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 _MAX_BRACKETS_PER_ROW = 20
-_MEND = 'write one object a line, such as {"text": "...", "intent": "...", "language": "en"}'
+_FIX = 'write one object a line, such as {"text": "...", "intent": "...", "language": "en"}'
 
 
 def looks_like_json(text: str) -> bool:
@@ -43,12 +43,12 @@ def parse_json(text: str, name: str, max_rows: int) -> pd.DataFrame:
     keys: dict[str, None] = {}
     for place, value in _values(text, name):
         if not isinstance(value, dict):
-            raise DataError(f"{shown(name)}: {place} is not an object; {_MEND}")
+            raise DataError(f"{shown(name)}: {place} is not an object; {_FIX}")
         records.append(value)
         keys.update(dict.fromkeys(value))
         check_rows(len(records), max_rows, name)
         if len(keys) > MAX_COLUMNS:
-            raise DataError(f"{shown(name)} has more than {MAX_COLUMNS:,} different keys; {_MEND}")
+            raise DataError(f"{shown(name)} has more than {MAX_COLUMNS:,} different keys; {_FIX}")
     columns = [[_cell(record.get(key)) for record in records] for key in keys]
     return build_table(list(keys), columns, name)
 
@@ -70,7 +70,7 @@ def _decode(text: str, place: str, name: str) -> object:
     try:
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{shown(name)}: {place} is not JSON; {_MEND}") from error
+        raise DataError(f"{shown(name)}: {place} is not JSON; {_FIX}") from error
 
 
 def _cell(value: object) -> str:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from emu_core.data.readers.table import MAX_BYTES, MAX_ROWS, check_rows
-from emu_core.data.readers.tables import read_text
+from emu_core.data.readers.opened import MAX_BYTES
+from emu_core.data.readers.read import encoding_notes, read_text
+from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
@@ -23,15 +24,10 @@ def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tu
     text, encoding = read_text(path, path.name, max_bytes=max_bytes)
     text = text.rstrip("\r\n")
     lines = text.split("\n") if "\n" in text else text.split("\r")
-    notes = (
-        ()
-        if encoding.startswith("utf")
-        else (f"{shown(path.name)} is not UTF-8 and was read as {encoding}: check an accented word.",)
-    )
     lines = [line.removesuffix("\r") for line in lines]
     while not lines[-1].strip():  # there is a line with text, or the file would have been refused
         lines.pop()
-    return lines, notes
+    return lines, encoding_notes(path.name, encoding)
 
 
 def read_cells(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[list[list[str]], tuple[str, ...]]:

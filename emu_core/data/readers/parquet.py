@@ -22,7 +22,7 @@ def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
         raise
     except Exception as error:  # a damaged file fails in many ways, all of them the file's
         raise DataError(
-            f"{shown(name)} can't be read as Parquet; write it anew, or as CSV in UTF-8"
+            f"{shown(name)} can't be read as Parquet; write it again, or as CSV in UTF-8"
         ) from error
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from emu_core.data.readers.opened import MAX_BYTES
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
-MAX_BYTES = 200 * 1024 * 1024
 MAX_ROWS = 1_000_000
 MAX_COLUMNS = 1_000
 
@@ -64,7 +64,7 @@ def _strings(values: Sequence[str], label: str, name: str) -> "pd.Series[str]":
         series = pd.Series(values, dtype="str")
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{shown(name)}: column '{shown(label)}' holds half a character (a lone surrogate); mend it"
+            f"{shown(name)}: column '{shown(label)}' holds half a character (a lone surrogate); fix it"
         ) from error
     if (nul := series.str.contains("\0", regex=False)).any():
         raise DataError(

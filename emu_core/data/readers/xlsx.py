@@ -9,7 +9,8 @@ from typing import Any
 import openpyxl
 import pandas as pd
 
-from emu_core.data.readers.table import MAX_BYTES, MAX_COLUMNS, as_text, build_table, check_rows
+from emu_core.data.readers.opened import MAX_BYTES
+from emu_core.data.readers.table import MAX_COLUMNS, as_text, build_table, check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -37,7 +38,7 @@ def parse_xlsx(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
     except DataError:
         raise
     except Exception as error:  # a damaged workbook fails in dozens of ways, all of them the file's
-        raise DataError(f"{shown(name)} can't be read as XLSX; save it anew, or as CSV in UTF-8") from error
+        raise DataError(f"{shown(name)} can't be read as XLSX; save it again, or as CSV in UTF-8") from error
 
 
 def _check_archive(payload: bytes, name: str) -> None:

@@ -4,13 +4,16 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.languages import language_code
+from emu_core.data.languages import checked_language, language_code
+from emu_core.data.readers.opened import named_paths, opened
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.readers.unpacked import unpacked
+from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
@@ -23,7 +26,7 @@ _KEYS = ("sentence1", "sentence2", "gold_label")
 
 
 @dataclass(frozen=True, eq=False)
-class Nli:
+class Nli(Text):
     """Premises, hypotheses and whether the one entails the other, in one language.
 
     Attributes:
@@ -35,6 +38,8 @@ class Nli:
         notes: what their user should know of how they were read.
     """
 
+    kind: ClassVar = "nli"
+    columns: ClassVar = {"premises": "premise", "hypotheses": "hypothesis", "labels": "label"}
     premises: tuple[str, ...]
     hypotheses: tuple[str, ...]
     labels: NDArray[np.int64]
@@ -61,6 +66,10 @@ class Nli:
         """Return the number of pairs."""
         return len(self.premises)
 
+    @classmethod
+    def _rows(cls, frame: pd.DataFrame) -> dict[str, Any]:
+        return {**super()._rows(frame), "labels": frame["label"].to_numpy(np.int64)}
+
 
 @dataclass
 class _Rows:
@@ -84,14 +93,8 @@ def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[N
     Raises:
         DataError: a file can't be read, a line is no such object or has another label, or no row is left.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    if not paths:
-        raise DataError(
-            "no file of inference pairs is named; name one of SNLI or MultiNLI, such as train.jsonl"
-        )
-    default = language_code(language or "en")
-    if default is None:
-        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
+    missing = "no file of inference pairs is named; name one of SNLI or MultiNLI, such as train.jsonl"
+    paths, default = named_paths(files, missing), checked_language(language or "en")
     found = [part for path in paths for part in _read(path, default)]
     check_rows(sum(map(len, found)), MAX_ROWS, "the inference pairs in all files together")
     return found
@@ -143,7 +146,7 @@ def _record(line: bytes, number: int, name: str) -> dict[str, str]:
             json.dumps(value, ensure_ascii=False).encode()  # half a character (\\ud800) is no UTF-8
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{shown(name)}: line {number} holds half a character (a lone surrogate); mend it"
+            f"{shown(name)}: line {number} holds half a character (a lone surrogate); fix it"
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{shown(name)}: line {number} is not UTF-8; save the file as UTF-8") from error
@@ -157,25 +160,21 @@ def _record(line: bytes, number: int, name: str) -> dict[str, str]:
             f"{shown(name)}: line {number} has no text under {listed(missing)}; each line is an object with "
             f"{listed(_KEYS)}"
         )
-    said = value.get("language")
-    return {key: value[key].strip() for key in _KEYS} | {"language": said if isinstance(said, str) else ""}
+    language = value.get("language")
+    return {key: value[key].strip() for key in _KEYS} | {
+        "language": language if isinstance(language, str) else ""
+    }
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the number and the bytes of each line that is not blank."""
-    size = 0
-    with unpacked(path) as stream:
+    with opened(path, path.name, MAX_BYTES) as stream:
         number = 0
         while line := stream.readline(_MAX_LINE + 1):
             number += 1
-            size += len(line)
             if len(line) > _MAX_LINE:
                 raise DataError(
                     f"{shown(path.name)}: line {number} is longer than 1 MB; give JSON Lines, an object a line"
-                )
-            if size > MAX_BYTES:
-                raise DataError(
-                    f"{shown(path.name)} is larger than {MAX_BYTES / 2**20:,.0f} MB, unpacked; split it"
                 )
             if line.strip():
                 yield number, line

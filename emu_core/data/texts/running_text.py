@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
-from emu_core.data.parallel.rows import clean
+import pandas as pd
+
+from emu_core.data.cleaning import clean
+from emu_core.data.languages import stated_language
 from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.texts.dialogues import language_of
+from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
@@ -16,7 +21,7 @@ SHORTEST = 3
 
 
 @dataclass(frozen=True)
-class RunningText:
+class RunningText(Text):
     """Documents in one language, sentence by sentence.
 
     Attributes:
@@ -26,6 +31,8 @@ class RunningText:
         notes: what its user should know of how it was read.
     """
 
+    kind: ClassVar = "running"
+    columns: ClassVar = {"documents": "text"}
     language: str
     documents: tuple[tuple[str, ...], ...]
     name: str
@@ -47,6 +54,15 @@ class RunningText:
         """Return the number of sentences that have one before and one after them."""
         return sum(len(document) - 2 for document in self.documents)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the sentences, each with the number of its document."""
+        rows = [(number, text) for number, document in enumerate(self.documents) for text in document]
+        return pd.DataFrame(rows, columns=["document", "text"])
+
+    @classmethod
+    def _rows(cls, frame: pd.DataFrame) -> dict[str, Any]:
+        return {"documents": tuple(tuple(part["text"]) for _, part in frame.groupby("document"))}
+
 
 def read_running_text(files: Sequence[str | Path], language: str | None = None) -> list[RunningText]:
     """Read plain text, gzipped or not: a sentence a line, in order, with a blank line between documents.
@@ -61,10 +77,8 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
     Raises:
         DataError: a file can't be read, doesn't say its language, or has no document of three sentences.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    if not paths:
-        raise DataError("no file of running text is named; name one with a sentence a line")
-    found = [_read(path, language_of(path, language)) for path in paths]
+    paths = named_paths(files, "no file of running text is named; name one with a sentence a line")
+    found = [_read(path, stated_language(language, path.name)) for path in paths]
     check_rows(sum(map(len, found)), MAX_ROWS, "the running text in all files together")
     return found
 

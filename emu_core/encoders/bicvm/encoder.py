@@ -3,28 +3,45 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.config.bicvm import BicvmConfig, Composition
-from emu_core.encoders.base import EncoderByLanguage, Features, FloatArray, TokenIds, pad
-from emu_core.encoders.bicvm.composition import compose
+from emu_core.encoders.base import EncoderByLanguage, Features, FloatArray, TokenIds
+from emu_core.encoders.bicvm.composition import compose, compose_padded
 from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.errors import EncoderError
 
-WEIGHTS, VOCABULARY = "model.safetensors", "vocabulary.json"
+VOCABULARY = "vocabulary.json"
+IMPORTS = """\
+import json
+from pathlib import Path
+
+from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
+"""
+TO_IDS = """\
+vocabulary = Vocabulary.parse(json.loads(Path("{file}").read_text("utf-8")))
+
+
+def token_ids(text):
+    sentence = words(text)
+    return vocabulary.ids(sentence, vocabulary.guess(sentence))[:{max_tokens}]
+"""
 
 
 class BicvmEncoder(EncoderByLanguage):
     """Word vectors of several languages in one space, and their composition; the vectors are not normalised.
 
     The method's own distance is the Euclidean one. A sentence without any known word has the mean of all word vectors:
-    the zero vector of an empty sum has no cosine, and one such sentence would stop the measuring of all others.
+    the zero vector of an empty sum has no cosine, and one such sentence would stop the evaluation of all others.
 
     Attributes:
         table: (words + 1, dim); row 0 is no word and stays zero.
@@ -50,7 +67,7 @@ class BicvmEncoder(EncoderByLanguage):
 
     @classmethod
     def of_texts(cls, texts: Mapping[str, Iterable[str]], config: BicvmConfig, *, seed: int) -> Self:
-        """An untrained encoder for the words of these sentences, by language: weights from a Gaussian (section 4.1).
+        """Make an untrained encoder for the words of sentences, by language: weights from a Gaussian (section 4.1).
 
         Raises:
             EncoderError: a language has no word that stands `config.min_count` times.
@@ -67,40 +84,43 @@ class BicvmEncoder(EncoderByLanguage):
         return cls(table, vocabulary, Composition(config.composition))
 
     @classmethod
-    def from_folder(cls, folder: Path) -> Self:
+    def open(cls, folder: Path) -> Self:
         """Open what `save` wrote. Raises EncoderError when it is not whole."""
-        try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
+        with opening(folder, cls.spec):
+            config = read_config(folder)
             content = (folder / VOCABULARY).read_bytes()
             if config["sha256"] != hashlib.sha256(content).hexdigest():
                 raise ValueError("another vocabulary than the one that was saved")
             table = load_file(folder / WEIGHTS)["table"]
             return cls(table, Vocabulary.parse(json.loads(content)), Composition(config["composition"]))
-        except FileNotFoundError as missing:
-            name = Path(missing.filename or WEIGHTS).name
-            raise EncoderError(f"{folder} has no {name}: the run did not finish; train it again") from None
-        except Exception:  # a stranger's files; the readers raise many kinds
-            raise EncoderError(
-                f"{folder} does not hold a whole encoder 'bicvm'; train the run again"
-            ) from None
 
     def save(self, folder: Path) -> None:
         """Write config.json, vocabulary.json and model.safetensors."""
+        config = {"encoder": self.spec, "dim": self.dim, "composition": str(self.composition)}
         folder.mkdir(parents=True, exist_ok=True)
-        save_file({"table": self.table.detach().contiguous()}, folder / WEIGHTS)
+        checksum = self._write_vocabulary(folder)
+        config |= {"languages": self.languages, "sha256": checksum}
+        write_encoder(folder, config, {"table": self.table})
+
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Write the vocabulary, and return the graph."""
+        self._write_vocabulary(folder)
+        graph = partial(compose_padded, self.table, self.composition)
+        token_ids = TO_IDS.format(file=VOCABULARY, max_tokens=self.max_tokens)
+        known = range(
+            1, min(len(self.vocabulary), len(CHECK_TEXTS)) + 1
+        )  # it may know no word of those texts
+        check_ids = [*self.token_ids(CHECK_TEXTS), *([*range(1, last + 1)] for last in known)]
+        return OnnxParts(graph, IMPORTS, token_ids, check_ids)
+
+    def _write_vocabulary(self, folder: Path) -> str:
+        """Write vocabulary.json, and return its checksum."""
         content = json.dumps(self.vocabulary.counts, ensure_ascii=False).encode()
         (folder / VOCABULARY).write_bytes(content)
-        config = {
-            "encoder": self.spec,
-            "dim": self.dim,
-            "composition": str(self.composition),
-            "languages": self.languages,
-            "sha256": hashlib.sha256(content).hexdigest(),
-        }
-        (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+        return hashlib.sha256(content).hexdigest()
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Numbers of the words that are known, cut to `max_tokens`; unknown words are left out.
+        """Return numbers of the words that are known, cut to `max_tokens`; unknown words are left out.
 
         Args:
             texts: N sentences.
@@ -111,21 +131,13 @@ class BicvmEncoder(EncoderByLanguage):
             EncoderError: a language that the encoder has no words of.
         """
         codes = [""] * len(texts) if languages is None else languages
-        if unknown := [code for code in codes if code and code not in self.languages]:
-            raise EncoderError(
-                f"this encoder has no words of '{unknown[0]}'; it was trained on: {', '.join(self.languages)}"
-            )
+        self._require(filter(None, codes))
         out = []
         for text, code in zip(texts, codes, strict=True):
             sentence = words(text)
             language = code or self.vocabulary.guess(sentence)
             out.append(self.vocabulary.ids(sentence, language)[: self.max_tokens])
         return out
-
-    def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """`input_ids` and `attention_mask`, both (B, T)."""
-        tokens, mask = pad(ids, pad_id=0)
-        return {"input_ids": tokens.to(self.device), "attention_mask": mask.to(self.device)}
 
     def forward(self, features: Features) -> Tensor:
         """(B, T) word numbers -> (B, dim)."""
@@ -137,22 +149,26 @@ class BicvmEncoder(EncoderByLanguage):
         return torch.where(lengths[:, None] > 0, composed, self.table[1:].detach().mean(dim=0)).float()
 
     def embeddings(self) -> list[nn.Parameter]:
-        """The word vectors."""
+        """Return the word vectors."""
         return [self.table]
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """None: a composition has no weights, so only training all weights moves this encoder."""
+        """Return none: a composition has no weights, so only training all weights moves this encoder."""
         return []
 
     def word_vectors(self, language: str) -> tuple[tuple[str, ...], FloatArray]:
-        """The words of a language, the most frequent first, and their vectors (words, dim).
+        """Return the words of a language, the most frequent first, and their vectors (words, dim).
 
         Raises:
             EncoderError: a language that the encoder has no words of.
         """
-        if language not in self.languages:
-            raise EncoderError(
-                f"this encoder has no words of '{language}'; it was trained on: {', '.join(self.languages)}"
-            )
+        self._require([language])
         known, start = tuple(self.vocabulary.counts[language]), self.vocabulary.starts[language]
         return known, self.table.detach()[start : start + len(known)].cpu().numpy().copy()
+
+    def _require(self, languages: Iterable[str]) -> None:
+        for code in languages:
+            if code not in self.languages:
+                raise EncoderError(
+                    f"this encoder has no words of '{code}'; it was trained on: {', '.join(self.languages)}"
+                )

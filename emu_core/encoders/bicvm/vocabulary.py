@@ -1,4 +1,4 @@
-"""The words that BiCVM knows, each language's apart."""
+"""The words that BiCVM knows, each language has its own."""
 
 import math
 import re
@@ -22,7 +22,7 @@ UNSEEN = 0.5  # how often an unknown word is taken to have been seen, in the lon
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, lower-cased, in their order."""
+    """Return the words of a text, lower-cased, in their order."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).replace("’", "'").lower())
 
 
@@ -39,7 +39,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, texts: Mapping[str, Iterable[str]], min_count: int = 1) -> Self:
-        """The words that stand at least `min_count` times in a language's sentences, the most frequent first."""
+        """Count the words that stand at least `min_count` times in a language's sentences, the most frequent first."""
         return cls(
             {
                 language: {
@@ -56,7 +56,7 @@ class Vocabulary:
 
     @classmethod
     def parse(cls, content: Any) -> Self:
-        """What `counts` is as JSON. Raises ValueError when that is not what this is."""
+        """Take `counts` as JSON has it. Raises ValueError when it is something else."""
         if not (
             isinstance(content, dict)
             and content
@@ -84,14 +84,14 @@ class Vocabulary:
         return starts
 
     def guess(self, sentence: Sequence[str]) -> str:
-        """The language in which a sentence's words are likeliest, each by its share of the training text.
+        """Return the language in which a sentence's words are likeliest, each by its share of the training text.
 
         An unknown word costs the same in every language. Of equals, and of no word at all, the first language.
         """
         return max(self.languages, key=lambda language: sum(self._log_share(language, w) for w in sentence))
 
     def ids(self, sentence: Sequence[str], language: str) -> list[int]:
-        """Numbers of a sentence's words; those that the language doesn't have are left out."""
+        """Return numbers of a sentence's words; those that the language doesn't have are left out."""
         known = self._ids[language]
         return [known[word] for word in sentence if word in known]
 

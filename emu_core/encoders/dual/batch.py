@@ -25,22 +25,22 @@ class Sentences:
 
     @classmethod
     def of(cls, ids: Sequence[TokenIds]) -> "Sentences":
-        """Sentences that `Encoder.token_ids` tokenised."""
+        """Take sentences that `Encoder.token_ids` tokenised."""
         flat = np.fromiter((i for sentence in ids for i in sentence), np.int32, sum(map(len, ids)))
         return cls(flat, np.cumsum([len(sentence) for sentence in ids], dtype=np.int64))
 
     def __len__(self) -> int:
-        """Number of sentences."""
+        """Return the number of sentences."""
         return len(self.ends)
 
     def take(self, rows: Ints) -> "Sentences":
-        """The sentences of these rows, in their order."""
+        """Return the sentences of these rows, in their order."""
         ends = self.ends[rows]
         counts = ends - np.where(rows > 0, self.ends[rows - 1], 0)
         return Sentences(self.ids[_ranges(ends - counts, counts)], np.cumsum(counts))
 
     def batch(self, words: int, drop: np.ndarray | None = None) -> Features:
-        """What the dual encoder's `forward` takes, on the CPU.
+        """Return the features that the dual encoder's `forward` takes, on the CPU.
 
         Args:
             words: ids below it begin a word.
@@ -58,8 +58,13 @@ class Sentences:
         keys = np.add.reduceat(_mixed(self.ids), starts)
         sentence = np.searchsorted(self.ends, starts, side="right")
         if drop is not None:
-            kept = _kept(drop, sentence, len(self))
-            starts, counts, keys, sentence = starts[kept], counts[kept], keys[kept], sentence[kept]
+            remaining = _remaining(drop, sentence, len(self))
+            starts, counts, keys, sentence = (
+                starts[remaining],
+                counts[remaining],
+                keys[remaining],
+                sentence[remaining],
+            )
         _, first, word = np.unique(keys, return_index=True, return_inverse=True)
         grams = self.ids[_ranges(starts[first] + 1, counts[first])]
         rows, gram = np.unique(grams, return_inverse=True)
@@ -78,7 +83,7 @@ class Sentences:
 
 
 def joined(parts: Sequence[Sentences]) -> Sentences:
-    """Sentences of several lists as one."""
+    """Return the sentences of several lists as one."""
     shifts = np.cumsum([0, *(len(part.ids) for part in parts[:-1])])
     return Sentences(
         np.concatenate([part.ids for part in parts]),
@@ -86,20 +91,20 @@ def joined(parts: Sequence[Sentences]) -> Sentences:
     )
 
 
-def _kept(drop: np.ndarray, sentence: Ints, n: int) -> np.ndarray:
-    """The words that stay: of a sentence that would lose all, every one."""
+def _remaining(drop: np.ndarray, sentence: Ints, n: int) -> np.ndarray:
+    """Return the words that are not dropped: of a sentence that would lose all, every one."""
     left = np.bincount(sentence[~drop], minlength=n)
     return ~drop | (left[sentence] == 0)
 
 
 def _ranges(begins: Ints, counts: Ints) -> Ints:
-    """`begins[0]`, `begins[0] + 1`, ... `counts[0]` of them, and so on for each."""
+    """Return `begins[0]`, `begins[0] + 1`, ... `counts[0]` of them, and so on for each."""
     before = np.cumsum(counts) - counts
     return np.repeat(begins - before, counts) + np.arange(counts.sum())
 
 
 def _mixed(ids: np.ndarray) -> np.ndarray:
-    """64 bits for each id, by the finaliser of splitmix64 (Steele et al. 2014)."""
+    """Return 64 bits for each id, by the finaliser of splitmix64 (Steele et al. 2014)."""
     bits = (ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -21,7 +21,7 @@ class Hashing:
     between "<" and ">".
 
     Attributes:
-        words: buckets of words; bucket 0 is kept for a text without words.
+        words: buckets of words; bucket 0 is that of a text without words.
         ngrams: buckets of n-grams.
         shortest: characters of the shortest n-grams.
         longest: of the longest; 0 for no n-grams.
@@ -33,7 +33,7 @@ class Hashing:
     longest: int
 
     def token_ids(self, text: str, max_tokens: int) -> list[int]:
-        """Ids of a text's first `max_tokens` words, each followed by those of its n-grams.
+        """Return ids of a text's first `max_tokens` words, each followed by those of its n-grams.
 
         A word's id is its bucket, an n-gram's is its bucket + `words`: an id below `words` begins a word.
         """
@@ -49,7 +49,7 @@ class Hashing:
         return ids or [NO_WORD]
 
     def word_ids(self, word: str) -> tuple[int, ...]:
-        """Ids of one word and its n-grams."""
+        """Return ids of one word and its n-grams."""
         bucket = 1 + crc32(word.encode("utf-8", "surrogatepass")) % (self.words - 1)
         marked = f"<{word}>"
         grams = (
@@ -64,7 +64,7 @@ class Hashing:
 
 
 def split_words(chunk: str) -> list[str]:
-    """Words of a text without spaces: runs of letters, marks and digits; every other character, and CJK's, alone."""
+    """Split a text without spaces into runs of letters, marks and digits; any other character, and CJK's, is a word."""
     words: list[str] = []
     joins = False
     for letter in chunk:

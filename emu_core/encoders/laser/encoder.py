@@ -1,36 +1,44 @@
 """`laser`: LASER (Artetxe and Schwenk 2019), the encoder of Emu's paper, as a trainable torch module.
 
 The text side is the package laserembeddings' own (BSD-3-Clause, as LASER itself); its encoder runs without gradients,
-ours is `LaserModel`. The weights are not in the package: its command, or `laser_download.download`, fetches them.
+ours is `LaserNetwork`. The weights are not in the package: its command, or `download.download`, fetches them.
 """
 
 import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from emu_core.encoders.base import EncoderByLanguage, Features, TokenIds, pad
-from emu_core.encoders.laser.download import (
-    CODES,
-    FILES,
-    FOLDER_VARIABLE,
-    MODEL,
-    PACKAGE,
-    VOCABULARY,
-    files_folder,
-    missing_files,
-    package_folder,
-)
-from emu_core.encoders.laser.network import LaserModel, LaserShape, checked_dictionary, read_checkpoint
+from emu_core.encoders.base import EncoderByLanguage, EncoderInfo, Features, TokenIds
+from emu_core.encoders.laser.download import CODES, MODEL, VOCABULARY, absence, files_folder
+from emu_core.encoders.laser.network import LaserNetwork, LaserShape, checked_dictionary, read_checkpoint
+from emu_core.encoders.laser.padded import padded_vectors
 from emu_core.encoders.laser.text import LaserText
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.errors import EncoderError
 
 DICTIONARY = "dictionary.json"
+IMPORTS = """\
+import json
+from pathlib import Path
+
+from emu_core.encoders.laser.text import LaserText
+"""
+TO_IDS = """\
+codes, vocabulary = Path("{codes}").read_bytes(), Path("{vocabulary}").read_bytes()
+pieces = LaserText(codes, vocabulary, json.loads(Path("{dictionary}").read_text("utf-8")))
+
+
+def token_ids(text):
+    return pieces.token_ids([text], {max_tokens})[0]
+"""
 # As LASER's README lists them.
 LANGUAGES = (
     "af am ar ay az be ber bg bn br bs ca cbk cs da de dtp dv el en eo es et eu fa fi fr ga gl ha he hi hr hu hy ia id "
@@ -50,19 +58,25 @@ class LaserEncoder(EncoderByLanguage):
     max_tokens = 512
     languages = tuple(LANGUAGES.split())
 
-    def __init__(self, model: LaserModel, text: LaserText) -> None:
-        """Join the network and the text side; `from_package` opens the published ones."""
+    def __init__(self, model: LaserNetwork, text: LaserText) -> None:
+        """Join the network and the text side; `load` opens the published ones."""
         super().__init__()
         self.model = model
         self.text = text
-        self.dim = model.dim
+        self.dim, self.pad_id = model.dim, model.shape.padding_idx
 
     @classmethod
-    def from_package(cls) -> Self:
-        """The published weights, from the folder that EMU_LASER_DIR names, or else the package's own.
+    def info(cls) -> EncoderInfo:
+        """Describe the published encoder."""
+        reason = absence()
+        return EncoderInfo(cls.spec, "LASER", cls.dim, cls.languages, 212, "BSD-3-Clause", not reason, reason)
+
+    @classmethod
+    def load(cls, name: str = "") -> Self:
+        """Open the published weights, from the folder that EMU_LASER_DIR names, or else the package's own.
 
         Raises:
-            EncoderError: the package or a file is missing or damaged; the message is the mend.
+            EncoderError: the package or a file is missing or damaged; the message says how to fix it.
         """
         reason = absence()
         if reason:
@@ -78,60 +92,46 @@ class LaserEncoder(EncoderByLanguage):
             ) from error
 
     @classmethod
-    def from_folder(cls, folder: Path) -> Self:
+    def open(cls, folder: Path) -> Self:
         """Open what `save` wrote; no other file is needed. Raises EncoderError when it is not whole."""
-        try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
+        with opening(folder, cls.spec):
+            config = read_config(folder)
             files = {name: (folder / name).read_bytes() for name in (CODES, VOCABULARY, DICTIONARY)}
             if config["sha256"] != _checksums(files):
                 raise ValueError("other files than those that were saved")
-            model = LaserModel.of(LaserShape.of(config["params"]), load_file(folder / "model.safetensors"))
+            model = LaserNetwork.of(LaserShape.of(config["params"]), load_file(folder / WEIGHTS))
             dictionary = checked_dictionary(json.loads(files[DICTIONARY]), model.shape)
             return cls(model, LaserText(files[CODES], files[VOCABULARY], dictionary))
-        except EncoderError:
-            raise
-        except FileNotFoundError as missing:
-            name = Path(missing.filename or "model.safetensors").name
-            raise EncoderError(f"{folder} has no {name}: the run did not finish; train it again") from None
-        except Exception:  # a stranger's files; the readers raise many kinds
-            raise EncoderError(
-                f"{folder} does not hold a whole encoder 'laser'; train the run again"
-            ) from None
 
     def save(self, folder: Path) -> None:
         """Write config.json, model.safetensors, the BPE's two files and the dictionary (about 210 MB)."""
         folder.mkdir(parents=True, exist_ok=True)
-        state = {name: weight.contiguous() for name, weight in self.model.state_dict().items()}
-        save_file(state, folder / "model.safetensors")
-        dictionary = json.dumps(dict(self.text.dictionary), ensure_ascii=False).encode()
-        files = {CODES: self.text.codes, VOCABULARY: self.text.vocabulary, DICTIONARY: dictionary}
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-        config = {
-            "encoder": self.spec,
-            "dim": self.dim,
-            "params": asdict(self.model.shape),
-            "sha256": _checksums(files),
-        }
-        (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+        config = {"encoder": self.spec, "dim": self.dim, "params": asdict(self.model.shape)}
+        config["sha256"] = _checksums(self._write_text_files(folder))
+        write_encoder(folder, config, self.model.state_dict())
+
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Write what the text side reads, and return the graph."""
+        self._write_text_files(folder)
+        token_ids = TO_IDS.format(
+            codes=CODES, vocabulary=VOCABULARY, dictionary=DICTIONARY, max_tokens=self.max_tokens
+        )
+        # Left to guess, it wants further packages for two of the languages.
+        check_ids = self.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
+        return OnnxParts(partial(padded_vectors, self.model), IMPORTS, token_ids, check_ids)
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Piece ids with `</s>` after them, cut to `max_tokens`.
+        """Return piece ids with `</s>` after them, cut to `max_tokens`.
 
         Args:
             texts: N sentences.
             languages: the N texts' languages, which LASER tokenises each in its own way; without them the script
-                tells what matters most (see `laser_text.guess_languages`).
+                tells what matters most (see `text.guess_languages`).
 
         Raises:
             EncoderError: Chinese or Japanese without the package that finds their words.
         """
         return self.text.token_ids(texts, self.max_tokens, languages)
-
-    def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """`input_ids` and `attention_mask`, both (B, T)."""
-        tokens, mask = pad(ids, pad_id=self.model.shape.padding_idx)
-        return {"input_ids": tokens.to(self.device), "attention_mask": mask.to(self.device)}
 
     def forward(self, features: Features) -> Tensor:
         """(B, T) piece ids -> (B, dim)."""
@@ -140,30 +140,24 @@ class LaserEncoder(EncoderByLanguage):
         return out.float()  # under autocast too
 
     def embeddings(self) -> list[nn.Parameter]:
-        """The piece embeddings."""
+        """Return the piece embeddings."""
         return list(self.model.embed_tokens.parameters())
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """The LSTM's layers, both directions of one together."""
+        """Return the LSTM's layers, both directions of one together."""
         named = dict(self.model.lstm.named_parameters())
         return [
             [weight for name, weight in named.items() if name.removesuffix("_reverse").endswith(f"_l{layer}")]
             for layer in range(self.model.shape.num_layers)
         ]
 
-
-def absence() -> str:
-    """Why the encoder can't be loaded here and the mend; empty when it can."""
-    if package_folder() is None:
-        return f"pip install {PACKAGE}"
-    folder = files_folder()
-    missing = missing_files(folder)
-    if not missing:
-        return ""
-    return (
-        f"{', '.join(missing)} not found in {folder}: run emu encoders download laser, or set {FOLDER_VARIABLE} to "
-        f"the folder that has {', '.join(FILES)}"
-    )
+    def _write_text_files(self, folder: Path) -> dict[str, bytes]:
+        """Write the BPE's two files and the dictionary, and return their contents by name."""
+        dictionary = json.dumps(dict(self.text.dictionary), ensure_ascii=False).encode()
+        files = {CODES: self.text.codes, VOCABULARY: self.text.vocabulary, DICTIONARY: dictionary}
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        return files
 
 
 def _checksums(files: dict[str, bytes]) -> dict[str, str]:

@@ -16,7 +16,7 @@ MOST_LAYERS = 64  # the published one has 5
 
 @dataclass(frozen=True)
 class LaserShape:
-    """What the published file calls `params`; its other entries say how batches are padded, which is our own matter.
+    """The sizes that the published file calls `params`; its other entries, on how batches are padded, are not read.
 
     Attributes:
         num_embeddings: pieces in the table.
@@ -35,7 +35,7 @@ class LaserShape:
     bidirectional: bool
 
     def __post_init__(self) -> None:
-        """Refuse what no such network can be. Raises ValueError."""
+        """Check the sizes. Raises ValueError."""
         sizes = (self.num_embeddings, self.embed_dim, self.hidden_size, self.num_layers)
         whole = all(type(size) is int and size > 0 for size in sizes)
         if not whole or self.num_layers > MOST_LAYERS or type(self.bidirectional) is not bool:
@@ -49,7 +49,7 @@ class LaserShape:
         return cls(**{name: params[name] for name in cls.__dataclass_fields__})  # type: ignore[arg-type]
 
 
-class LaserModel(nn.Module):
+class LaserNetwork(nn.Module):
     """Piece ids to sentence vectors; its weights have the published file's names.
 
     Attributes:
@@ -58,7 +58,7 @@ class LaserModel(nn.Module):
     """
 
     def __init__(self, shape: LaserShape) -> None:
-        """A network with random weights."""
+        """Make a network with random weights."""
         super().__init__()
         self.shape = shape
         self.dim = shape.hidden_size * (2 if shape.bidirectional else 1)
@@ -69,7 +69,7 @@ class LaserModel(nn.Module):
 
     @classmethod
     def of(cls, shape: LaserShape, state: Mapping[str, Tensor]) -> Self:
-        """A network with these weights. Raises ValueError or RuntimeError where they are not such a network's."""
+        """Make a network with these weights. Raises ValueError or RuntimeError where they are not such a network's."""
         if not all(isinstance(weight, Tensor) and weight.is_floating_point() for weight in state.values()):
             raise ValueError("weights that are not numbers")
         with torch.device("meta"):  # no memory, and no time for weights that are replaced at once
@@ -85,7 +85,7 @@ class LaserModel(nn.Module):
         return padded.max(dim=1).values
 
 
-def read_checkpoint(path: Path) -> tuple[LaserModel, dict[str, int]]:
+def read_checkpoint(path: Path) -> tuple[LaserNetwork, dict[str, int]]:
     """Open the published file: `params`, `model` and `dictionary`, without running any code in it.
 
     Returns:
@@ -96,7 +96,7 @@ def read_checkpoint(path: Path) -> tuple[LaserModel, dict[str, int]]:
     """
     try:
         file = torch.load(path, map_location="cpu", weights_only=True)
-        model = LaserModel.of(LaserShape.of(file["params"]), file["model"])
+        model = LaserNetwork.of(LaserShape.of(file["params"]), file["model"])
         return model, checked_dictionary(file["dictionary"], model.shape)
     except Exception as error:  # a stranger's file goes through torch's readers, which raise what they like
         raise EncoderError(
@@ -105,7 +105,7 @@ def read_checkpoint(path: Path) -> tuple[LaserModel, dict[str, int]]:
 
 
 def checked_dictionary(dictionary: object, shape: LaserShape) -> dict[str, int]:
-    """The dictionary, if it is one for a table of this shape. Raises ValueError if it is not."""
+    """Return the dictionary if it fits a table of this shape. Raises ValueError if it does not."""
     if not isinstance(dictionary, dict) or not all(
         isinstance(piece, str) and type(row) is int and 0 <= row < shape.num_embeddings
         for piece, row in dictionary.items()
@@ -117,7 +117,7 @@ def checked_dictionary(dictionary: object, shape: LaserShape) -> dict[str, int]:
 
 
 def _whole(weight: Tensor) -> Tensor:
-    """A copy of the weight as float32.
+    """Return a copy of the weight as float32.
 
     A GPU keeps all of an LSTM's weights in one piece of memory, and a file's may start at any byte, on which the last
     bit of what is computed with them depends; copies don't, and are each on their own.

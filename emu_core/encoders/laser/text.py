@@ -18,10 +18,7 @@ from emu_core.encoders.base import TokenIds
 from emu_core.encoders.laser.download import PACKAGE
 from emu_core.errors import EncoderError
 
-EXTRAS = {
-    "zh": "Chinese",
-    "ja": "Japanese",
-}  # languages whose words need a package more, the extra of that name
+EXTRAS = {"zh": "Chinese", "ja": "Japanese"}  # whose words need a further package, the extra of that name
 _LANGUAGE_OF = {
     "Greek": "el",
     "Cyrillic": "ru",
@@ -45,13 +42,13 @@ _ELISION = re.compile(
 
 
 def guess_languages(texts: Sequence[str]) -> list[str]:
-    """The language whose tokenizer suits each text, as far as its letters tell.
+    """Return the language whose tokenizer suits each text, as far as its letters tell.
 
     Any kana is Japanese, else any Hangul Korean, else any Han character Chinese. Another script counts when most of a
     text's letters are in it. Latin letters are `fr` where a vowel is elided as in French and Italian, else `en`.
 
-    What that can't tell: Japanese without any kana is taken for Chinese, and German, Turkish and others get English's
-    rules, which differ for apostrophes and for the dot of an abbreviation or an ordinal number.
+    Letters can't tell everything: Japanese without any kana is taken for Chinese, and German, Turkish and others get
+    English's rules, which differ for apostrophes and for the dot of an abbreviation or an ordinal number.
     """
     counts = count_scripts(texts)  # (N, scripts)
     main = counts.argmax(axis=1)
@@ -80,7 +77,7 @@ class LaserText:
             raise ValueError("not a file of two pieces and a count in each line")
         try:
             self._bpe = _preprocessing().BPE(_as_file(codes), _as_file(vocabulary))
-        except SystemExit:  # what the BPE's own library does on a line that it can't read
+        except SystemExit:  # the BPE's own library exits on a line that it can't read
             raise ValueError("not a file of BPE codes") from None
         pieces: set[str] = self._bpe.bpe.vocab
         if not pieces or 2 * len(pieces & dictionary.keys()) < len(pieces):
@@ -89,7 +86,7 @@ class LaserText:
     def token_ids(
         self, texts: Sequence[str], most: int, languages: Sequence[str] | None = None
     ) -> list[TokenIds]:
-        """Piece ids of each text with `</s>` after them, cut to `most`.
+        """Return piece ids of each text with `</s>` after them, cut to `most`.
 
         Args:
             texts: N sentences.
@@ -112,7 +109,7 @@ class LaserText:
 
 @lru_cache(maxsize=128)
 def tokenizer(language: str) -> Any:
-    """The package's tokenizer for a language. Raises EncoderError when a package is missing for it."""
+    """Return the package's tokenizer for a language. Raises EncoderError when a package is missing for it."""
     package = _preprocessing()
     try:
         return package.Tokenizer(language)

@@ -1,9 +1,6 @@
-"""What every transformer shares: a model of sentence-transformers as a trainable encoder."""
+"""A model of sentence-transformers as a trainable encoder."""
 
-import json
-import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,7 +8,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Encoder, Features, TokenIds, pad
+from emu_core.encoders.base import Encoder, Features, TokenIds
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.saved import opening, read_config, write_encoder
+from emu_core.encoders.transformer.for_onnx import (
+    ALONE,
+    TOKENIZER,
+    WITH_TRANSFORMERS,
+    reads_alone,
+    without_prompt,
+)
+from emu_core.encoders.transformer.opening import open_model, quietly
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:  # seconds to import
@@ -61,28 +68,27 @@ class TransformerEncoder(Encoder):
         # A pooling that leaves the prompt out must know how many tokens it has.
         self._prompt_length: int | None = probe.get("prompt_length")
         tokenizer = model.tokenizer
-        self._pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+        self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
         self.dim = model.truncate_dim or int(vector.shape[-1])
-        freeze(model)
+        if model.transformers_model is not None:
+            for weight in self._untrained():
+                weight.requires_grad_(False)
 
     @classmethod
-    def from_folder(cls, folder: Path) -> Self:
+    def open(cls, folder: Path) -> Self:
         """Open what `save` wrote, without network. Raises EncoderError when it is not whole."""
-        try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
-            expected = np.asarray(config["probe"], dtype=np.float32)
-            with quietly():
-                encoder = cls(open_model(folder / "model", **cls.model_kwargs))
+        with opening(folder, cls.spec):
+            expected = np.asarray(read_config(folder)["probe"], dtype=np.float32)
+            try:
+                with quietly():
+                    encoder = cls(open_model(folder / "model", **cls.model_kwargs))
+            except (EncoderError, OSError):
+                raise ValueError("no whole model") from None
             (vector,) = encoder.encode([PROBE])
             # transformers fills weights that it does not find with random ones.
-            same = float(vector @ expected) >= 0.999 * float(
-                np.linalg.norm(vector) * np.linalg.norm(expected)
-            )
-        except (KeyError, TypeError, ValueError, OSError, EncoderError):
-            same = False
-        if not same:
-            raise EncoderError(f"{folder} does not hold a whole encoder '{cls.spec}'; train the run again")
-        return encoder
+            if not vector @ expected >= 0.999 * np.linalg.norm(vector) * np.linalg.norm(expected):
+                raise ValueError("another vector than that of the model that was saved")
+            return encoder
 
     def save(self, folder: Path) -> None:
         """Write config.json and `model/`, a sentence-transformers folder that opens with no emu_core installed."""
@@ -90,7 +96,34 @@ class TransformerEncoder(Encoder):
         with quietly():
             self.model.save_pretrained(str(folder / "model"), create_model_card=False)
         config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE])[0].tolist()}
-        (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
+        write_encoder(folder, config)
+
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Write the tokenizer, and return the graph."""
+        texts = [*CHECK_TEXTS, " ".join(CHECK_TEXTS) * (self.max_tokens // 100 + 1)]
+        ids = self.token_ids(texts)  # the tokenizer is saved with the limit of its last use
+        with quietly():
+            self.model.tokenizer.save_pretrained(str(folder))
+        if not (folder / TOKENIZER).exists():
+            package, code = "transformers", WITH_TRANSFORMERS
+        elif reads_alone(folder, [self.prompt + text for text in texts], ids):
+            package, code = "tokenizers", ALONE
+        else:
+            raise EncoderError(
+                f"the tokenizer of '{self.spec}' makes other tokens once it is saved alone; export it with "
+                "--format sentence-transformers"
+            )
+        token_ids = code.format(prompt=self.prompt, max_tokens=self.max_tokens)
+        return OnnxParts(self._padded_vectors, f"import {package}", token_ids, ids[: len(CHECK_TEXTS)])
+
+    def _padded_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        leaves_prompt_out = not all(
+            getattr(module, "include_prompt", True) for module in self.model.children()
+        )
+        if self._prompt_length is None or not leaves_prompt_out:
+            return self({"input_ids": input_ids, "attention_mask": attention_mask})
+        vectors = without_prompt(self.model, self._prompt_length, input_ids, attention_mask)
+        return vectors[:, : self.dim].float()
 
     @property
     def backbone(self) -> "PreTrainedModel":
@@ -108,7 +141,7 @@ class TransformerEncoder(Encoder):
 
     @property
     def prompt(self) -> str:
-        """What is put before each text."""
+        """The text that is put before each sentence."""
         return self._prompt or ""
 
     @property
@@ -122,7 +155,7 @@ class TransformerEncoder(Encoder):
         return int(found)
 
     def tokens_with_offsets(self, texts: Sequence[str]) -> tuple[list[TokenIds], list[list[tuple[int, int]]]]:
-        """Token ids as `token_ids` gives them, and where each token stands in its text with the prompt before it.
+        """Return the token ids of `token_ids`, and where each token stands in its text with the prompt before it.
 
         Tokens that stand for no characters, such as the first and last, are at (0, 0).
 
@@ -156,17 +189,17 @@ class TransformerEncoder(Encoder):
         return out.float()
 
     def embeddings(self) -> list[nn.Parameter]:
-        """The word embeddings."""
+        """Return the word embeddings."""
         return list(self.backbone.get_input_embeddings().parameters())
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """What precedes the transformer's blocks (positions, their norm), then the blocks.
+        """Return the weights before the transformer's blocks (positions, their norm), then the blocks.
 
-        What follows the blocks (a last norm, dense modules) belongs to the last of them. A model without a list of
+        Weights after the blocks (a last norm, dense modules) belong to the last of them. A model without a list of
         its `num_hidden_layers` blocks, such as one that shares them, is one layer.
         """
-        unread = {id(weight) for weight in [*self.embeddings(), *_unread_head(self.model)]}
-        weights = [weight for weight in self.model.parameters() if id(weight) not in unread]
+        untrained = {id(weight) for weight in self._untrained()}
+        weights = [weight for weight in self.model.parameters() if id(weight) not in untrained]
         count = self.backbone.config.num_hidden_layers
         lists = [m for m in self.backbone.modules() if isinstance(m, nn.ModuleList) and len(m) == count]
         if not lists:
@@ -180,7 +213,7 @@ class TransformerEncoder(Encoder):
         return [layer for layer in layers if layer]
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Token ids with the prompt and the special tokens, cut to `max_tokens`."""
+        """Return token ids with the prompt and the special tokens, cut to `max_tokens`."""
         ids: list[TokenIds] = []
         as_lists = {"text": {"padding": False}, "common": {"return_tensors": None}}
         for start in range(0, len(texts), TEXTS):
@@ -189,7 +222,7 @@ class TransformerEncoder(Encoder):
         return ids
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """Sentences of like lengths share a batch; a CPU's are smaller."""
+        """Put sentences of like lengths into one batch; a CPU's are smaller."""
         if batch_tokens is None and self.device.type == "cpu":
             batch_tokens = CPU_TOKENS
         return super().batches(ids, batch_tokens)
@@ -200,9 +233,9 @@ class TransformerEncoder(Encoder):
         return CPU_STEP_TOKENS if self.device.type == "cpu" else None
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """`input_ids` and `attention_mask`, both (B, T)."""
-        tokens, mask = pad(ids, pad_id=self._pad_id)
-        return {"input_ids": tokens.to(self.device), "attention_mask": mask.long().to(self.device)}
+        """Pad token ids to `input_ids` and `attention_mask`, both (B, T); the mask is 1 on tokens."""
+        features = super().collate(ids)
+        return {**features, "attention_mask": features["attention_mask"].long()}
 
     def forward(self, features: Features) -> Tensor:
         """(B, T) token ids -> (B, dim), of length 1 where the model normalises."""
@@ -212,74 +245,9 @@ class TransformerEncoder(Encoder):
         out: Tensor = self.model(read)["sentence_embedding"]
         return out[:, : self.dim].float()
 
-
-def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any) -> "SentenceTransformer":
-    """Open a sentence-transformers or transformers model, in float32 on the CPU, running no code of its own.
-
-    Args:
-        name: a folder, or a name on the Hugging Face hub.
-        local_only: read the cache only, for a hub name.
-        model_kwargs: what the transformer's class takes.
-
-    Raises:
-        EncoderError: what is there needs code of its own, is damaged, or is not a model.
-        OSError: it is not there.
-    """
-    from sentence_transformers import SentenceTransformer
-
-    # A folder's own configuration may set these too, and ours wins: no pickled objects, no kernels from the hub.
-    safe = {"dtype": torch.float32, "weights_only": True, "use_kernels": False, "allow_all_kernels": False}
-    try:
-        return SentenceTransformer(
-            str(name),
-            device="cpu",
-            trust_remote_code=False,
-            local_files_only=local_only,
-            model_kwargs=safe | model_kwargs,
-        )
-    except OSError:
-        raise
-    except Exception as error:  # a stranger's files go through three libraries, which raise what they like
-        if "trust_remote_code" in str(error):
-            raise EncoderError(
-                f"the model {name} needs Python code of its own, which is never run here; choose another model"
-            ) from None
-        first_line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        raise EncoderError(
-            f"{name} is not a model that can be opened ({first_line}); choose another"
-        ) from error
-
-
-def freeze(model: "SentenceTransformer") -> None:
-    """Stop the training of the word embeddings, and of a head whose output the pooling doesn't read."""
-    if model.transformers_model is None:
-        return
-    model.transformers_model.get_input_embeddings().requires_grad_(False)
-    for weight in _unread_head(model):
-        weight.requires_grad_(False)
-
-
-def _unread_head(model: "SentenceTransformer") -> list[nn.Parameter]:
-    first: Any = model[0]
-    read = first.modality_config["text"]["method_output_name"]
-    pooler = getattr(model.transformers_model, "pooler", None)
-    return list(pooler.parameters()) if pooler is not None and read == "last_hidden_state" else []
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Keep the libraries' progress bars and warnings off the screen while a model that is known to be right opens."""
-    from transformers.utils import logging as bars
-
-    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
-    levels, had_bars = [logger.level for logger in loggers], bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-        if had_bars:
-            bars.enable_progress_bar()
+    def _untrained(self) -> list[nn.Parameter]:
+        """Return the word embeddings, and the weights of a head whose output the pooling doesn't read."""
+        first: Any = self.model[0]
+        read = first.modality_config["text"]["method_output_name"]
+        head = getattr(self.backbone, "pooler", None) if read == "last_hidden_state" else None
+        return [*self.embeddings(), *(head.parameters() if head is not None else ())]

@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from emu_core.encoders.transformer.encoder import TransformerEncoder, open_model
+from emu_core.encoders.base import EncoderInfo
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.opening import open_model
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:  # seconds to import
@@ -22,7 +24,13 @@ class HfEncoder(TransformerEncoder):
     languages = ()
 
     @classmethod
-    def from_name(cls, name: str) -> "HfEncoder":
+    def info(cls) -> EncoderInfo:
+        """Describe what can be opened."""
+        name = "A transformer from the Hugging Face hub or a folder"
+        return EncoderInfo("hf:", name, dim=0, languages=(), size_mb=0, licence="", available=True, reason="")
+
+    @classmethod
+    def load(cls, name: str = "") -> Self:
         """Open a folder, a model in the cache, or else one from the hub, which is then cached.
 
         Args:
@@ -45,7 +53,7 @@ class HfEncoder(TransformerEncoder):
 
 
 def as_folder(name: str) -> Path | None:
-    """The folder of that name, if there is one."""
+    """Return the folder of that name, if there is one."""
     try:
         folder = Path(name).expanduser()
         return folder if folder.is_dir() else None
@@ -86,12 +94,12 @@ def from_hub(name: str) -> "SentenceTransformer":
 
 
 def in_cache(name: str) -> bool:
-    """Whether the cache knows which modules a hub's model has, if it has any beside the transformer.
+    """Return whether the cache knows which modules a hub's model has, if it has any beside the transformer.
 
     Where it doesn't, as when only transformers used the model, sentence-transformers would guess the pooling.
     """
     from huggingface_hub import try_to_load_from_cache
 
-    # A path, or a mark that the hub has no such file; None when nothing is known.
+    # A path, or a sentinel when the hub has no such file; None when nothing is known.
     folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
     return try_to_load_from_cache(name, "modules.json", cache_dir=folder) is not None

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from emu_core.encoders.base import TokenIds
-from emu_core.encoders.use.encoder import CHANNELS, EMBEDDING, GAP, ORDERS, NgramBlock, UseEncoder
+from emu_core.encoders.use.network import CHANNELS, EMBEDDING, GAP, ORDERS, UseNetwork
 
 CHUNK = 6144  # tokens whose n-grams are held at once; more make arrays that the system maps anew each time
 TILES = 16
@@ -27,7 +27,6 @@ class Kernel(NamedTuple):
 
     weight: Tensor
     bias: Tensor
-    order: int
 
 
 class Items(NamedTuple):
@@ -49,22 +48,23 @@ class Pieces(NamedTuple):
     items: list[Items]
 
 
-def sentence_vectors(encoder: UseEncoder, ids: Sequence[TokenIds]) -> Tensor:
-    """The vectors (B, 512) that `encoder.forward` gives, in float32."""
+def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
+    """Return the vectors (B, 512) that `network.forward` gives, in float32."""
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     flat = np.fromiter(chain.from_iterable(ids), np.int64, lengths.sum())
     distinct, piece_of = np.unique(flat, return_inverse=True)  # (U,), (tokens,)
-    blocks = [block for block in encoder.ngrams if isinstance(block, NgramBlock)]
-    pieces = _pieces(encoder, distinct, [_kernel(block.first, block.left) for block in blocks])
-    second = [_kernel(block.second, block.left) for block in blocks]
+    pieces = _pieces(network, distinct, [_kernel(block.first, block.left) for block in network.blocks])
+    second = [_kernel(block.second, block.left) for block in network.blocks]
     sums = []
     for sentences, tokens in _chunks(lengths):
-        sums.append(_normalised_sums(encoder, pieces, second, piece_of[tokens], lengths[sentences]))
-    return _head(encoder, torch.cat(sums), torch.from_numpy(lengths).float().unsqueeze(1))
+        sums.append(_normalised_sums(network, pieces, second, piece_of[tokens], lengths[sentences]))
+    more = -len(ids) % TILES
+    length = F.pad(torch.from_numpy(lengths).float().unsqueeze(1), (0, 0, 0, more), value=1)
+    return network.sentence_vectors(F.pad(torch.cat(sums), (0, 0, 0, more)), length, _product)[: len(ids)]
 
 
 def _chunks(lengths: Numbers) -> Iterator[tuple[slice, slice]]:
-    """Neighbouring sentences of at most CHUNK tokens together, or one longer sentence; and their tokens."""
+    """Yield neighbouring sentences of at most CHUNK tokens together, or one longer sentence; and their tokens."""
     first, start, end = 0, 0, 0
     for row, length in enumerate(lengths.tolist()):
         if row > first and end + length - start > CHUNK:
@@ -74,9 +74,9 @@ def _chunks(lengths: Numbers) -> Iterator[tuple[slice, slice]]:
     yield slice(first, len(lengths)), slice(start, end)
 
 
-def _pieces(encoder: UseEncoder, distinct: Numbers, first: Sequence[Kernel]) -> Pieces:
-    vectors = encoder._embed(torch.from_numpy(_filled(distinct, 0)))
-    projected = encoder.projection_norm(_product(vectors, encoder.projection.weight, encoder.projection.bias))
+def _pieces(network: UseNetwork, distinct: Numbers, first: Sequence[Kernel]) -> Pieces:
+    vectors = network.embed(torch.from_numpy(_filled(distinct, 0)))
+    projected = network.projection_norm(_product(vectors, network.projection.weight, network.projection.bias))
     projected[len(distinct) :] = 0
     parts = [part.contiguous() for part in projected.split(CHANNELS, dim=-1)]
     return Pieces(
@@ -88,9 +88,9 @@ def _pieces(encoder: UseEncoder, distinct: Numbers, first: Sequence[Kernel]) -> 
 
 
 def _normalised_sums(
-    encoder: UseEncoder, pieces: Pieces, second: Sequence[Kernel], piece_of: Numbers, lengths: Numbers
+    network: UseNetwork, pieces: Pieces, second: Sequence[Kernel], piece_of: Numbers, lengths: Numbers
 ) -> Tensor:
-    """The sum of each sentence's normalised tokens (B, 1280); `piece_of` numbers each token's piece."""
+    """Return the sum of each sentence's normalised tokens (B, 1280); `piece_of` numbers each token's piece."""
     ends = lengths.cumsum()
     starts = ends - lengths
     rows, outside = len(piece_of), len(pieces.vectors) - 1
@@ -118,7 +118,7 @@ def _normalised_sums(
 
     width = EMBEDDING + len(ORDERS) * CHANNELS
     mean = total / width
-    scale = (squares / width - mean.square() + encoder.norm.eps).rsqrt()
+    scale = (squares / width - mean.square() + network.norm.eps).rsqrt()
 
     def summed(table: Tensor, row_of: Tensor) -> Tensor:
         begins = torch.from_numpy(starts)
@@ -128,23 +128,7 @@ def _normalised_sums(
     sums = torch.cat([summed(pieces.vectors, own), *(summed(gram, every) for gram in grams)], dim=1)
     sums -= summed(mean.unsqueeze(1), every)
     length = torch.from_numpy(lengths).float().unsqueeze(1)
-    return sums.mul_(encoder.norm.weight).add_(length * encoder.norm.bias)
-
-
-def _head(encoder: UseEncoder, sums: Tensor, length: Tensor) -> Tensor:
-    """What follows the sum over tokens: (B, 1280) and the lengths (B, 1) -> (B, 512)."""
-    count = len(sums)
-    sums = F.pad(sums, (0, 0, 0, -count % TILES))
-    length = F.pad(length, (0, 0, 0, -count % TILES), value=1)
-
-    def linear(x: Tensor, layer: nn.Module) -> Tensor:
-        return _product(x, layer.weight, None)  # type: ignore[arg-type]
-
-    e = encoder
-    sentence = (linear(sums, e.cnn) + length * e.cnn.bias) * length.rsqrt()  # (B, 512)
-    first = F.relu(linear(sentence, e.skip1) + linear(F.relu(linear(sentence, e.dense0)), e.dense1))
-    out = torch.tanh(linear(first, e.skip3) + linear(F.relu(linear(first, e.dense2)), e.dense3))[:count]
-    return out * out.square().sum(dim=-1, keepdim=True).clamp_min(e.eps).rsqrt()
+    return sums.mul_(network.norm.weight).add_(length * network.norm.bias)
 
 
 def _kernel(layer: nn.Linear, left: int) -> Kernel:
@@ -152,7 +136,7 @@ def _kernel(layer: nn.Linear, left: int) -> Kernel:
     weight = layer.weight.view(CHANNELS, order, CHANNELS).transpose(0, 1).reshape(-1, CHANNELS)
     bias = weight.new_zeros(order, CHANNELS)
     bias[left] = layer.bias  # a window holds its own token always, so the bias goes with that
-    return Kernel(weight, bias.flatten(), order)
+    return Kernel(weight, bias.flatten())
 
 
 def _items(vectors: Tensor, kernel: Kernel) -> Items:
@@ -168,7 +152,7 @@ def _convolve(items: Items, windows: Numbers, own: Numbers) -> Tensor:
 
 
 def _distinct(windows: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """The row where each distinct window stands first, and which of them each row is; items number below `count`."""
+    """Return the first row of each distinct window, and which of them each row is; items are below `count`."""
     key = windows[:, 0]
     for place in range(1, windows.shape[1]):
         key = key * count + windows[:, place]
@@ -178,13 +162,13 @@ def _distinct(windows: Numbers, count: int) -> tuple[Numbers, Numbers]:
 
 
 def _filled(numbers: Numbers, value: int) -> Numbers:
-    """With one row or more of `value` after the last, to a whole number of tiles."""
+    """Append one row or more of `value` after the last, to a whole number of tiles."""
     more = TILES - len(numbers) % TILES
     return np.concatenate([numbers, np.full((more, *numbers.shape[1:]), value, dtype=numbers.dtype)])
 
 
-def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """A linear layer on rows in whole tiles.
+def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Apply a linear layer to rows in whole tiles.
 
     As a convolution it runs in oneDNN, which on some processors is twice as fast as the BLAS that linear layers run
     in. PyTorch takes oneDNN for kernels of size 1 from 16 images on.

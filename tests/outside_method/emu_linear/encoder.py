@@ -1,16 +1,12 @@
 """A base encoder with a linear map on it."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
-import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, Features
-from emu_core.encoders.on_base import BASE, HEAD, EncoderOnBase
-from emu_core.encoders.registry import open_encoder
+from emu_core.encoders.on_base import EncoderOnBase
 
 
 class LinearMapEncoder(EncoderOnBase):
@@ -18,32 +14,26 @@ class LinearMapEncoder(EncoderOnBase):
 
     spec: ClassVar[str] = "linear-map"
 
-    def __init__(self, base: Encoder) -> None:
-        """Begin with the identity."""
-        super().__init__()
-        self.base, self.map = base, nn.Linear(base.dim, base.dim, bias=False)
-        nn.init.eye_(self.map.weight)
-        self.dim, self.max_tokens, self.languages = base.dim, base.max_tokens, base.languages
-        self.eval()
+    @classmethod
+    def identity(cls, base: Encoder) -> Self:
+        """Begin with the map that changes nothing."""
+        head = nn.Linear(base.dim, base.dim, bias=False)
+        nn.init.eye_(head.weight)
+        return cls(base, head, base.dim)
+
+    @classmethod
+    def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
+        """Put a saved map on its base."""
+        encoder = cls.identity(base)
+        encoder.head.load_state_dict(state)
+        return encoder
 
     def forward(self, features: Features) -> Tensor:
         """A batch -> (B, dim)."""
-        mapped: Tensor = self.map(self.base(features))
+        mapped: Tensor = self.head(self.base(features))
         return mapped
 
     def batch_vectors(self, ids: Sequence[list[int]]) -> Tensor:
         """Token ids of a batch -> (B, dim)."""
-        mapped: Tensor = self.map(self.base.batch_vectors(ids))
+        mapped: Tensor = self.head(self.base.batch_vectors(ids))
         return mapped
-
-    def save(self, folder: Path) -> None:
-        """Write the map, and the base beside it."""
-        self.write(folder, self.map.state_dict(), {})
-
-    @classmethod
-    def from_folder(cls, folder: Path) -> Self:
-        """Open what `save` wrote."""
-        encoder = cls(open_encoder(folder / BASE))
-        with torch.no_grad():
-            encoder.map.weight.copy_(load_file(folder / HEAD)["weight"])
-        return encoder

@@ -34,14 +34,14 @@ def _train(job: "Job", config: LinearMapConfig) -> "Outcome":
     vectors = torch.from_numpy(job.encoder.encode(part["text"].tolist()))
     labels = torch.from_numpy(part["intent"].astype("category").cat.codes.to_numpy().astype("int64"))
     torch.manual_seed(job.config.seed)
-    encoder = LinearMapEncoder(job.encoder)
+    encoder = LinearMapEncoder.identity(job.encoder)
     classifier = nn.Linear(encoder.dim, int(labels.max()) + 1)
 
     class LinearTrainer(Trainer[list[int]]):
         def __init__(self) -> None:
-            self.model = encoder.map
+            self.model = encoder.head
             self.stages = [Stage(config.epochs, steps=-(-len(labels) // config.batch_size))]
-            weights = [*encoder.map.parameters(), *classifier.parameters()]
+            weights = [*encoder.head.parameters(), *classifier.parameters()]
             self.optimizer = torch.optim.SGD(weights, lr=config.stretch, momentum=0.9)
 
         def batches(self, epoch: int, done: int) -> Iterator[list[int]]:
@@ -50,18 +50,18 @@ def _train(job: "Job", config: LinearMapConfig) -> "Outcome":
             return iter([rows[start : start + config.batch_size] for start in starts][done:])
 
         def step(self, batch: list[int]) -> dict[str, float]:
-            loss = nn.functional.cross_entropy(classifier(encoder.map(vectors[batch])), labels[batch])
+            loss = nn.functional.cross_entropy(classifier(encoder.head(vectors[batch])), labels[batch])
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
             return {"loss": loss.item()}
 
         def state_dict(self) -> dict[str, Any]:
-            modules: Sequence[Any] = (encoder.map, classifier, self.optimizer)
+            modules: Sequence[Any] = (encoder.head, classifier, self.optimizer)
             return {str(number): module.state_dict() for number, module in enumerate(modules)}
 
         def load_state_dict(self, state: dict[str, Any]) -> None:
-            for number, module in enumerate((encoder.map, classifier, self.optimizer)):
+            for number, module in enumerate((encoder.head, classifier, self.optimizer)):
                 module.load_state_dict(state[str(number)])
 
     fitted = job.fit(LinearTrainer())

@@ -1,0 +1,95 @@
+"""Files of any origin opened for reading: unpacked where they are gzipped, and never more than a limit of them."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
+
+MAX_BYTES = 200 * 1024 * 1024
+_GZIP = b"\x1f\x8b"
+
+
+class Opened:
+    """An open file that raises a DataError when it turns out larger than `max_bytes`.
+
+    Attributes:
+        is_gzipped: whether `read` gives unpacked bytes of a gzipped file.
+    """
+
+    def __init__(self, stream: BinaryIO | gzip.GzipFile, name: str, max_bytes: int) -> None:
+        """Take a stream that nothing was read of."""
+        self.is_gzipped = isinstance(stream, gzip.GzipFile)
+        self._stream, self._name, self._max_bytes, self._size = stream, name, max_bytes, 0
+
+    def read(self, size: int | None = None) -> bytes:
+        """Return the next `size` bytes, fewer at the end; without a size, all."""
+        return self._counted(self._stream.read(self._max_bytes + 1 if size is None else size))
+
+    def readline(self, size: int) -> bytes:
+        """Return the next line with its end, or `size` bytes of a longer one."""
+        return self._counted(self._stream.readline(size))
+
+    def _counted(self, piece: bytes) -> bytes:
+        self._size += len(piece)
+        check_size(self._size, self._name, self._max_bytes, ", unpacked" if self.is_gzipped else "")
+        return piece
+
+
+@contextmanager
+def opened(source: Path | BinaryIO | bytes, name: str, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
+    """Open a path, an open file or bytes; gzipped content is unpacked.
+
+    Args:
+        source: what to read.
+        name: how messages call it.
+        max_bytes: the most that is read, packed or unpacked; a path's size is looked at before it is read.
+
+    Raises:
+        DataError: the file is missing, too large or can't be opened, or is a damaged gzip file, which may turn out
+            while it is read.
+    """
+    try:
+        with _stream(source, name, max_bytes) as file:
+            is_gzipped = file.read(len(_GZIP)) == _GZIP
+            file.seek(0)
+            yield Opened(gzip.GzipFile(fileobj=file) if is_gzipped else file, name, max_bytes)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{shown(name)} is a damaged gzip file; compress it again") from error
+    except OSError as error:
+        raise DataError(f"{shown(name)} can't be opened; check the path and that you may read it") from error
+
+
+def check_size(size: int, name: str, max_bytes: int, how: str = "") -> None:
+    """Raise a DataError when a file has more than `max_bytes` bytes; `how` it was measured is appended."""
+    if size > max_bytes:
+        raise DataError(
+            f"{shown(name)} is larger than {max_bytes / 2**20:,.0f} MB{how}; split it, or leave out columns that are "
+            "not needed"
+        )
+
+
+def named_paths(files: str | Path | Sequence[str | Path], missing: str) -> list[Path]:
+    """Return one or more files as paths. Raises a DataError with the message `missing` where there is none."""
+    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
+    if not paths:
+        raise DataError(missing)
+    return paths
+
+
+def _stream(source: Path | BinaryIO | bytes, name: str, max_bytes: int) -> BinaryIO:
+    if not isinstance(source, Path):
+        payload = source if isinstance(source, bytes) else source.read(max_bytes + 1)
+        check_size(len(payload), name, max_bytes)
+        return io.BytesIO(payload)
+    if source.is_dir():
+        raise DataError(f"{shown(name)} is a folder; name the files in it")
+    if not source.is_file():
+        raise DataError(f"{shown(name)}: no such file; check the path")
+    check_size(source.stat().st_size, name, max_bytes)
+    return source.open("rb")
