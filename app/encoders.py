@@ -8,8 +8,8 @@ import streamlit as st
 
 from app.background import Done, Failed, Pending
 from app.cache import FETCH, background, embeddings, show_pending
-from app.encoder_choice import draw_encoder
-from app.model_name import HF, RUN, short_name
+from app.forms.encoder import draw_encoder
+from app.forms.model_name import HF, RUN, short_name
 from app.run_table import pairs_of
 from app.wording import literal, sentence
 from emu_core.data.wording import counted

@@ -212,9 +212,7 @@ def _conclude(run: Run, pid: int, code: int) -> None:
     message = last_line(run.folder / LOG)
     if code < 0:
         message = f"its process was stopped by signal {-code}, perhaps for lack of memory"
-    run.write_status(
-        Status(state=RunState.FAILED, message=message or f"its process ended with code {code}")
-    )
+    run.write_status(Status(state=RunState.FAILED, message=message or f"its process ended with code {code}"))
 
 
 def last_line(log: Path) -> str:

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pandas as pd
 
-from app.model_name import short_name
+from app.forms.model_name import short_name
 from app.pretraining.results import mean_p_at_1
 from app.state import config_of, is_from_scratch
 from app.wording import time_span
-from emu_core.methods.registry import methods
 from emu_core.errors import RunError
+from emu_core.methods.registry import methods
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status
 

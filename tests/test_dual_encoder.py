@@ -217,7 +217,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     ):
         encoder().save(tmp_path)
         damage()
-        with pytest.raises(EncoderError, match="does not hold a whole encoder"):
+        with pytest.raises(EncoderError, match=r"does not hold a whole encoder|is damaged"):
             DualEncoder.open(tmp_path)
     encoder().save(tmp_path)
     weights.unlink()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from emu_core.data.cleaning import stripped
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping, guess_columns
-from emu_core.data.labelled.frames import stripped
 from emu_core.data.readers import read_table
 
 NAMES = ("translation", "machine_translation", "mt")

@@ -6,6 +6,9 @@ from types import MappingProxyType
 
 import pandas as pd
 
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
+
 # code | other codes for the same language | English name | the language's own name
 _TABLE = """
 af|afr|Afrikaans|Afrikaans
@@ -169,6 +172,14 @@ def language_code(value: str) -> str | None:
     return "zh-tw" if code == "zh" and not _TRADITIONAL.isdisjoint(rest) else code
 
 
+def checked_language(value: str) -> str:
+    """Return the short code of a language. Raises a DataError where `value` is none."""
+    code = language_code(value)
+    if code is None:
+        raise DataError(f"'{shown(value)}' is not a language; give a code such as en, or an English name")
+    return code
+
+
 def language_codes(values: pd.Series) -> pd.Series:
     """Return the series with each language as its code; what is not a language stays as it was written."""
     codes = {value: language_code(value) or value for value in values.unique()}
@@ -176,7 +187,7 @@ def language_codes(values: pd.Series) -> pd.Series:
 
 
 def is_known(code: str) -> bool:
-    """Tell whether a code is one that we have a name for (a guard where any three letters would pass)."""
+    """Return whether a code is one that we have a name for (a guard where any three letters would pass)."""
     return code in _NAMES
 
 
@@ -203,3 +214,21 @@ def language_of_file(name: str) -> str | None:
         if code and is_known(code):
             return code
     return None
+
+
+def stated_language(language: str | None, name: str) -> str:
+    """Return the code of the language that is given, or else of the one that a file's name states.
+
+    Raises:
+        DataError: what is given is no language, or the name states none.
+    """
+    if language is not None:
+        return checked_language(language)
+    code = language_of_file(name)
+    if code is None:
+        stem, dot, ending = name.partition(".")
+        raise DataError(
+            f"{shown(name)} does not say its language; name it (in the command: --language en), or put it into the "
+            f"file's name, as in {shown(stem, 30)}.en{dot}{ending}"
+        )
+    return code

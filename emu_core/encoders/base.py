@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from emu_core.encoders.graph import OnnxParts
+from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.errors import EncoderError
 
 Features = dict[str, Tensor]

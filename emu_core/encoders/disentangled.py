@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from emu_core.data.wording import shown
 from emu_core.encoders.base import Encoder, Features, FloatArray, evaluation_mode
 from emu_core.encoders.encode import Encode
-from emu_core.encoders.graph import OnnxParts, PlainGraph
 from emu_core.encoders.on_base import EncoderOnBase
+from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import EncoderError
@@ -66,7 +66,8 @@ class DisentangledEncoder(EncoderOnBase):
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Return the transformer's, with the meaning embedding for its graph."""
-        return replace(self.base.onnx_parts(folder), graph=PlainGraph(self))
+        parts = self.base.onnx_parts(folder)
+        return replace(parts, graph=lambda ids, mask: self({"input_ids": ids, "attention_mask": mask}))
 
     @property
     def part_names(self) -> tuple[Part, ...]:

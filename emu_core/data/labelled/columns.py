@@ -6,16 +6,67 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from shlex import quote
+from types import MappingProxyType
 
 import pandas as pd
 
-from emu_core.data.labelled.column_names import COLUMN_NAMES, SPLIT_NAMES
-from emu_core.data.languages import language_code, language_codes, language_of_file
+from emu_core.data.languages import language_codes, stated_language
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
 COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
+
+COLUMN_NAMES = MappingProxyType(
+    {
+        "text": (
+            "text utt utterance sentence query question phrase message prompt example content "
+            "texts utterances sentences queries questions "
+            "satz sätze frage äußerung aeusserung anfrage nachricht "
+            "texto frase oración pregunta consulta mensaje enunciado pergunta testo domanda "
+            "texte énoncé requête "
+            "テキスト 文 文章 質問 発話 文本 句子 問題 问题 语句 語句 内容 查询"
+        ),
+        "intent": (
+            "intent intent_name label_text label_name intents label labels category class topic intention "
+            "tag target scenario "
+            "absicht kategorie klasse thema etikett "
+            "intención categoría clase etiqueta tema intenção categoria classe etichetta "
+            "catégorie étiquette thème sujet "
+            "インテント 意図 ラベル カテゴリ カテゴリー 分類 トピック 意图 意圖 标签 "
+            "標籤 类别 類別 分类 主题 主題"
+        ),
+        "language": (
+            "language lang locale language_code lang_code languages "
+            "sprache idioma lengua língua lingua langue 言語 语言 語言 语种"
+        ),
+        "id": (
+            "id uid key sentence_id text_id utterance_id parallel_id index_id "
+            "kennung schlüssel identificador clave identifiant clé キー 識別子 编号 編號"
+        ),
+        "split": (
+            "split partition set subset "
+            "aufteilung teilmenge partición conjunto répartition ensemble 分割 划分 劃分"
+        ),
+        "annotated": (
+            "annotated annot_utt annotated_text annotation annotiert anotado annoté 注釈 注釈付き 标注 標註"
+        ),
+    }
+)
+"""Role -> the names its column usually has, the likeliest first: English, German, Spanish, Portuguese,
+Italian, French, Japanese, Chinese. Names such as `nummer` are left out: they count rows."""
+
+SPLIT_NAMES = MappingProxyType(
+    {
+        "training": "train",
+        "val": "dev",
+        "valid": "dev",
+        "validation": "dev",
+        "development": "dev",
+        "testing": "test",
+    }
+)
+"""Other names of the splits -> train, dev, test."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +133,7 @@ def mapped_table(
         if column := getattr(mapping, role):
             table[role] = frame[column].reset_index(drop=True).astype("str").fillna("")
     if mapping.language is None:
-        table["language"] = _stated_language(language, name)
+        table["language"] = stated_language(language, name)
     table["language"] = language_codes(table["language"])
     table["split"] = split_codes(table["split"])
     return table
@@ -116,26 +167,12 @@ def _check_mapping(frame: pd.DataFrame, mapping: ColumnMapping, required: Sequen
     spare = next((column for column in found if column not in used.values()), None)
     for role in required:
         if not used[role]:
-            mend = (
+            fix = (
                 f"Map one with --{role}-column {quote(shown(spare))}"
                 if spare
                 else "Add it, or name the right file"
             )
-            raise DataError(f"{shown(name)}: no column '{role}'; found: {listed(found)}. {mend}")
-
-
-def _stated_language(language: str | None, name: str) -> str:
-    if language is None:
-        code = language_of_file(name)
-        if code is None:
-            raise DataError(
-                f"{shown(name)} has no language column and its name states none; say which with --language en"
-            )
-        return code
-    code = language_code(language)
-    if code is None:
-        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
-    return code
+            raise DataError(f"{shown(name)}: no column '{role}'; found: {listed(found)}. {fix}")
 
 
 def _folded(name: str) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from emu_core.data.cleaning import clean
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.parallel.rows import ParallelRows, check_languages, clean
+from emu_core.data.parallel.rows import ParallelRows, check_languages
 from emu_core.data.readers import read_table
 from emu_core.data.readers.lines import read_cells
 from emu_core.data.readers.table import MAX_ROWS

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from emu_core.data.languages import language_code, language_of_file
-from emu_core.data.parallel.rows import clean
+from emu_core.data.cleaning import clean
+from emu_core.data.languages import stated_language
 from emu_core.data.readers import read_table
 from emu_core.data.readers.lines import read_cells
+from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
@@ -71,30 +72,12 @@ def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> 
     Raises:
         DataError: a file can't be read, has not these columns, doesn't say its language, or no row has both.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    if not paths:
-        raise DataError("no file of dialogues is named; name one with the columns comment and response")
-    found = [_read(path, language_of(path, language)) for path in paths]
+    paths = named_paths(
+        files, "no file of dialogues is named; name one with the columns comment and response"
+    )
+    found = [_read(path, stated_language(language, path.name)) for path in paths]
     check_rows(sum(map(len, found)), MAX_ROWS, "the dialogues in all files together")
     return found
-
-
-def language_of(path: Path, language: str | None) -> str:
-    """Return the code of the language that is given, or else of the one that a file's name says.
-
-    Raises:
-        DataError: what is given is no language, or the name says none.
-    """
-    code = language_of_file(path.name) if language is None else language_code(language)
-    if code is None and language is not None:
-        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
-    if code is None:
-        stem = path.name.split(".")[0]
-        raise DataError(
-            f"{shown(path.name)} does not say its language; give it, or put it into the name, as in "
-            f"{shown(stem, 30)}.en{''.join(path.suffixes)}"
-        )
-    return code
 
 
 def _read(path: Path, language: str) -> Dialogues:

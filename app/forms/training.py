@@ -5,112 +5,115 @@ from itertools import combinations
 
 import streamlit as st
 
-from app.encoder_choice import KEPT, READS_WORDS, Choice, draw_encoder
-from app.fit import problem
-from app.methods import METHODS, is_transformer
-from app.model_name import short_name
-from app.request import TrainRequest
-from app.settings_more import draw_settings
-from app.state import ChosenData, runs_root, runs_to_specialise
+from app.forms.encoder import KEPT, READS_WORDS, Choice, draw_encoder, is_transformer
+from app.forms.model_name import short_name
+from app.forms.settings import draw_settings
+from app.forms.starting import Plan, draw_name
+from app.state import ChosenData, runs_to_specialise
 from app.wording import literal
-from emu_core.config import DISENTANGLING, Method, Settings
+from emu_core.api.train import plan_training
+from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.data.wording import listed
-from emu_core.devices import available_devices
 from emu_core.encoders.registry import EncoderInfo
-from emu_core.errors import DataError, TrainingError
-from emu_core.runs.run import NAME, new_run_name
+from emu_core.errors import DataError, EmuError
+from emu_core.methods.method import Method, Needs
+from emu_core.methods.registry import methods_that_need
+
+PLACE = "train"
 
 
-def draw_form(chosen: ChosenData, started: int) -> tuple[TrainRequest, str]:
-    """Draw the form.
-
-    Args:
-        chosen: the data.
-        started: how many runs this session has started; each begins with a fresh name.
-
-    Returns:
-        The request, its data still unnamed, and why it can't be started ("" when it can).
-    """
+def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
+    """Draw the form; return the run's name, and its plan or why it can't be started."""
     method = draw_method()
-    unlabelled: list[str] = []
-    pairs: list[tuple[str, str]] = []
-    if method in DISENTANGLING:
+    train: list[str] = []
+    unlabelled: list[str] | None = None
+    pairs: list[tuple[str, str]] | None = None
+    if method.reads_tokens:
         encoder = draw_encoder("encoder-of-tokens", first=READS_WORDS)
+    else:
+        encoder = draw_encoder(runs=runs_to_specialise())
+    if method.needs is Needs.SLOTS:
         pairs = draw_pairs(chosen)
         train = list(dict.fromkeys(code for pair in pairs for code in pair))
     else:
-        encoder = draw_encoder(runs=runs_to_specialise())
         train = draw_train_languages(chosen)
-        if method is not "posterior":  # what trains no encoder needs nothing to keep it from drifting
+        # By its defaults: where one of the settings below says otherwise, what is chosen here is not read.
+        if method.reads_unlabelled(method.configure(encoder.spec)):
             unlabelled = draw_unlabelled_languages(chosen, train)
-    _say_strangers(encoder.info, (*train, *unlabelled))
-    devices = {device.name: device.label for device in available_devices()}
-    device = st.selectbox(
-        "Device",
-        list(devices),
-        format_func=devices.__getitem__,
-        key="device",
-        **KEPT,
+    _say_strangers(encoder.info, (*train, *(unlabelled or ())))
+    named = draw_name(PLACE, method.name, short_name(encoder.spec))
+    settings = draw_settings(method, encoder.spec)
+    if problem := encoder.problem or named.problem or _mismatch(method, encoder):
+        return named.name, problem
+    if isinstance(settings, str):
+        return named.name, settings
+    if method.needs is Needs.SLOTS and not pairs:
+        return named.name, "choose two languages whose translations are used"
+    if not train:
+        return named.name, "choose a language whose labels are used"
+    plan = _plan(
+        chosen.sha256,
+        chosen.labelled,
+        method.name,
+        encoder.spec,
+        tuple(train),
+        None if unlabelled is None else tuple(unlabelled),
+        None if pairs is None else tuple(pairs),
+        named.seed,
+        named.device,
+        settings,
     )
-    free = new_run_name(runs_root(), method, short_name(encoder.spec))
-    name_place, seed_place = st.columns([3, 1])
-    name = name_place.text_input("Name of the run", free, max_chars=80, key=f"name-{started}-{free}", **KEPT)
-    seed = seed_place.number_input(
-        "Seed", 0, 2**31 - 1, 0, help="The same seed on the same CPU gives the same run.", key="seed", **KEPT
-    )
-    preset, changes = draw_settings(method, encoder.spec)
-    request = TrainRequest(
-        name=name.strip(),
-        data="",
-        method=method.value,
-        encoder=encoder.spec,
-        train_languages=tuple(train),
-        unlabelled_languages=tuple(unlabelled),
-        seed=int(seed),
-        device=device,
-        preset=preset,
-        changes=changes,
-        pairs=tuple(pairs),
-    )
-    return request, why_not(chosen, request, encoder)
+    return named.name, plan
 
 
-def why_not(chosen: ChosenData, request: TrainRequest, encoder: Choice) -> str:
-    """Return why a run can't be started, in a sentence; "" when it can."""
-    if encoder.problem:
-        return encoder.problem
-    if not NAME.fullmatch(request.name):
-        return "the run's name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
-    if (runs_root() / request.name).exists():
-        return f"there is a run '{request.name}' already; choose another name"
-    if request.method in DISENTANGLING and not is_transformer(encoder.spec):
+def _mismatch(method: Method, encoder: Choice) -> str:
+    if method.reads_tokens and not is_transformer(encoder.spec):
         return (
             f"this method reads a state for each word of a sentence, which {encoder.info.name} does not give; choose "
             "Multilingual E5, small, or a transformer"
         )
+    return ""
+
+
+@st.cache_resource(max_entries=16, show_spinner="Looking whether data and settings fit ...")
+def _plan(
+    sha256: str,
+    _labelled: LabelledSet,
+    method: str,
+    encoder: str,
+    train_languages: tuple[str, ...],
+    unlabelled_languages: tuple[str, ...] | None,
+    pairs: tuple[tuple[str, str], ...] | None,
+    seed: int,
+    device: str,
+    settings: Settings,
+) -> Plan | str:
     try:
-        config = request.settings()
-    except TrainingError as error:
+        return plan_training(
+            _labelled,
+            method=method,
+            encoder=encoder,
+            train_languages=train_languages,
+            unlabelled_languages=unlabelled_languages,
+            pairs=pairs,
+            seed=seed,
+            device=device,
+            config=settings,
+        )
+    except EmuError as error:
         return str(error)
-    return _problem(
-        chosen.sha256,
-        chosen.labelled,
-        request.train_languages,
-        request.unlabelled_languages,
-        config,
-        request.pairs,
-    )
 
 
 def draw_method() -> Method:
     """Ask for the method."""
-    method = st.selectbox(
-        "Method", list(METHODS), format_func=lambda method: METHODS[method][0], key="method", **KEPT
+    known = methods_that_need(Needs.INTENTS, Needs.SLOTS)
+    name = st.selectbox(
+        "Method", list(known), format_func=lambda name: known[name].title, key="method", **KEPT
     )
-    st.caption(METHODS[method][1])
-    return method
+    st.caption(known[name].summary)
+    return known[name]
 
 
 def draw_train_languages(chosen: ChosenData) -> list[str]:
@@ -176,15 +179,3 @@ def _training_languages(sha256: str, _labelled: LabelledSet) -> list[str]:
         return list(_labelled.train_part().languages)
     except DataError:  # there are splits, and none is train: `problem` says so
         return []
-
-
-@st.cache_data(max_entries=64, show_spinner="Looking whether data and settings fit ...")
-def _problem(
-    sha256: str,
-    _labelled: LabelledSet,
-    train_languages: tuple[str, ...],
-    unlabelled_languages: tuple[str, ...],
-    config: Settings,
-    pairs: tuple[tuple[str, str], ...],
-) -> str:
-    return problem(_labelled, train_languages, unlabelled_languages, config, pairs)

@@ -6,9 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
-from emu_core.data.readers import read_table
+from emu_core.data.readers import encoding_notes, read_table
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.wording import shown
 
 
 def read_rows(
@@ -29,11 +28,7 @@ def read_rows(
         part = apply_columns(frame, guess_columns(frame, mapping), language=language, name=path.name)
         parts.append(located(part, path.name if names.count(path.name) == 1 else str(path)))
         check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
-        encoding = frame.attrs.get("encoding", "utf-8")
-        if not encoding.startswith("utf"):
-            notes.append(
-                f"{shown(path.name)} is not UTF-8 and was read as {encoding}: check an accented word."
-            )
+        notes += encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
     return pd.concat(parts, ignore_index=True), tuple(notes)
 
 

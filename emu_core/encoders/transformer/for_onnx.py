@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 if TYPE_CHECKING:  # seconds to import
     from sentence_transformers import SentenceTransformer
@@ -26,27 +26,22 @@ def token_ids(text):
 """
 
 
-class WithoutPromptGraph(nn.Module):
-    """The graph of a model whose pooling leaves the prompt out.
+def without_prompt(
+    model: "SentenceTransformer", prompt_tokens: int, input_ids: Tensor, attention_mask: Tensor
+) -> Tensor:
+    """(B, T) token ids and their mask -> (B, dim), of a model whose pooling leaves the prompt out.
 
     That pooling looks at the data to see at which side it is padded. Our batches are always padded at the end, so the
     prompt is taken out of its mask here.
     """
-
-    def __init__(self, model: "SentenceTransformer", prompt_tokens: int, dim: int) -> None:
-        """Take a model, which is not copied, how many tokens the prompt has, and the length of a vector."""
-        super().__init__()
-        self.model, self.prompt_tokens, self.dim = model, prompt_tokens, dim
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(B, T) token ids, (B, T) 1 on tokens and 0 on padding -> (B, dim)."""
-        backbone, *rest = self.model.children()
-        features = backbone({"input_ids": input_ids, "attention_mask": attention_mask})
-        place = torch.arange(input_ids.shape[1], device=input_ids.device)
-        features["attention_mask"] = attention_mask * (place >= self.prompt_tokens)
-        for module in rest:
-            features = module(features)
-        return features["sentence_embedding"][:, : self.dim].float()
+    backbone, *rest = model.children()
+    features = backbone({"input_ids": input_ids, "attention_mask": attention_mask})
+    place = torch.arange(input_ids.shape[1], device=input_ids.device)
+    features["attention_mask"] = attention_mask * (place >= prompt_tokens)
+    for module in rest:
+        features = module(features)
+    vectors: Tensor = features["sentence_embedding"]
+    return vectors
 
 
 def reads_alone(folder: Path, texts: list[str], expected: list[list[int]]) -> bool:

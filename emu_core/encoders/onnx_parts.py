@@ -1,9 +1,9 @@
 """The parts of an encoder that an ONNX export writes, and the sentences on which it is compared with torch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import Tensor
 
 CHECK_TEXTS = (  # many languages and scripts, short and long
     "pool",
@@ -39,50 +39,24 @@ CHECK_TEXTS = (  # many languages and scripts, short and long
     "breakfast, or else move us to another room on the same floor?",
 )
 
+Graph = Callable[[Tensor, Tensor], Tensor]
+
 
 @dataclass(frozen=True)
 class OnnxParts:
     """An encoder for programs that have neither torch nor, in the best case, emu_core.
 
     Attributes:
-        graph: takes `input_ids` and `attention_mask` (1 on tokens, 0 on padding), both (B, T), and gives (B, dim), by
-            operations that ONNX can hold.
+        graph: `forward` by operations that ONNX can hold: a function or a module that takes token ids (B, T) and a mask
+            (B, T), 1 on tokens and 0 on padding, and gives the vectors (B, dim).
         imports: lines of Python that import what `token_ids` needs.
         token_ids: lines of Python that define `token_ids(text) -> list[int]`, from the folder's files alone.
         check_ids: token ids of the sentences on which the graph is compared with torch.
         counted: the unit of the encoder's `max_tokens`.
     """
 
-    graph: nn.Module
+    graph: Graph
     imports: str
     token_ids: str
     check_ids: Sequence[list[int]]
     counted: str = "tokens"
-
-
-class PlainGraph(nn.Module):
-    """The graph of a module whose own `forward` takes padded batches and has no operation that ONNX can't hold."""
-
-    def __init__(self, encoder: nn.Module) -> None:
-        """Take an encoder; its weights are not copied."""
-        super().__init__()
-        self.encoder = encoder
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(B, T) token ids, (B, T) 1 on tokens and 0 on padding -> (B, dim)."""
-        out: Tensor = self.encoder({"input_ids": input_ids, "attention_mask": attention_mask})
-        return out
-
-
-class HeadGraph(nn.Module):
-    """A head on another encoder's graph."""
-
-    def __init__(self, base: nn.Module, head: nn.Module) -> None:
-        """Take the graph and the head; nothing is copied."""
-        super().__init__()
-        self.base, self.head = base, head
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(B, T) token ids, (B, T) 1 on tokens and 0 on padding -> (B, dim)."""
-        out: Tensor = self.head(self.base(input_ids, attention_mask))
-        return out

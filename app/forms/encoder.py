@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.model_name import EXAMPLE, HF, RUN, model_spec
+from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
 from app.wording import literal
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
@@ -60,6 +60,11 @@ def draw_encoder(
     if not info.available:
         return Choice(info, spec, f"{info.name} is not available here: {info.reason}")
     return _draw_model(info, key) if spec == HF else Choice(info, spec, "")
+
+
+def is_transformer(encoder: str) -> bool:
+    """Whether an encoder, by its spec, is a transformer: its layers take LoRA's additions, its tokens have states."""
+    return encoder == "e5-small" or encoder.startswith(HF)
 
 
 def of_run(run: Run) -> EncoderInfo:
