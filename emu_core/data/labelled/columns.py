@@ -1,9 +1,11 @@
 """Which column of a table is the text, the intent, the language: guessed from its name, or mapped."""
 
+import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from itertools import combinations
 from shlex import quote
 from types import MappingProxyType
@@ -17,41 +19,8 @@ from emu_core.errors import DataError
 COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
 
-COLUMN_NAMES = MappingProxyType(
-    {
-        "text": (
-            "text utt utterance sentence query question phrase message prompt example content "
-            "texts utterances sentences queries questions "
-            "satz sätze frage äußerung aeusserung anfrage nachricht "
-            "texto frase oración pregunta consulta mensaje enunciado pergunta testo domanda "
-            "texte énoncé requête "
-            "テキスト 文 文章 質問 発話 文本 句子 問題 问题 语句 語句 内容 查询"
-        ),
-        "intent": (
-            "intent intent_name label_text label_name intents label labels category class topic intention "
-            "tag target scenario "
-            "absicht kategorie klasse thema etikett "
-            "intención categoría clase etiqueta tema intenção categoria classe etichetta "
-            "catégorie étiquette thème sujet "
-            "インテント 意図 ラベル カテゴリ カテゴリー 分類 トピック 意图 意圖 标签 "
-            "標籤 类别 類別 分类 主题 主題"
-        ),
-        "language": (
-            "language lang locale language_code lang_code languages "
-            "sprache idioma lengua língua lingua langue 言語 语言 語言 语种"
-        ),
-        "id": (
-            "id uid key sentence_id text_id utterance_id parallel_id index_id "
-            "kennung schlüssel identificador clave identifiant clé キー 識別子 编号 編號"
-        ),
-        "split": (
-            "split partition set subset "
-            "aufteilung teilmenge partición conjunto répartition ensemble 分割 划分 劃分"
-        ),
-        "annotated": (
-            "annotated annot_utt annotated_text annotation annotiert anotado annoté 注釈 注釈付き 标注 標註"
-        ),
-    }
+COLUMN_NAMES: Mapping[str, str] = json.loads(
+    files("emu_core.data.labelled").joinpath("column_names.json").read_text(encoding="utf-8")
 )
 """Role -> the names its column usually has, the likeliest first: English, German, Spanish, Portuguese,
 Italian, French, Japanese, Chinese. Names such as `nummer` are left out: they count rows."""
@@ -104,7 +73,12 @@ def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> Co
 
 
 def apply_columns(
-    frame: pd.DataFrame, mapping: ColumnMapping, *, language: str | None, name: str
+    frame: pd.DataFrame,
+    mapping: ColumnMapping,
+    *,
+    language: str | None,
+    name: str,
+    required: Sequence[str] = ("text", "intent"),
 ) -> pd.DataFrame:
     """Return the six columns of COLUMNS under their own names, in the table's order of rows.
 
@@ -115,18 +89,11 @@ def apply_columns(
         mapping: which column plays which role.
         language: the language of every row, where there is no language column.
         name: the file's name, for messages and - failing a column and `language` - for its language.
+        required: roles that need a column.
 
     Raises:
-        DataError: the text or intent column is missing, a mapped column does not exist, or no language is
-            stated.
+        DataError: a required or mapped column does not exist, or no language is stated.
     """
-    return mapped_table(frame, mapping, required=("text", "intent"), language=language, name=name)
-
-
-def mapped_table(
-    frame: pd.DataFrame, mapping: ColumnMapping, *, required: Sequence[str], language: str | None, name: str
-) -> pd.DataFrame:
-    """Do what `apply_columns` does, where other roles than text and intent may be the required ones."""
     _check_mapping(frame, mapping, required, name)
     table = pd.DataFrame("", index=range(len(frame)), columns=list(COLUMNS), dtype="str")
     for role in COLUMNS:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from emu_core.data.cleaning import stripped
-from emu_core.data.labelled.columns import ColumnMapping, guess_columns, mapped_table
+from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.sets import UnlabelledSet
 from emu_core.data.languages import checked_language
 from emu_core.data.readers import read_table
@@ -66,4 +66,4 @@ def read_sentences(path: Path, mapping: ColumnMapping | None, language: str | No
     else:
         frame = pd.DataFrame({"text": read_lines(path)[0]}, dtype="str")
         columns = ColumnMapping(text="text")
-    return mapped_table(frame, columns, required=("text",), language=language, name=path.name)
+    return apply_columns(frame, columns, required=("text",), language=language, name=path.name)

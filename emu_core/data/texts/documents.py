@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emu_core.data.cleaning import stripped
-from emu_core.data.labelled.columns import ColumnMapping, guess_columns, mapped_table
+from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.languages import checked_language
 from emu_core.data.readers import read_table, read_text
 from emu_core.data.readers.table import check_rows
@@ -83,7 +83,7 @@ def _from_table(
 ) -> tuple[Sequence[str], Sequence[str]]:
     frame = read_table(path, path.name)
     columns = guess_columns(frame, mapping)
-    table = mapped_table(frame, columns, required=("text", "intent"), language=language, name=path.name)
+    table = apply_columns(frame, columns, required=("text", "intent"), language=language, name=path.name)
     labels = stripped(table["intent"])
     if (labels == "").any():
         raise DataError(
