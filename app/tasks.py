@@ -7,12 +7,12 @@ from tempfile import NamedTemporaryFile
 
 import numpy as np
 
-from app.split.sentence import SplitSentence, split_sentence
 from app.vectors import prune
 from app.worker import report
+from emu_core.api.split import SplitSentence, split_sentence
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
-from emu_core.encoders.bicvm import BicvmEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EncoderError

@@ -8,9 +8,9 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from app.model_name import HF, hub_names
-from emu_core.encoders.hf import as_folder
-from emu_core.encoders.laser_download import files_folder
+from app.forms.model_name import HF, hub_names
+from emu_core.encoders.laser.download import files_folder
+from emu_core.encoders.transformer.hf import as_folder
 from emu_core.errors import EncoderError
 
 FOLDER = ".vectors"  # under the folder of runs; the dot keeps it apart from them

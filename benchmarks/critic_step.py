@@ -15,14 +15,14 @@ import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before 
 import numpy as np
 import torch
 
-from emu_core.config import Adversary, EmuConfig, Method, configure
+from emu_core.config import Adversary, EmuConfig
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import unlabelled_from
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
+from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.prepare import prepare
-from emu_core.trainers.sampling import Batch, epoch_batches
+from emu_core.trainers.emu_data import Batch, epoch_batches, prepare
 
 LIMIT = 2.5  # a step with the discriminator may cost this many times the step without it
 WARM_UP = 5
@@ -35,12 +35,11 @@ def make_trainer(config: EmuConfig, device: str, seed: int) -> EmuTrainer:
     demo = load_demo().train_part()
     others = unlabelled_from(demo, [language for language in demo.languages if language != LANGUAGE])
     data = prepare(encoder, demo, others, [LANGUAGE], config)
+    trainer = EmuTrainer(encoder, data, config, seed=seed)
     torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
+    trainer.start_stage(0)
     encoder.train()
-    return EmuTrainer(
-        encoder, data.labelled, data.unlabelled, data.translations, len(data.intents), config, rng
-    )
+    return trainer
 
 
 def step_seconds(trainer: EmuTrainer, batch: Batch) -> float:
@@ -58,13 +57,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
-    config, device = configure(Method.EMU, "use", adversary_every=1), pick_device(options.device)
+    config, device = configure("emu", "use", adversary_every=1), pick_device(options.device)
     with_critic = make_trainer(config, device, options.seed)
-    without = make_trainer(configure(Method.EMU, "use", adversary=Adversary.NONE), device, options.seed)
+    without = make_trainer(configure("emu", "use", adversary=Adversary.NONE), device, options.seed)
     rng = np.random.default_rng(options.seed)
     pairs: list[tuple[float, float]] = []
     while len(pairs) < WARM_UP + options.repetitions:
-        for batch in epoch_batches(dict(without.labelled), config.batch_size, rng):
+        for batch in epoch_batches(without.data.labelled, config.batch_size, rng):
             if len(pairs) % 2:  # each goes first every other time
                 pairs.append((step_seconds(with_critic, batch), step_seconds(without, batch)))
             else:

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from emu_core.api.inputs import labelled_set
 from emu_core.bench.cells import Peer
 from emu_core.bench.frozen_peers import frozen_peer
-from emu_core.config import Method, PosteriorConfig, configure
+from emu_core.config import PosteriorConfig
 from emu_core.data.demo import reference_texts
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.leave_one_out import leave_one_out
+from emu_core.methods.registry import configure
 from emu_core.trainers.posterior import fit_head
 
 LANGUAGE = "en"
@@ -60,7 +61,7 @@ def main() -> None:
     }
     settings = [{}] if not asked else [{name: value} for name, values in asked.items() for value in values]
     for changes in settings:
-        config = configure(Method.POSTERIOR, options.encoder, **changes)
+        config = configure("posterior", options.encoder, **changes)
         gains = [
             accuracies(labelled, held, posterior_vectors(labelled, vectors, reference, held, own, config))
             - before

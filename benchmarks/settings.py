@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import train
-from emu_core.config import Adversary, Method, configure
+from emu_core.config import Adversary
+from emu_core.methods.registry import configure
 
-PAPER = configure(Method.EMU)
+PAPER = configure("emu")
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "gamma 1e-4, k = 5, as the paper's": {
@@ -45,7 +46,7 @@ def main() -> None:
         gains, worst = [], []
         for seed in range(options.seeds):
             with tempfile.TemporaryDirectory() as folder:
-                config = configure(Method.EMU, "use", **changes)
+                config = configure("emu", "use", **changes)
                 run = train(options.data, out=Path(folder) / "run", seed=seed, method="emu", config=config)
                 metrics = run.metrics()
             gains.append(round(metrics["mean_specialised"] - metrics["mean_base"], 1))

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import train
-from emu_core.config import Method, Trained, configure
+from emu_core.config import Trained
+from emu_core.methods.registry import configure
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -38,7 +39,7 @@ def main() -> None:
         gains, worst, seconds = [], [], []
         for seed in range(options.seeds):
             with tempfile.TemporaryDirectory() as folder:
-                config = configure(Method.EMU, options.encoder, **changes)
+                config = configure("emu", options.encoder, **changes)
                 run = train(
                     options.data,
                     out=Path(folder) / "run",

@@ -1,7 +1,7 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
-The verbs of the command are here as functions: `train`, `evaluate`, `forgetting`, `embed`, `export`, `pretrain`, with
-`read_labelled` and `load_encoder`.
+The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `forgetting`, `embed` and
+`export`, with `configure`, `read_labelled` and `load_encoder`.
 """
 
 import os
@@ -13,19 +13,23 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
+    from emu_core.api.compare import compare as compare
     from emu_core.api.embed import embed as embed
     from emu_core.api.evaluate import evaluate as evaluate
     from emu_core.api.export import export as export
     from emu_core.api.forgetting import forgetting as forgetting
     from emu_core.api.pretrain import pretrain as pretrain
+    from emu_core.api.resume import resume as resume
     from emu_core.api.train import train as train
     from emu_core.data.labelled.load import read_labelled as read_labelled
     from emu_core.encoders.registry import load_encoder as load_encoder
+    from emu_core.methods.registry import configure as configure
 
 __version__ = "0.1.0"
-__all__ = ["embed", "evaluate", "export", "forgetting", "load_encoder", "pretrain", "read_labelled", "train"]
 
 _HOMES = {
+    "compare": "emu_core.api.compare",
+    "configure": "emu_core.methods.registry",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
     "export": "emu_core.api.export",
@@ -33,8 +37,10 @@ _HOMES = {
     "load_encoder": "emu_core.encoders.registry",
     "pretrain": "emu_core.api.pretrain",
     "read_labelled": "emu_core.data.labelled.load",
+    "resume": "emu_core.api.resume",
     "train": "emu_core.api.train",
 }
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

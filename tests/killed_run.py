@@ -6,11 +6,11 @@ import sys
 from dataclasses import replace
 
 from emu_core import train
-from emu_core.api.progress import Progress
-from emu_core.config import Method, configure
+from emu_core.methods.registry import configure
 from emu_core.runs.checkpoint import Checkpoint
+from emu_core.runs.progress import Progress
 
-SETTINGS = replace(configure(Method.EMU, "use"), epochs=3, critic_steps=2, adversary_every=3)
+SETTINGS = replace(configure("emu", "use"), epochs=3, critic_steps=2, adversary_every=3)
 
 
 def main(data: str, out: str, kill_at: int, every: int) -> None:

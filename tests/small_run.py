@@ -5,8 +5,8 @@ from pathlib import Path
 from small import small_file
 
 from emu_core import read_labelled, train
-from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 
 
@@ -14,6 +14,6 @@ def small_run(root: Path, name: str = "small") -> tuple[Run, LabelledSet, Path]:
     """A run of one epoch under `root`, the data it was trained on, and their file."""
     file = small_file(root.parent)
     run = train(
-        str(file), out=root / name, method="emu", config=configure(Method.EMU, "use", epochs=1), device="cpu"
+        str(file), out=root / name, method="emu", config=configure("emu", "use", epochs=1), device="cpu"
     )
     return run, read_labelled([str(file)])[0], file

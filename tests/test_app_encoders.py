@@ -15,10 +15,10 @@ from app import cache, encoder_choice, model_name, vectors
 from app.background import Done, Failed, Outcome, Pending
 from app.jobs import JobManager
 from app.methods import OF_THE_METHOD, all_settings
-from app.model_name import HF, model_spec, short_name
+from app.forms.model_name import HF, model_spec, short_name
 from app.request import TrainRequest
 from app.vectors import weights_of
-from emu_core.config import EmuConfig, Method, PosteriorConfig
+from emu_core.config import EmuConfig, PosteriorConfig
 from emu_core.encoders import registry
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError
@@ -217,7 +217,7 @@ def test_a_run_is_named_after_its_model() -> None:
 def test_every_field_of_the_settings_is_offered_or_is_the_methods_own() -> None:
     offered = [setting.name for setting in all_settings()]
     assert sorted([*offered, *OF_THE_METHOD]) == sorted(field.name for field in fields(EmuConfig))
-    of_posterior = [setting.name for setting in all_settings(Method.POSTERIOR)]
+    of_posterior = [setting.name for setting in all_settings("posterior")]
     assert sorted(of_posterior) == sorted(field.name for field in fields(PosteriorConfig))
     for setting in all_settings():
         assert bool(setting.choices) != isinstance(getattr(EmuConfig(), setting.name), int | float)

@@ -18,22 +18,33 @@ from app import cache, encoders, run_table
 from app.jobs import JobManager
 from app.methods import METHODS, all_settings
 from app.request import TrainRequest
-from app.split import maps, pool
-from app.split.neighbours import shared
-from app.split.pool import Pool
-from app.split.sample import EACH, TEMPLATES, language_pairs, pairs_of, template_sample
-from app.split.sentence import SplitSentence, Token
+from app.split import maps
+from app.split.parts import NAMES, parts_of
 from app.split.utterance import kind_of, looks_at
-from app.split.words import NAMES, parts_of_method
 from emu_core import train
+from emu_core.api import split
+from emu_core.api.split import (
+    EACH,
+    TEMPLATES,
+    Pool,
+    SplitSentence,
+    Token,
+    language_pairs,
+    pairs_of,
+    read_pool,
+    shared,
+    split_sentence,
+    template_sample,
+)
 from emu_core.charts.attention import TokenKind
-from emu_core.config import FmdaConfig, MeaningLanguageConfig, Method, configure
+from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.slots.annotation import parse_annotated
 from emu_core.data.slots.utterances import Utterance, utterances
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project
+from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from emu_core.runs.run import Run, RunState, Status, create_run
 from tests.fmda_set import fmda_set
@@ -49,7 +60,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of runs: one of FMDA, one of its baseline, and one of Emu that only says so."""
     folder = tmp_path_factory.mktemp("split")
     labelled, encoder = fmda_set(), f"hf:{tiny_transformer(folder / 'tiny')}"
-    for method in (Method.FMDA, Method.MEANING_LANGUAGE):
+    for method in ("fmda", "meaning-language"):
         train(
             labelled, out=folder / "runs" / method, method=method, encoder=encoder, pairs=PAIRS, device="cpu",
             config=configure(method, epochs=2, batch_size=16),
@@ -178,8 +189,8 @@ def test_the_language_part_says_what_its_layer_says(app: AppTest, root: Path) ->
         encoder_of(root),
         fmda_set().select(languages=["en"], splits=["test"]).frame["text"].iloc[0],
     )
-    logits = encoder.model.language_logits(encoder.model(*states_of(encoder, text)).language)[0]
-    shares = dict(zip(encoder.model.languages, np.exp(logits.detach().numpy()), strict=True))
+    logits = encoder.head.language_logits(encoder.head(*states_of(encoder, text)).language)[0]
+    shares = dict(zip(encoder.head.languages, np.exp(logits.detach().numpy()), strict=True))
     total = sum(shares.values())
     said = next(line for line in written(app) if line.startswith("Says: "))
     for code, name in (("en", "English"), ("de", "German"), ("es", "Spanish")):
@@ -226,14 +237,14 @@ def test_the_baseline_has_no_attention_and_says_so(app: AppTest) -> None:
     assert not app.get("plotly_chart")
     assert any("has no attention over words" in info.value for info in app.info)
     lines = written(app)
-    assert [part for part in Part if f"**{NAMES[part]}**" in lines] == list(
-        parts_of_method(Method.MEANING_LANGUAGE)
-    )
+    shown = [part for part in Part if f"**{NAMES[part]}**" in lines]
+    assert shown == [Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING]
 
 
 def test_the_order_of_the_embeddings_is_the_encoders(root: Path) -> None:
-    for method in (Method.FMDA, Method.MEANING_LANGUAGE):
-        assert encoder_of(root, method).part_names == parts_of_method(method)
+    for method in ("fmda", "meaning-language"):
+        names = encoder_of(root, method).part_names
+        assert names == parts_of(np.zeros((len(names), 3, 2), dtype=np.float32))
 
 
 def test_a_sentence_is_typed_with_its_slots(app: AppTest) -> None:
@@ -271,7 +282,7 @@ def test_a_language_that_the_run_has_not_learnt_is_said(root: Path, monkeypatch:
 
 
 def test_the_numbers_are_those_of_the_run(app: AppTest, root: Path) -> None:
-    tab(app, "What each part is good for")
+    tab(app, "Evaluation of the parts")
     table = app.dataframe[0].value.set_index("Embedding")
     measured = Run(root / "fmda").metrics()["parts"]
     assert list(table.index) == [NAMES[part] for part in Part]
@@ -326,13 +337,13 @@ def test_a_few_templates_are_coloured_by_template(app: AppTest) -> None:
 
 def test_rare_templates_share_a_colour() -> None:
     many = [Utterance(*parse_annotated(f"{word} [place : x]"), "i", word, "en") for word in "abcdefghij"]
-    points = maps.points_of([*many, *many[3:]])
-    assert points["template"].nunique() == maps.NAMED + 1
-    assert set(points["template"][:3]) == {maps.OTHERS}
-    assert max(points["template"]) == maps.OTHERS  # the last of the legend
+    points = split.points_of([*many, *many[3:]])
+    assert points["template"].nunique() == split.NAMED + 1
+    assert set(points["template"][:3]) == {split.OTHERS}
+    assert max(points["template"]) == split.OTHERS  # the last of the legend
     german = Utterance(*parse_annotated("das ist a [place : y]"), "i", "a", "de")
-    assert maps.points_of([many[0], german])["template"].tolist() == ["a [place]", "a [place]"]
-    assert maps.points_of([Utterance("plain", (), "i", "a", "en")])["template"].tolist() == [maps.OTHERS]
+    assert split.points_of([many[0], german])["template"].tolist() == ["a [place]", "a [place]"]
+    assert split.points_of([Utterance("plain", (), "i", "a", "en")])["template"].tolist() == [split.OTHERS]
 
 
 # ---------------------------------------------------------------------------------- what is underneath
@@ -400,16 +411,14 @@ def test_annotations_that_do_not_fit_are_counted_and_left_out(
 
 
 def test_a_large_set_is_cut_with_translations_kept_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST", 20)
-    found = pool._pool("some", fmda_set(), pool.ALL)
+    monkeypatch.setattr(split, "MOST", 20)
+    found = read_pool("some", fmda_set().frame)
     assert 18 <= len(found.frame) <= 20 and found.total == len(fmda_set())
     assert set(found.frame.groupby("id").size()) == {3}
     assert found.texts == found.frame["text"].tolist()
 
 
 def test_a_token_is_in_a_slot_where_they_overlap(root: Path) -> None:
-    from app.split.sentence import split_sentence
-
     encoder = encoder_of(root)
     [one, *_] = utterances(LabelledSet(fmda_set().frame, "x"), "en")
     tokens = split_sentence(encoder, one.text).tokens
@@ -435,7 +444,7 @@ def why_not(app: AppTest) -> str:
 
 
 def test_every_setting_of_fmda_is_offered() -> None:
-    for method, kind in ((Method.FMDA, FmdaConfig), (Method.MEANING_LANGUAGE, MeaningLanguageConfig)):
+    for method, kind in (("fmda", FmdaConfig), ("meaning-language", MeaningLanguageConfig)):
         assert sorted(s.name for s in all_settings(method)) == sorted(field.name for field in fields(kind))
         assert method in METHODS
 
@@ -515,7 +524,7 @@ def test_a_run_that_may_end_early_says_so() -> None:
 def test_the_list_says_what_a_run_learnt_from(root: Path) -> None:
     frame = run_table.runs_frame([Run(root / "fmda")])
     assert frame["Learnt from"].tolist() == ["en-de, en-es"]
-    assert frame["Method"].tolist() == [METHODS[Method.FMDA][0]]
+    assert frame["Method"].tolist() == [METHODS["fmda"][0]]
 
 
 @pytest.mark.parametrize(("prompt", "said"), [(0.99, "Looks at no word"), (0.5, "Looks most at: *turn*")])

@@ -27,14 +27,14 @@ from emu_core.bench.fmda.run_cell import run_cell
 from emu_core.bench.fmda.setting import FmdaSetting
 from emu_core.bench.fmda.tables import table_2, table_3, table_4, table_5, table_6, table_9
 from emu_core.bench.score import Score
-from emu_core.config import Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.token_states import require_transformer
+from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.significance import mean_interval
 from emu_core.evaluation.translation_retrieval import translation_retrieval
+from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from tests.fmda_set import TEST_FROM, VALUES, drawn_cell, fmda_set
 from tests.tiny_transformer import tiny_transformer
@@ -296,9 +296,9 @@ def test_a_system_is_trained_by_the_library(tiny: str, tmp_path: Path, system: S
         pairs=PAIRS[:1],
         seed=1,
         device="cpu",
-        config=configure(Method.MEANING_LANGUAGE, tiny, epochs=1)
+        config=configure("meaning-language", tiny, epochs=1)
         if system is System.BASELINE
-        else configure(Method.FMDA, tiny, epochs=1, two_stage=True),
+        else configure("fmda", tiny, epochs=1, two_stage=True),
     )
     encoder = load_encoder(f"run:{run.folder}", device="cpu")
     assert isinstance(encoder, DisentangledEncoder)

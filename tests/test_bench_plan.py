@@ -4,9 +4,9 @@ from emu_core.bench.cells import BASE, TRANSLATION, Cell, Kind, Peer, Rate, meth
 from emu_core.bench.data import bench_data
 from emu_core.bench.plan import Part, plan
 from emu_core.bench.setting import Setting
-from emu_core.config import DISENTANGLING, Method, configure
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import DataError
+from emu_core.methods.registry import configure
 from tests.bench_set import bench_set
 
 SIX = ("en", "de", "es", "fr", "ja", "zh")
@@ -68,7 +68,7 @@ def test_a_hostile_language_stays_in_the_folder() -> None:
 
 def test_the_budget_of_the_peers_is_emus() -> None:
     setting = Setting("e5-small", "cpu", "x", "y")
-    emu = configure(Method.EMU, "e5-small")
+    emu = configure("emu", "e5-small")
     ours = setting.hyperparameters(Cell(Kind.PEER, Peer.COSENT, ("en",), 0, Rate.OURS))
     assert ours == {
         "epochs": emu.epochs,

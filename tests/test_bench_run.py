@@ -268,7 +268,6 @@ def test_a_method_is_trained_by_the_library(tiny: str, tmp_path: Path, method: s
     result = run_cell(request_of(Cell(Kind.METHOD, method, ("en",), 1), tmp_path, tiny))
     data = bench_data(bench_set())
     request = request_of(Cell(Kind.METHOD, method, ("en",), 1), tmp_path, tiny)
-    from emu_core.config import Method
 
     run = train(
         data.train,

@@ -15,7 +15,6 @@ from emu_core.bench.results import Results
 from emu_core.bench.table2 import paper_table_2, table_2
 from emu_core.bench.table5 import table_5
 from emu_core.bench.table34 import paper_tables_3_4, table_3, table_4
-from emu_core.config import DISENTANGLING, Method
 from tests.bench_set import bench_set, drawn_result, result_of, results_of, setting_of
 
 SIX = ("en", "de", "es", "fr", "ja", "zh")

@@ -10,9 +10,8 @@ import torch
 from safetensors.torch import save_file
 
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
-from emu_core.encoders.bicvm import BicvmEncoder
-from emu_core.encoders.bicvm_tokens import words
-from emu_core.encoders.bicvm_vocabulary import Vocabulary
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge, squared_distance
 
@@ -143,7 +142,7 @@ def test_saved_and_opened_to_the_bit(tmp_path: Path) -> None:
         folder = tmp_path / composition
         model.save(folder)
         assert json.loads((folder / "config.json").read_text())["encoder"] == "bicvm"
-        opened = BicvmEncoder.from_folder(folder)
+        opened = BicvmEncoder.open(folder)
         texts = ["The dog sleeps", "der Hund schläft", "die", ""]
         assert opened.encode(texts).tobytes() == model.encode(texts).tobytes()
         assert opened.word_vectors("de")[0] == model.word_vectors("de")[0]
@@ -196,10 +195,10 @@ def spoil(folder: Path, what: str) -> None:
 )
 def test_damaged_folders_are_refused(tmp_path: Path, what: str) -> None:
     encoder().save(tmp_path)
-    BicvmEncoder.from_folder(tmp_path)
+    BicvmEncoder.open(tmp_path)
     spoil(tmp_path, what)
     with pytest.raises(EncoderError, match=what if "." in what else "train the run again"):
-        BicvmEncoder.from_folder(tmp_path)
+        BicvmEncoder.open(tmp_path)
 
 
 def test_first_weights_are_gaussian_and_the_seeds_own() -> None:

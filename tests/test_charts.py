@@ -12,7 +12,7 @@ import pytest
 
 from emu_core import charts
 from emu_core.charts.curves import MOST_POINTS
-from emu_core.charts.page_file import html_file
+from emu_core.charts.scatter import maps_page
 from emu_core.charts.stills import maps_file
 from emu_core.data.languages import language_name
 
@@ -266,7 +266,7 @@ def test_maps_show_text_and_never_read_it() -> None:
     svg = maps_file(places(3), frame, "intent", frozenset(), file_format="svg")
     assert b"<script" not in svg
     ET.fromstring(svg)  # noqa: S314 - our own file
-    page = html_file(places(3), frame, "intent", frozenset())
+    page = maps_page(places(3), frame, "intent", frozenset())
     assert b"<script>alert" not in page
     assert b"cdn.plot" not in page[:2000]  # plotly's own script is inside: no network is needed
 

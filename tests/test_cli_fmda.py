@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-from argparse import Namespace
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -18,10 +16,8 @@ from emu_core.bench.fmda.bench import bench_fmda
 from emu_core.bench.fmda.plan import FmdaPart
 from emu_core.bench.fmda.request import FmdaRequest
 from emu_core.bench.fmda.result import FmdaResult
-from emu_core.cli import _parser, main
-from emu_core.cli.hyper_parameters import TRAINING, changed
+from emu_core.cli import main
 from emu_core.cli.pairs import language_pair
-from emu_core.config import EmuConfig, FmdaConfig, MeaningLanguageConfig, PosteriorConfig
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.errors import TrainingError
 from emu_core.models.parts import Part
@@ -82,42 +78,6 @@ def test_what_is_no_pair_is_said(value: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def parsed(*arguments: str) -> Namespace:
-    return _parser().parse_args(["train", "demo", *arguments])
-
-
-def test_every_setting_has_a_flag_and_each_flag_its_type() -> None:
-    assert changed(parsed(), TRAINING) == {}
-    decided = {"objective", "parallel"}
-    for settings in (EmuConfig(), PosteriorConfig(), FmdaConfig(), MeaningLanguageConfig()):
-        for field in fields(settings):
-            default = getattr(settings, field.name)
-            flag = f"--{field.name.replace('_', '-')}"
-            if field.name in decided:
-                with pytest.raises(SystemExit):
-                    parsed(flag)
-            elif isinstance(default, bool):
-                assert changed(parsed(flag), TRAINING) == {field.name: True}
-            else:
-                given = changed(parsed(flag, str(default)), TRAINING)
-                kind = str if isinstance(default, str) else type(default)
-                assert given == {field.name: default} and type(given[field.name]) is kind
-
-
-def test_a_flag_of_two_methods_stands_once_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parsed("--help")
-    _, _, groups = capsys.readouterr().out.partition("\nhyper-parameters:")
-    flags = [line.split()[0].rstrip(",") for line in groups.splitlines() if line.startswith("  --")]
-    assert groups.count("\n  --batch-size N") == groups.count("\n  --language-weight N") == 1
-    assert {"--batch-size", "--two-stage", "--language-weight", "--repulsion-weight"} <= set(flags)
-    said = " ".join(groups.partition("meaning-language:")[2].split())
-    assert said.startswith(
-        "and of those above: --language-weight, --standardised, --negatives, --batch-size, --learning-rate, "
-        "--epochs, --patience"
-    )
-
-
 def test_the_run_is_of_the_pair_and_the_settings_named(run: Run, baseline: Run) -> None:
     assert run.config()["pairs"] == [["de", "en"]]
     assert run.config()["hyperparameters"]["two_stage"] is True
@@ -167,9 +127,9 @@ def test_a_measure_for_which_the_sentences_do_not_do_is_a_note(
         (["--method", "fmda", "--pair", "german"], "'german' is no pair of languages"),
         (["--method", "fmda", "--pair", "en-fr"], "no sentence to train on in fr"),
         (["--method", "emu", "--pair", "en-de"], "the method emu learns from no pairs; leave --pair out"),
-        (["--method", "emu", "--two-stage"], "the method emu has no setting two_stage"),
-        (["--method", "meaning-language", "--hidden", "3"], "the method meaning-language has no setting hidden"),
-        (["--method", "fmda", "--negatives", "0"], "negatives must be a whole number above 0"),
+        (["--method", "emu", "--two-stage"], "--two-stage is a setting of the method fmda, and"),
+        (["--method", "meaning-language", "--hidden", "3"], "--hidden is a setting of the method fmda"),
+        (["--method", "fmda", "--negatives", "0"], "negatives must be a whole number, 1 or more"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_is_one_sentence(

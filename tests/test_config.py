@@ -6,17 +6,9 @@ from typing import Any
 
 import pytest
 
-from emu_core.config import (
-    DISENTANGLING,
-    Adversary,
-    EmuConfig,
-    Method,
-    Objective,
-    PosteriorConfig,
-    configure,
-    settings_from,
-)
+from emu_core.config import Adversary, EmuConfig, Objective, PosteriorConfig
 from emu_core.errors import TrainingError
+from emu_core.methods.registry import configure, method_named, methods
 
 PAPER = {
     "objective": Objective.L2_SOFTMAX,
@@ -37,43 +29,40 @@ PAPER = {
     "contrastive_margin": 2.0,
 }
 METHODS: dict[Any, dict[str, Any]] = {
-    Method.EMU: {"objective": Objective.L2_SOFTMAX, "parallel": False},
-    Method.WITHOUT_LD: {"objective": Objective.L2_SOFTMAX, "adversary": Adversary.NONE},
-    Method.WITHOUT_LD_CL: {
+    "emu": {"objective": Objective.L2_SOFTMAX, "parallel": False},
+    "emu-without-ld": {"objective": Objective.L2_SOFTMAX, "adversary": Adversary.NONE},
+    "emu-without-ld-cl": {
         "objective": Objective.L2_SOFTMAX,
         "adversary": Adversary.NONE,
         "center_weight": 0.0,
     },
-    Method.PARALLEL: {"objective": Objective.L2_SOFTMAX, "parallel": True},
-    Method.SOFTMAX: {"objective": Objective.SOFTMAX, "adversary": Adversary.NONE, "center_weight": 0.0},
-    Method.CONTRASTIVE: {
+    "emu-parallel": {"objective": Objective.L2_SOFTMAX, "parallel": True},
+    "softmax": {"objective": Objective.SOFTMAX, "adversary": Adversary.NONE, "center_weight": 0.0},
+    "contrastive": {
         "objective": Objective.CONTRASTIVE,
         "adversary": Adversary.NONE,
         "center_weight": 0.0,
     },
-    Method.N_PAIR: {"objective": Objective.N_PAIR, "adversary": Adversary.NONE, "center_weight": 0.0},
+    "n-pair": {"objective": Objective.N_PAIR, "adversary": Adversary.NONE, "center_weight": 0.0},
 }
 
 
 @pytest.mark.parametrize("name", PAPER)
 def test_defaults_are_the_papers(name: str) -> None:
     assert getattr(EmuConfig(), name) == PAPER[name]
-    assert getattr(configure(Method.EMU), name) == PAPER[name]
+    assert getattr(configure("emu"), name) == PAPER[name]
 
 
 def test_every_method_is_described() -> None:
-    assert set(METHODS) == set(Method) - {
-        Method.POSTERIOR,
-        *DISENTANGLING,
-    }  # which are no systems of the paper
+    assert set(METHODS) == {name for name, method in methods().items() if method.settings is EmuConfig}
 
 
 @pytest.mark.parametrize("encoder", [None, "use"])
 @pytest.mark.parametrize("method", list(METHODS))
-def test_a_method_switches_its_parts_whatever_was_tuned(method: Method, encoder: str | None) -> None:
+def test_a_method_switches_its_parts_whatever_was_tuned(method: str, encoder: str | None) -> None:
     config = configure(method, encoder)
     assert {name: getattr(config, name) for name in METHODS[method]} == METHODS[method]
-    has_critic = method in (Method.EMU, Method.PARALLEL)
+    has_critic = method in ("emu", "emu-parallel")
     assert (config.adversary is not Adversary.NONE) == has_critic
     if has_critic:
         assert config.adversary_weight > 0
@@ -81,7 +70,7 @@ def test_a_method_switches_its_parts_whatever_was_tuned(method: Method, encoder:
 
 
 def test_changes_win_over_the_method() -> None:
-    config = configure(Method.EMU, "use", epochs=7, adversary=Adversary.CROSS_ENTROPY)
+    config = configure("emu", "use", epochs=7, adversary=Adversary.CROSS_ENTROPY)
     assert (config.epochs, config.adversary) == (7, Adversary.CROSS_ENTROPY)
 
 
@@ -111,7 +100,7 @@ def test_a_value_outside_its_range_raises_and_names_itself(name: str, values: li
         with pytest.raises(TrainingError, match=rf"^{name} must be"):
             EmuConfig(**change)
         with pytest.raises(TrainingError, match=rf"^{name} must be"):
-            configure(Method.EMU, None, **change)
+            configure("emu", None, **change)
 
 
 @pytest.mark.parametrize(
@@ -130,42 +119,42 @@ def test_a_config_is_frozen() -> None:
 
 
 def test_the_posterior_has_settings_of_its_own() -> None:
-    for_use, for_others = configure(Method.POSTERIOR, "use"), configure(Method.POSTERIOR, "e5-small")
+    for_use, for_others = configure("posterior", "use"), configure("posterior", "e5-small")
     assert (for_use.language_directions, for_others.language_directions) == (0, 5)
-    assert configure(Method.POSTERIOR) == configure(Method.POSTERIOR, "hf:some") == PosteriorConfig()
-    changed = configure(Method.POSTERIOR, "use", share=0.1)
+    assert configure("posterior") == configure("posterior", "hf:some") == PosteriorConfig()
+    changed = configure("posterior", "use", share=0.1)
     assert (changed.share, changed.gate_temperature) == (0.1, 0.1)
-    assert settings_from("posterior", asdict(changed)) == changed
-    assert settings_from("emu", asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
+    assert method_named("posterior").settings_from(asdict(changed)) == changed
+    assert method_named("emu").settings_from(asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
     with pytest.raises(TrainingError, match="another version; train again"):
-        settings_from("posterior", {"neighbours": 5})
+        method_named("posterior").settings_from({"neighbours": 5})
 
 
 @pytest.mark.parametrize(
     ("method", "changes", "message"),
     [
-        (Method.POSTERIOR, {"epochs": 3}, "posterior has no setting epochs"),
-        (Method.EMU, {"share": 0.3}, "emu has no setting share"),
-        (Method.POSTERIOR, {"share": 1.5}, "share must be from 0 to 1"),
-        (Method.POSTERIOR, {"share": float("nan")}, "share must be from 0 to 1"),
-        (Method.POSTERIOR, {"kernel_temperature": 0.0}, "kernel_temperature must be a number above 0"),
-        (Method.POSTERIOR, {"gate_width": float("inf")}, "gate_width must be a number above 0"),
-        (Method.POSTERIOR, {"softening": -1.0}, "softening must be a number above 0"),
-        (Method.POSTERIOR, {"gate_temperature": 0.0}, "gate_temperature must be a number above 0"),
+        ("posterior", {"epochs": 3}, "posterior has no setting epochs"),
+        ("emu", {"share": 0.3}, "emu has no setting share"),
+        ("posterior", {"share": 1.5}, "share must be a number from 0 to 1"),
+        ("posterior", {"share": float("nan")}, "share must be a number from 0 to 1"),
+        ("posterior", {"kernel_temperature": 0.0}, "kernel_temperature must be a number above 0"),
+        ("posterior", {"gate_width": float("inf")}, "gate_width must be a number above 0"),
+        ("posterior", {"softening": -1.0}, "softening must be a number above 0"),
+        ("posterior", {"gate_temperature": 0.0}, "gate_temperature must be a number above 0"),
         (
-            Method.POSTERIOR,
+            "posterior",
             {"language_directions": -1},
             "language_directions must be a whole number, 0 or more",
         ),
         (
-            Method.POSTERIOR,
+            "posterior",
             {"language_directions": 2.5},
             "language_directions must be a whole number, 0 or more",
         ),
     ],
 )
 def test_a_setting_that_the_method_can_not_have_is_said(
-    method: Method, changes: dict[str, Any], message: str
+    method: str, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(TrainingError, match=message):
         configure(method, **changes)

@@ -12,8 +12,8 @@ from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.slots.utterances import slot_pairs
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
-from emu_core.encoders.token_states import require_transformer
-from emu_core.encoders.transformer import TransformerEncoder
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.models.fmda import Fmda
 from emu_core.models.meaning_language import MeaningLanguage
@@ -364,7 +364,7 @@ def test_only_layers_of_the_meaning_have_gradients(encoder: TransformerEncoder) 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"batch_size": 0}, "batch_size must be a whole number above 0"),
+        ({"batch_size": 0}, "batch_size must be a whole number, 1 or more"),
         ({"template_weight": -1.0}, "template_weight must be a number, 0 or more"),
         ({"learning_rate": 0.0}, "learning_rate must be a number above 0"),
         ({f.name: 0.0 for f in fields(FmdaConfig) if f.name.endswith("_weight")}, "every loss has weight 0"),

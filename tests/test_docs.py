@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from emu_core.cli import _parser, main
-from emu_core.config import Method
 from tests.pages import DOCS, ROOT, TOLERANCE, apply_diff, blocks, differences, pages
 
 NAMES = [str(page.relative_to(DOCS)) for page in pages()]

@@ -8,8 +8,7 @@ import pytest
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.texts.documents import read_documents, sentences
 from emu_core.errors import DataError
-from emu_core.evaluation.averaged_perceptron import averaged_perceptron
-from emu_core.evaluation.document_classification import classify_across, document_vectors
+from emu_core.evaluation.document_classification import averaged_perceptron, classify_across, document_vectors
 from emu_core.evaluation.transfer import LabelledVectors
 
 

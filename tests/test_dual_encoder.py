@@ -15,11 +15,11 @@ from torch import nn
 
 from emu_core.config import Adversary, EmuConfig, Trained
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig, Optimizer
-from emu_core.encoders.dual_encoder import DualEncoder
-from emu_core.encoders.dual_layers import TransformerLayer, positions
+from emu_core.encoders.dual.encoder import DualEncoder
+from emu_core.encoders.dual.layers import TransformerLayer, positions
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.trainers.loop import fit
-from emu_core.trainers.prepare import prepare
+from emu_core.trainers.emu_data import prepare
+from emu_core.trainers.fit import fit
 from tests.small import small_set
 
 TINY = DualEncoderConfig(
@@ -174,7 +174,7 @@ def test_the_seed_makes_the_weights_and_leaves_torchs_generator_alone() -> None:
 def test_a_folder_gives_the_same_vectors_to_the_bit(tmp_path: Path, changes: dict[str, Any]) -> None:
     model = encoder(**changes)
     model.save(tmp_path / "e")
-    again = DualEncoder.from_folder(tmp_path / "e")
+    again = DualEncoder.open(tmp_path / "e")
     assert (again.encode(TEXTS) == model.encode(TEXTS)).all()
     assert (again.languages, again.dim, again.max_tokens) == (("en", "de"), 8, 5)
     assert not again.training
@@ -203,7 +203,7 @@ def test_a_config_that_is_not_the_weights_own_is_refused(tmp_path: Path, change:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | change), "utf-8")
     with pytest.raises(EncoderError, match="does not hold a whole encoder 'dual-encoder'"):
-        DualEncoder.from_folder(tmp_path)
+        DualEncoder.open(tmp_path)
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
@@ -217,12 +217,12 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     ):
         encoder().save(tmp_path)
         damage()
-        with pytest.raises(EncoderError, match="does not hold a whole encoder"):
-            DualEncoder.from_folder(tmp_path)
+        with pytest.raises(EncoderError, match=r"does not hold a whole encoder|is damaged"):
+            DualEncoder.open(tmp_path)
     encoder().save(tmp_path)
     weights.unlink()
     with pytest.raises(EncoderError, match=r"has no model\.safetensors"):
-        DualEncoder.from_folder(tmp_path)
+        DualEncoder.open(tmp_path)
 
 
 def test_settings_are_the_papers_and_checked() -> None:

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from emu_core.encoders.dual_batch import Sentences, joined
-from emu_core.encoders.dual_words import MAX_LETTERS, NO_WORD, Hashing, split_words
+from emu_core.encoders.dual.batch import Sentences, joined
+from emu_core.encoders.dual.hashing import MAX_LETTERS, NO_WORD, Hashing, split_words
 
 HASHING = Hashing(words=1000, ngrams=500, shortest=3, longest=4)
 
@@ -38,7 +38,10 @@ def test_buckets_are_those_of_crc32() -> None:
 
 
 def test_another_process_finds_the_same_buckets() -> None:
-    code = "from emu_core.encoders.dual_words import Hashing; print(Hashing(1000, 500, 3, 4).token_ids('Ein Hund', 9))"
+    code = (
+        "from emu_core.encoders.dual.hashing import Hashing; "
+        "print(Hashing(1000, 500, 3, 4).token_ids('Ein Hund', 9))"
+    )
     for salt in ("1", "2"):  # of Python's own hash
         out = subprocess.run(
             [sys.executable, "-c", code],

@@ -18,11 +18,11 @@ from safetensors.torch import load_file, save_file
 from transformers import BertModel, PreTrainedTokenizerFast
 
 from emu_core.data.demo import demo_paths
-from emu_core.encoders import e5_small
 from emu_core.encoders.base import TokenIds
-from emu_core.encoders.e5_file import E5File
-from emu_core.encoders.e5_model import bert, bert_state, sentence_transformer, tokenizer
-from emu_core.encoders.e5_small import E5SmallEncoder
+from emu_core.encoders.e5 import encoder as e5_small
+from emu_core.encoders.e5.bert import bert, bert_state, sentence_transformer, tokenizer
+from emu_core.encoders.e5.encoder import E5SmallEncoder
+from emu_core.encoders.e5.packed_file import E5File
 from emu_core.encoders.registry import available_encoders, load_encoder, open_encoder
 from emu_core.errors import EncoderError
 
@@ -69,7 +69,7 @@ SENTENCES = sentences()
 
 @pytest.fixture(scope="module")
 def encoder() -> E5SmallEncoder:
-    return E5SmallEncoder.from_package()
+    return E5SmallEncoder.load()
 
 
 @pytest.fixture(scope="module")
@@ -353,4 +353,4 @@ def test_another_file_than_the_pinned_is_refused(
     path.write_bytes(packed.data)
     monkeypatch.setattr(e5_small, "packed_file", lambda: path)
     with pytest.raises(EncoderError, match="are not those of"):
-        E5SmallEncoder.from_package()
+        E5SmallEncoder.load()

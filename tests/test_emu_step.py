@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from emu_core.config import Adversary, EmuConfig, Method, configure
+from emu_core.config import Adversary, EmuConfig
 from emu_core.encoders.base import Encoder, Features, TokenIds, pad
+from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.sampling import Batch, Labelled
+from emu_core.trainers.emu_data import Batch, Labelled, TrainingData
 
 SIZE, CLASSES, DIM = 8, 3, 6
 FIRST_TOKEN = {
@@ -24,7 +25,7 @@ FIRST_TOKEN = {
     "ja": 300,
 }  # sentence i of a language is the tokens [first + i] * 2
 COUNT = 30
-ADVERSARIAL = (Method.EMU, Method.PARALLEL)
+ADVERSARIAL = ("emu", "emu-parallel")
 
 
 class TinyEncoder(Encoder):
@@ -69,7 +70,7 @@ class TinyEncoder(Encoder):
         raise NotImplementedError
 
     @classmethod
-    def from_folder(cls, folder: Path) -> "TinyEncoder":
+    def open(cls, folder: Path) -> "TinyEncoder":
         raise NotImplementedError
 
 
@@ -107,7 +108,7 @@ def rows_of(ids: Sequence[TokenIds]) -> list[int]:
 
 
 def trainer_of(
-    method: Method = Method.EMU,
+    method: str = "emu",
     *,
     train: Sequence[str] = ("en",),
     unlabelled: Sequence[str] = ("en", "de", "fr", "ja"),
@@ -118,22 +119,22 @@ def trainer_of(
     encoder = TinyEncoder()
     encoder.train()
     config = configure(method, None, **({"batch_size": SIZE, "critic_hidden": 10} | changes))
-    trainer = EmuTrainer(
-        encoder,
+    data = TrainingData(
         {t: sentences(t) for t in train},
         {} if config.parallel else {other: sentences(other).ids for other in unlabelled},
         {other: dict(zip(sentences(other).keys, sentences(other).ids, strict=True)) for other in unlabelled}
         if config.parallel
         else {},
-        CLASSES,
-        config,
-        np.random.default_rng(seed),
+        tuple(map(str, range(CLASSES))),
+        (),
     )
+    trainer = EmuTrainer(encoder, data, config, seed=seed)
+    trainer.start_stage(0)
     return trainer, encoder
 
 
 def batch_of(trainer: EmuTrainer, language: str = "en", start: int = 0) -> Batch:
-    return trainer.labelled[language].batch(language, range(start, start + SIZE))
+    return trainer.data.labelled[language].batch(language, range(start, start + SIZE))
 
 
 def watch(trainer: EmuTrainer, encoder: TinyEncoder, language: str = "en") -> Seen:
@@ -217,9 +218,10 @@ def test_the_last_update_draws_its_own_language_and_sentences() -> None:
 
 def test_a_language_smaller_than_a_batch_is_drawn_with_replacement() -> None:
     trainer, encoder = trainer_of()
-    trainer.labelled = {"en": sentences("en", 3)}
-    trainer.unlabelled = {"de": sentences("de", 2).ids}
-    trainer.step(trainer.labelled["en"].batch("en", range(3)))
+    trainer.data = replace(
+        trainer.data, labelled={"en": sentences("en", 3)}, unlabelled={"de": sentences("de", 2).ids}
+    )
+    trainer.step(trainer.data.labelled["en"].batch("en", range(3)))
     for own, other in critic_batches(encoder):
         assert set(rows_of(own)) <= set(range(3))
         assert set(rows_of(other)) <= set(range(2))
@@ -457,7 +459,7 @@ def test_another_training_language_may_be_the_other_language() -> None:
 
 
 def test_emu_parallel_uses_the_translations_of_the_sentences_drawn() -> None:
-    trainer, encoder = trainer_of(Method.PARALLEL)
+    trainer, encoder = trainer_of("emu-parallel")
     drawn = set()
     for start in range(0, COUNT - SIZE, 3):
         batch = batch_of(trainer, start=start)
@@ -473,18 +475,18 @@ def test_emu_parallel_uses_the_translations_of_the_sentences_drawn() -> None:
 
 
 PARTS = {
-    Method.EMU: {"critic", "softmax", "center", "adversarial"},
-    Method.PARALLEL: {"critic", "softmax", "center", "adversarial"},
-    Method.WITHOUT_LD: {"softmax", "center"},
-    Method.WITHOUT_LD_CL: {"softmax"},
-    Method.SOFTMAX: {"softmax"},
-    Method.CONTRASTIVE: {"contrastive"},
-    Method.N_PAIR: {"n_pair"},
+    "emu": {"critic", "softmax", "center", "adversarial"},
+    "emu-parallel": {"critic", "softmax", "center", "adversarial"},
+    "emu-without-ld": {"softmax", "center"},
+    "emu-without-ld-cl": {"softmax"},
+    "softmax": {"softmax"},
+    "contrastive": {"contrastive"},
+    "n-pair": {"n_pair"},
 }
 
 
 @pytest.mark.parametrize("method", list(PARTS))
-def test_a_variant_has_its_parts_and_no_others(method: Method) -> None:
+def test_a_variant_has_its_parts_and_no_others(method: str) -> None:
     trainer, encoder = trainer_of(method)
     before = copies(encoder)
     parts = trainer.step(batch_of(trainer))
@@ -497,13 +499,13 @@ def test_a_variant_has_its_parts_and_no_others(method: Method) -> None:
         assert {language_of(i) for i in encoder.collated[-1]} == {"en"}
 
 
-@pytest.mark.parametrize("method", [Method.SOFTMAX, Method.WITHOUT_LD_CL])
-def test_softmax_is_on_the_bare_vectors_and_emus_on_the_sphere(method: Method) -> None:
+@pytest.mark.parametrize("method", ["softmax", "emu-without-ld-cl"])
+def test_softmax_is_on_the_bare_vectors_and_emus_on_the_sphere(method: str) -> None:
     trainer, encoder = trainer_of(method)
     batch = batch_of(trainer)
     with torch.no_grad():
         u = encode(encoder, batch.ids)
-        scaled = u if method is Method.SOFTMAX else 50 * u / u.norm(dim=1, keepdim=True)
+        scaled = u if method == "softmax" else 50 * u / u.norm(dim=1, keepdim=True)
         scores = scaled @ trainer.classifier.weight.T + trainer.classifier.bias
         chosen = scores[torch.arange(SIZE), torch.tensor(batch.labels)]
         expected = (torch.logsumexp(scores, dim=1) - chosen).mean().item()
@@ -511,7 +513,7 @@ def test_softmax_is_on_the_bare_vectors_and_emus_on_the_sphere(method: Method) -
 
 
 def test_contrastive_and_n_pair_compare_the_sentences_they_encoded() -> None:
-    for method in (Method.CONTRASTIVE, Method.N_PAIR):
+    for method in ("contrastive", "n-pair"):
         trainer, encoder = trainer_of(method, n_pair_scale=2.0)
         twin = deepcopy(encoder)
         value = next(iter(trainer.step(batch_of(trainer)).values()))
@@ -520,7 +522,7 @@ def test_contrastive_and_n_pair_compare_the_sentences_they_encoded() -> None:
         labels = [[row % CLASSES for row in rows_of(side)] for side in (first, second)]
         with torch.no_grad():
             u, w = (nn.functional.normalize(encode(twin, side)) for side in (first, second))
-        if method is Method.CONTRASTIVE:
+        if method == "contrastive":
             terms = [
                 0.5 * (d**2 if a == b else max(0.0, 2.0 - d) ** 2)
                 for d, a, b in zip((u - w).norm(dim=1).tolist(), *labels, strict=True)
@@ -536,7 +538,7 @@ def test_contrastive_and_n_pair_compare_the_sentences_they_encoded() -> None:
 
 
 def test_centres_move_by_the_batch_of_before_the_update() -> None:
-    trainer, encoder = trainer_of(Method.WITHOUT_LD, center_rate=0.5)
+    trainer, encoder = trainer_of("emu-without-ld", center_rate=0.5)
     batch = batch_of(trainer)
     with torch.no_grad():
         u = encode(encoder, batch.ids)
@@ -563,7 +565,7 @@ def test_retrieval_never_touches_the_classifier() -> None:
 
 
 @pytest.mark.parametrize("method", list(PARTS))
-def test_the_same_seed_gives_the_same_weights_and_another_seed_others(method: Method) -> None:
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(method: str) -> None:
     def trained(seed: int) -> list[Tensor]:
         trainer, encoder = trainer_of(method, train=("en", "de"), seed=seed)
         for i in range(4):
@@ -575,3 +577,14 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(method: Me
     assert same(first, trained(0))
     assert not same(first, trained(1))
     assert all(p.isfinite().all() for p in first)
+
+
+def test_the_batch_that_fits_does_so_in_the_heaviest_step() -> None:
+    """Though the step that failed had no discriminator."""
+    trainer, encoder = trainer_of(critic_steps=1, adversary_every=8)
+    trainer.step(batch_of(trainer))
+    shorter = trainer.shortened(batch_of(trainer), 4)
+    assert len(shorter) == 4
+    encoder.collated.clear()
+    assert "adversarial" in trainer.step(shorter)
+    assert [len(ids) for ids in encoder.collated] == [8, 8]  # the critic's sentences too are of a batch of 4

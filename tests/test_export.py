@@ -13,13 +13,13 @@ from small_run import small_run
 
 from emu_core import export, load_encoder
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.e5_file import E5File
-from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
-from emu_core.encoders.e5_small import E5SmallEncoder
-from emu_core.encoders.laser import LaserEncoder
+from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
+from emu_core.encoders.e5.encoder import E5SmallEncoder
+from emu_core.encoders.e5.packed_file import E5File
+from emu_core.encoders.laser.encoder import LaserEncoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.errors import EncoderError, RunError
-from emu_core.exporting.formats import ExportFormat
+from emu_core.exporting import ExportFormat
 from emu_core.models.posterior_head import PosteriorHead
 from emu_core.runs.run import Run, RunState, Status, create_run
 
@@ -166,6 +166,6 @@ def test_laser_opens_in_sentence_transformers_with_emu_core(
     write_published(tmp_path / "published")
     monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path / "published"))
     out = export("laser", tmp_path / "out")
-    expected = LaserEncoder.from_package().encode(TEXTS)
+    expected = LaserEncoder.load().encode(TEXTS)
     monkeypatch.delenv("EMU_LASER_DIR")  # the folder is whole without it
     np.testing.assert_allclose(readme_vectors(out, TEXTS, blocked=[]), expected, rtol=0, atol=1e-5)

@@ -17,19 +17,17 @@ from emu_core import export, load_encoder
 from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.disentangled import DisentangledEncoder
-from emu_core.encoders.e5_file import E5File
-from emu_core.encoders.e5_model import bert, sentence_transformer, tokenizer
-from emu_core.encoders.hf import HfEncoder
-from emu_core.encoders.laser import LaserEncoder
-from emu_core.encoders.laser_model import LaserModel, LaserShape
-from emu_core.encoders.laser_text import LaserText
+from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
+from emu_core.encoders.e5.packed_file import E5File
+from emu_core.encoders.laser.encoder import LaserEncoder
+from emu_core.encoders.laser.network import LaserNetwork, LaserShape
+from emu_core.encoders.laser.text import LaserText
 from emu_core.encoders.posterior import PosteriorEncoder
-from emu_core.encoders.token_states import require_transformer
-from emu_core.encoders.use import UseEncoder
+from emu_core.encoders.transformer.hf import HfEncoder
+from emu_core.encoders.transformer.token_states import require_transformer
+from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import EncoderError
 from emu_core.exporting import onnx
-from emu_core.exporting.laser_graph import LaserGraph
-from emu_core.exporting.use_graph import UseGraph
 from emu_core.models.fmda import Fmda
 from emu_core.models.meaning_language import MeaningLanguage
 from emu_core.trainers.posterior import fit_head
@@ -69,7 +67,7 @@ def tiny_transformer(include_prompt: bool = True) -> Encoder:
 def tiny_laser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> LaserEncoder:
     write_published(folder)
     monkeypatch.setenv("EMU_LASER_DIR", str(folder))
-    return LaserEncoder.from_package()
+    return LaserEncoder.load()
 
 
 def write(encoder: Encoder, folder: Path) -> Path:
@@ -117,14 +115,14 @@ def test_use(tmp_path: Path) -> None:
     ]
 
 
-def test_use_with_trained_piece_embeddings() -> None:
+def test_use_with_trained_piece_embeddings(tmp_path: Path) -> None:
     encoder = load_encoder("use")
     assert isinstance(encoder, UseEncoder)
     features = encoder.tokenize(TEXTS)
     with torch.no_grad():
         before = encoder(features)
         encoder.embeddings()[0].mul_(1.5)
-        vectors = UseGraph(encoder)(features["input_ids"], features["attention_mask"].long())
+        vectors = encoder.onnx_parts(tmp_path).graph(features["input_ids"], features["attention_mask"].long())
         np.testing.assert_allclose(vectors, encoder(features), rtol=0, atol=1e-5)
     assert (vectors - before).abs().max() > 0.01
 
@@ -155,10 +153,10 @@ def test_laser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_laser_that_reads_one_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text: LaserText = tiny_laser(tmp_path, monkeypatch).text
     torch.manual_seed(0)
-    encoder = LaserEncoder(LaserModel(LaserShape(len(text.dictionary), 1, 8, 6, 2, False)), text)
+    encoder = LaserEncoder(LaserNetwork(LaserShape(len(text.dictionary), 1, 8, 6, 2, False)), text)
     features = encoder.tokenize(TEXTS)
     with torch.no_grad():
-        vectors = LaserGraph(encoder)(features["input_ids"], features["attention_mask"].long())
+        vectors = encoder.onnx_parts(tmp_path).graph(features["input_ids"], features["attention_mask"].long())
         np.testing.assert_allclose(vectors, encoder(features), rtol=0, atol=1e-6)
 
 
@@ -198,22 +196,20 @@ def test_a_graph_that_is_not_the_encoder_is_not_handed_over(
 ) -> None:
     tiny: Any = tiny_transformer()
     tiny.model.save_pretrained(str(tmp_path / "model"))
-    monkeypatch.setattr(onnx, "_graph_of", graph)
+    monkeypatch.setattr(onnx, "GraphModule", lambda encoder, _: graph(encoder))
     with pytest.raises(EncoderError, match="is not its encoder"):
         export(f"hf:{tmp_path / 'model'}", tmp_path / "out", format="onnx")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_model_that_torch_can_not_trace_is_a_users_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_torch_can_not_trace_is_a_users_error(tmp_path: Path) -> None:
     class Untraceable(WithoutMask):
         def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
             return torch.ones(int(input_ids.sum().item()), 2)[input_ids.tolist()[0][0] :]
 
-    monkeypatch.setattr(onnx, "_graph_of", Untraceable)
+    encoder = tiny_transformer()
     with pytest.raises(EncoderError, match="can't be exported to ONNX"):
-        onnx.write_graph(tiny_transformer(), tmp_path / "model.onnx")
+        onnx.write_graph(encoder, Untraceable(encoder), tmp_path / "model.onnx")
 
 
 def test_a_tokenizer_that_changes_when_it_is_saved_is_refused(

@@ -8,8 +8,8 @@ import pytest
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.bicvm import BicvmEncoder
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.exporting.onnx import write_onnx
 from tests.readme import readme_vectors
 

@@ -17,7 +17,7 @@ from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
-from emu_core.evaluation.forgetting import retrieval_kept, similarity_kept
+from emu_core.evaluation.forgetting import retrieval_change, similarity_change
 from emu_core.runs.run import Run, create_run
 from tests.sentences import cosine
 
@@ -72,11 +72,11 @@ def pairs(n: int, seed: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
 def test_spearman_is_scipys_and_the_interval_the_plain_bootstraps() -> None:
     scores = np.round(np.linspace(5, 0, 40)).tolist()  # with ties
     base, new = pairs(40, 0, 0.5), pairs(40, 1, 2.0)
-    kept = similarity_kept(base, new, scores, seed=3)
+    found = similarity_change(base, new, scores, seed=3)
     cosines = [np.array([cosine(u, v) for u, v in zip(*vectors, strict=True)]) for vectors in (base, new)]
     before, after = (spearmanr(part, scores).statistic for part in cosines)
-    assert (kept.base, kept.specialised) == pytest.approx((before, after), abs=1e-4)
-    assert kept.difference == pytest.approx(after - before, abs=2e-4)
+    assert (found.base, found.specialised) == pytest.approx((before, after), abs=1e-4)
+    assert found.difference == pytest.approx(after - before, abs=2e-4)
     draws = np.random.default_rng(9).integers(0, 40, (300, 40))
     differences = [
         spearmanr(cosines[1][d], np.array(scores)[d]).statistic
@@ -84,14 +84,16 @@ def test_spearman_is_scipys_and_the_interval_the_plain_bootstraps() -> None:
         for d in draws
     ]
     low, high = np.percentile(differences, [2.5, 97.5])
-    assert (kept.low, kept.high) == pytest.approx((low, high), abs=0.06)  # other draws, fewer of them
-    assert kept.low < kept.difference < kept.high and kept.count == 40
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.06)  # other draws, fewer of them
+    assert found.low < found.difference < found.high and found.count == 40
 
 
 def test_a_fall_of_more_than_two_hundredths_is_flagged() -> None:
     scores = np.linspace(5, 0, 60).tolist()
     good, bad = pairs(60, 0, 0.3), pairs(60, 0, 9.0)
-    worse, better, same = (similarity_kept(*two, scores) for two in ((good, bad), (bad, good), (good, good)))
+    worse, better, same = (
+        similarity_change(*two, scores) for two in ((good, bad), (bad, good), (good, good))
+    )
     assert worse.flagged and worse.difference < -0.02
     assert not better.flagged and not same.flagged
     assert same.difference == same.low == same.high == 0
@@ -110,17 +112,17 @@ def test_a_fall_of_more_than_two_hundredths_is_flagged() -> None:
 def test_scores_without_an_order_are_refused(scores: list[float], vectors: np.ndarray) -> None:
     fine = np.arange(16.0).reshape(4, 4)[: len(vectors)] + np.eye(4)[: len(vectors)]
     with pytest.raises(DataError):
-        similarity_kept((fine, vectors), (fine, vectors), scores)
+        similarity_change((fine, vectors), (fine, vectors), scores)
 
 
 def test_retrieval_counts_the_own_translation_and_its_like() -> None:
     own = np.eye(5)
     swapped = own[[1, 0, 2, 3, 4]]
     texts = ["a", "b", "c", "d", "e"]
-    kept = retrieval_kept((own, own), (own, swapped), texts)
-    assert (kept.base, kept.specialised, kept.difference, kept.count) == (100, 60, -40, 5)
-    assert kept.flagged and kept.low < -40 < kept.high
-    alike = retrieval_kept((own, own), (own, swapped), ["a", "a", "c", "d", "e"])
+    found = retrieval_change((own, own), (own, swapped), texts)
+    assert (found.base, found.specialised, found.difference, found.count) == (100, 60, -40, 5)
+    assert found.flagged and found.low < -40 < found.high
+    alike = retrieval_change((own, own), (own, swapped), ["a", "a", "c", "d", "e"])
     assert alike.specialised == 100 and not alike.flagged
 
 
@@ -129,8 +131,8 @@ def test_a_fall_of_more_than_one_point_is_flagged(lost: int, flagged: bool) -> N
     own = np.eye(200)
     order = np.arange(200)
     order[:lost] = np.roll(order[:lost], 1)
-    kept = retrieval_kept((own, own), (own, own[order]), [str(i) for i in range(200)])
-    assert kept.difference == pytest.approx(-lost / 2) and kept.flagged == flagged
+    found = retrieval_change((own, own), (own, own[order]), [str(i) for i in range(200)])
+    assert found.difference == pytest.approx(-lost / 2) and found.flagged == flagged
 
 
 def test_files_are_read_by_language(sts: Path, tatoeba: Path) -> None:
@@ -187,8 +189,8 @@ def test_what_fell_is_named(run: Run, sts: Path, tatoeba: Path) -> None:
     fallen = [
         f"{what} {name}"
         for what, part in (("STS", result["sts"]), ("translations", result["translations"]))
-        for name, kept in part.items()
-        if kept["specialised"] < kept["base"] - (0.02 if what == "STS" else 1)
+        for name, found in part.items()
+        if found["specialised"] < found["base"] - (0.02 if what == "STS" else 1)
     ]
     assert result["flagged"] == fallen != []
     card = (run.folder / "README.md").read_text("utf-8")

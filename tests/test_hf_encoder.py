@@ -16,8 +16,8 @@ from torch import Tensor
 from transformers import BertModel
 
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.hf import HfEncoder, in_cache
 from emu_core.encoders.registry import available_encoders, load_encoder
+from emu_core.encoders.transformer.hf import HfEncoder, in_cache
 from emu_core.errors import EncoderError
 from tests.tiny_transformer import tiny_transformer
 

@@ -17,8 +17,8 @@ from app.methods import all_settings
 from app.request import FILE, TrainRequest
 from emu_core import cli
 from emu_core.cli.pairs import pairs_of
-from emu_core.config import DISENTANGLING, Method, configure
 from emu_core.errors import RunError, TrainingError
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
 PATIENCE_S = 60.0

@@ -8,7 +8,7 @@ from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.load import labelled_from_frame
 from emu_core.data.parallel.labelled import demo_pairs, labelled_pairs
-from emu_core.encoders.bicvm_tokens import words
+from emu_core.encoders.bicvm.vocabulary import words
 from emu_core.errors import DataError
 from emu_core.evaluation.eigen_similarity import eigen_similarity, sample_spectra
 

@@ -21,11 +21,12 @@ from laserembeddings import Laser, preprocessing
 from torch import Tensor
 
 from emu_core.data.languages import is_known
-from emu_core.encoders import laser_download, laser_text
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.laser import LANGUAGES, LaserEncoder, absence
-from emu_core.encoders.laser_download import CODES, FILES, MODEL, URL, VOCABULARY, download
-from emu_core.encoders.laser_text import guess_languages
+from emu_core.encoders.laser import download as laser_download
+from emu_core.encoders.laser import text as laser_text
+from emu_core.encoders.laser.download import CODES, FILES, MODEL, URL, VOCABULARY, download
+from emu_core.encoders.laser.encoder import LANGUAGES, LaserEncoder, absence
+from emu_core.encoders.laser.text import guess_languages
 from emu_core.errors import EncoderError
 
 PAPER = ("en", "de", "es", "fr", "ja", "zh")
@@ -62,7 +63,7 @@ def files_are_the_tiny_ones(published: Path, monkeypatch: pytest.MonkeyPatch) ->
 def encoder(published: Path) -> LaserEncoder:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMU_LASER_DIR", str(published))
-        return LaserEncoder.from_package()
+        return LaserEncoder.load()
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +229,7 @@ def saved(published: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
     texts = [text for each in sentences(3).values() for text in each]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMU_LASER_DIR", str(published))
-        changed = LaserEncoder.from_package()
+        changed = LaserEncoder.load()
     before = changed.encode(texts)
     optimizer = torch.optim.Adam(changed.parameters(), lr=0.01)
     changed(changed.tokenize(texts)).sum().backward()
@@ -245,7 +246,7 @@ def test_saved_and_opened_again_alone_it_is_the_same(
 ) -> None:
     folder, vectors, texts = saved
     monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path))  # the published files are gone
-    opened = LaserEncoder.from_folder(folder)
+    opened = LaserEncoder.open(folder)
     assert np.array_equal(opened.encode(texts), vectors)
     assert all(p.requires_grad for p in opened.parameters())
     names = {"config.json", "dictionary.json", "model.safetensors", CODES, VOCABULARY}
@@ -257,7 +258,7 @@ def test_saved_and_opened_again_alone_it_is_the_same(
 def test_weights_in_one_piece_of_memory_are_saved(encoder: LaserEncoder, tmp_path: Path) -> None:
     """As a GPU keeps an LSTM's."""
     encoder.save(tmp_path / "apart")
-    opened = LaserEncoder.from_folder(tmp_path / "apart")
+    opened = LaserEncoder.open(tmp_path / "apart")
     weights = list(opened.model.lstm.parameters())
     together = torch.cat([weight.detach().flatten() for weight in weights])
     start = 0
@@ -293,7 +294,7 @@ def test_a_saved_folder_that_is_not_whole_is_an_encoder_error(
     if content is not None:
         (folder / name).write_bytes(content)
     with pytest.raises(EncoderError, match="train"):
-        LaserEncoder.from_folder(folder)
+        LaserEncoder.open(folder)
 
 
 def copied(published: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -309,7 +310,7 @@ def test_a_zipped_checkpoint_opens_too(
     assert (tmp_path / MODEL).read_bytes()[:2] == b"PK"
     monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path))
     texts = sentences(2)["en"]
-    assert np.array_equal(LaserEncoder.from_package().encode(texts), encoder.encode(texts))
+    assert np.array_equal(LaserEncoder.load().encode(texts), encoder.encode(texts))
 
 
 class Attack:
@@ -331,10 +332,10 @@ def test_code_in_a_checkpoint_is_never_run(
     checkpoint["extra"] = Attack(tmp_path / "attacked")
     torch.save(checkpoint, folder / MODEL, _use_new_zipfile_serialization=zipped)
     with pytest.raises(EncoderError, match="emu encoders download laser"):
-        LaserEncoder.from_package()
+        LaserEncoder.load()
     (folder / MODEL).write_bytes(pickle.dumps(checkpoint, protocol=2))
     with pytest.raises(EncoderError, match="emu encoders download laser"):
-        LaserEncoder.from_package()
+        LaserEncoder.load()
     assert not (tmp_path / "attacked").exists()
     with (folder / MODEL).open("rb") as file:
         pickle.load(file)  # noqa: S301 - the attack is one
@@ -352,7 +353,7 @@ def test_a_truncated_checkpoint_is_an_encoder_error(
     content = file.getvalue()
     (folder / MODEL).write_bytes(content[: int(share * len(content))])
     with pytest.raises(EncoderError, match="delete it and run: emu encoders download laser"):
-        LaserEncoder.from_package()
+        LaserEncoder.load()
 
 
 def without_a_weight(file: dict[str, Any]) -> None:
@@ -399,7 +400,7 @@ def test_a_checkpoint_that_is_not_a_whole_laser_is_an_encoder_error(
     breaking(file)
     torch.save(file, folder / MODEL)
     with pytest.raises(EncoderError, match="delete it and run: emu encoders download laser"):
-        LaserEncoder.from_package()
+        LaserEncoder.load()
 
 
 @pytest.mark.parametrize("name", [CODES, VOCABULARY])
@@ -410,7 +411,7 @@ def test_damaged_text_files_are_an_encoder_error(
     folder = copied(published, tmp_path / "laser", monkeypatch)
     (folder / name).write_bytes(content)
     with pytest.raises(EncoderError, match="delete both and run: emu encoders download laser"):
-        LaserEncoder.from_package()
+        LaserEncoder.load()
 
 
 def test_a_vocabulary_of_another_encoder_is_refused(
@@ -419,7 +420,7 @@ def test_a_vocabulary_of_another_encoder_is_refused(
     folder = copied(published, tmp_path / "laser", monkeypatch)
     (folder / VOCABULARY).write_text("".join(f"word{i} {i}\n" for i in range(100)), "utf-8")
     with pytest.raises(EncoderError, match=VOCABULARY):
-        LaserEncoder.from_package()
+        LaserEncoder.load()
 
 
 @pytest.mark.parametrize(
@@ -460,7 +461,7 @@ def test_without_the_package_it_is_absent(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(laser_download, "find_spec", lambda name: None)
     assert absence() == "pip install laserembeddings-fork==1.2.2"
     monkeypatch.delenv("EMU_LASER_DIR")
-    for call in (LaserEncoder.from_package, download):
+    for call in (LaserEncoder.load, download):
         with pytest.raises(EncoderError, match=r"pip install laserembeddings-fork==1\.2\.2"):
             call()
 
@@ -474,7 +475,7 @@ def test_without_the_files_it_is_absent_and_says_what_to_do(
     assert reason.startswith(f"{MODEL} not found in {folder}: run emu encoders download laser")
     assert "EMU_LASER_DIR" in reason
     with pytest.raises(EncoderError, match="emu encoders download laser"):
-        LaserEncoder.from_package()
+        LaserEncoder.load()
 
 
 def test_names_and_places_are_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,14 @@ from small import small_set
 
 from emu_core import load_encoder, train
 from emu_core.api.resume import resume
-from emu_core.config import EmuConfig, Method, PosteriorConfig, configure
+from emu_core.config import EmuConfig, PosteriorConfig
 from emu_core.data.demo import REFERENCE, reference_texts
+from emu_core.encoders.encode import head_after, once
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import encoder_kind
-from emu_core.encoders.shared import head_after, once
 from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.evaluation.leave_one_out import leave_one_out
+from emu_core.methods.registry import configure
 from emu_core.models import posterior_head
 from emu_core.models.posterior_head import PosteriorHead, neutral
 from emu_core.runs.run import Run, RunState, Status
@@ -306,7 +307,7 @@ def test_a_second_head_goes_on_the_first(run: Run, tmp_path: Path) -> None:
 
 
 def test_its_weights_can_be_trained_on_by_another_method(run: Run, tmp_path: Path) -> None:
-    config = configure(Method.SOFTMAX, "use", epochs=1)
+    config = configure("softmax", "use", epochs=1)
     after = train(
         small_set(),
         out=tmp_path / "r",

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emu_core.api.kept_texts import keep_texts, kept_texts
 
 from emu_core import evaluate, forgetting, load_encoder, pretrain, train
-from emu_core.api.kept_texts import keep_texts, kept_texts
 from emu_core.cli import main
-from emu_core.config import Method, Trained, configure
-from emu_core.config.pretraining import Pretraining, PretrainingSettings, configure_pretraining
+from emu_core.config import Trained
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.errors import CancelledError, DataError, RunError, TrainingError
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.trainers.dual_tasks import Tasks
 
@@ -24,8 +24,8 @@ WORDS = {
 }
 FR = "chien chat rouge bleu court dort maison arbre gars fille"
 SMALL: dict[Pretraining, dict[str, object]] = {
-    Pretraining.BICVM: {"dim": 16, "epochs": 6, "batch_size": 16},
-    Pretraining.DUAL_ENCODER: {
+    "bicvm": {"dim": 16, "epochs": 6, "batch_size": 16},
+    "dual-encoder": {
         "dim": 16,
         "embedding_dim": 16,
         "layers": 1,
@@ -61,9 +61,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def bicvm(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return pretrain(
-        files, out=tmp_path_factory.mktemp("runs") / "b", method="bicvm", config=small(Pretraining.BICVM)
-    )
+    return pretrain(files, out=tmp_path_factory.mktemp("runs") / "b", method="bicvm", config=small("bicvm"))
 
 
 @pytest.mark.parametrize("method", list(Pretraining))
@@ -99,7 +97,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("emu_core.api.progress.INTERVAL_S", 0.0)  # every step is told
+    monkeypatch.setattr("emu_core.runs.progress.INTERVAL_S", 0.0)  # every step is told
     whole = pretrain(files, out=tmp_path / "whole", method=method.value, config=small(method))
     out = tmp_path / "stopped"
 
@@ -145,7 +143,7 @@ def test_word_vectors_alone_are_trained_when_asked_for(bicvm: Run, tmp_path: Pat
     spec = f"run:{bicvm.folder}"
     with pytest.raises(TrainingError, match=r"no weights but its embeddings.* --trained all"):
         train("demo", out=tmp_path / "none", method="emu-without-ld", encoder=spec)
-    config = configure(Method.WITHOUT_LD, trained=Trained.ALL, epochs=1)
+    config = configure("emu-without-ld", trained=Trained.ALL, epochs=1)
     run = train("demo", out=tmp_path / "all", method="emu-without-ld", encoder=spec, config=config)
     before, after = (load_encoder(one).encode(["dog runs"]) for one in (spec, f"run:{run.folder}"))
     assert not np.allclose(before, after)
@@ -192,9 +190,9 @@ def test_what_does_not_fit_is_said(files: list[Path], tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="BiCVM learns from parallel text alone"):
         pretrain(files, out=tmp_path / "r", method="bicvm", running_text=[files[0]])
     with pytest.raises(TrainingError, match="the method bicvm has no setting heads"):
-        configure_pretraining(Pretraining.BICVM, heads=8)
+        configure("bicvm", "", heads=8)
     with pytest.raises(TrainingError, match="name the method too"):
-        pretrain(files, out=tmp_path / "r", config=small(Pretraining.BICVM))
+        pretrain(files, out=tmp_path / "r", config=small("bicvm"))
     short = tmp_path / "train.de"
     short.write_text("ein Satz\n", "utf-8")
     with pytest.raises(DataError, match="150"):

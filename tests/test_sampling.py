@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emu_core.trainers.sampling import Batch, Labelled, draw_rows, epoch_batches, n_pairs, partners
+from emu_core.trainers.emu_data import Batch, Labelled, draw_rows, epoch_batches, n_pairs, partners
 
 CLASSES = 4
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from emu_core.encoders.e5_small import E5SmallEncoder
+from emu_core.encoders.e5.encoder import E5SmallEncoder
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.token_states import (
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.token_states import (
     cls_states,
     joined,
     masked_ids,
@@ -16,7 +17,6 @@ from emu_core.encoders.token_states import (
     template_spans,
     token_states,
 )
-from emu_core.encoders.transformer import TransformerEncoder
 from emu_core.errors import EncoderError
 from emu_core.models.parts import mean_over_tokens
 from tests.tiny_transformer import tiny_transformer
@@ -34,7 +34,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> TransformerEncoder:
 
 @pytest.fixture(scope="module")
 def e5() -> E5SmallEncoder:
-    return E5SmallEncoder.from_package()
+    return E5SmallEncoder.load()
 
 
 def test_states_are_those_of_each_sentence_alone(tiny: TransformerEncoder) -> None:

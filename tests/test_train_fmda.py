@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from emu_core.api.train_disentangled import chosen_pairs, training_pairs
 
 from emu_core.api.resume import resume
 from emu_core.api.train import train
-from emu_core.api.train_disentangled import chosen_pairs, training_pairs
 from emu_core.config import FmdaConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
@@ -104,15 +104,15 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
     whole, again = (load_encoder(f"run:{one.folder}") for one in (run, stopped))
     assert isinstance(whole, DisentangledEncoder)
     assert isinstance(again, DisentangledEncoder)
-    for name, weight in whole.model.state_dict().items():
-        assert torch.equal(weight, again.model.state_dict()[name]), name
+    for name, weight in whole.head.state_dict().items():
+        assert torch.equal(weight, again.head.state_dict()[name]), name
     assert not stopped.training_folder.exists()
 
 
 def test_the_frozen_encoder_is_not_asked_twice(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emu_core.encoders.transformer import TransformerEncoder
+    from emu_core.encoders.transformer.encoder import TransformerEncoder
 
     asked: list[int] = []
     real = TransformerEncoder.states

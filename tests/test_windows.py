@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from emu_core.encoders.windows import WindowLinear
+from emu_core.encoders.use.network import WindowLinear
 
 ORDERS = [(2, 0), (3, 1), (5, 2)]  # n-gram order, rows that stand before the row itself
 ROWS = [0, 1, 2, 3, 4, 7]  # shorter than the window, as long, longer

@@ -1,57 +1,41 @@
 """Which sentences changed their nearest neighbour, and to what."""
 
-from typing import Any
-
 import streamlit as st
 
-from app.compare.changes import MEANING, Change, changes
 from app.compare.subject import Subject
 from app.csv_button import draw_csv_button
-from app.encoders import BASE, NEW
 from app.vectors import weights_of
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
+from emu_core.evaluation.comparison import Change
 
 MOST_ROWS = 1_000  # shown; the download has them all
-_SENTENCES = {
-    "sentence": "Sentence",
-    "base neighbour": "Base: nearest",
-    "specialised neighbour": "Specialised: nearest",
+# Headings and widths in pixels, which have both neighbours in view.
+_TEXTS = {
+    "change": ("Change", 70),
+    "sentence": ("Sentence", 215),
+    "intent": ("Intent", 155),
+    "base_neighbour": ("Base: nearest", 215),
+    "base_intent": ("Base: its intent", 155),
+    "other_neighbour": ("Specialised: nearest", 215),
+    "other_intent": ("Specialised: its intent", 155),
+    "language": ("Language", 90),
+    "base_language": ("Base: language", 90),
+    "other_language": ("Specialised: language", 90),
 }
-_INTENTS = {
-    "intent": "Intent",
-    "base intent": "Base: its intent",
-    "specialised intent": "Specialised: its intent",
-}
-_LANGUAGES = {
-    "language": "Language",
-    "base language": "Base: language",
-    "specialised language": "Specialised: language",
-}
-_COSINES = {"base cosine": "Base: cosine", "specialised cosine": "Specialised: cosine"}
-_ORDER = [
-    "change", "sentence", "intent", "base neighbour", "base intent", "specialised neighbour", "specialised intent",
-    "language", "base language", "specialised language", *_COSINES,
-]  # fmt: skip
+_COSINES = {"base_cosine": "Base: cosine", "other_cosine": "Specialised: cosine"}
 ANYWHERE = "any language"
 
 
-def draw_neighbours(subject: Subject, key: str) -> None:
-    """Draw the table, its filters and its download.
-
-    Args:
-        subject: what is compared; it was measured.
-        key: of the data and rows, so that other data begin with their own filters.
-    """
-    if subject.comparison is None:
-        return
-    languages = subject.comparison.base.languages
+def draw_neighbours(subject: Subject) -> None:
+    """Draw the table, its filters and its download."""
+    languages = subject.comparison.languages
     where, whose = st.columns(2)
     pool = where.selectbox(
         "Nearest neighbour in",
         [ANYWHERE, *languages],
         format_func=lambda code: code if code == ANYWHERE else language_name(code),
-        key=f"changed-pool-{key}",
+        key=f"changed-pool-{subject.key}",
         persist_state="session",
     )
     queries = whose.multiselect(
@@ -59,38 +43,37 @@ def draw_neighbours(subject: Subject, key: str) -> None:
         languages,
         format_func=language_name,
         placeholder="All languages",
-        key=f"changed-queries-{key}",
+        key=f"changed-queries-{subject.key}",
         persist_state="session",
     )
-    table = changes(
-        subject.comparison,
-        subject.part,
-        subject.vectors[BASE],
-        subject.vectors[NEW],
-        None if pool == ANYWHERE else pool,
-    )
+    table = subject.comparison.changes(None if pool == ANYWHERE else pool)
+    table = table.drop(columns=["base_row", "other_row"])
     if queries:
         table = table[table["language"].isin(queries)]
     counts = table["change"].value_counts()
     kinds = st.pills(
-        "What became of it",
+        "Kind of change",
         list(Change),
         selection_mode="multi",
-        default=[Change.MENDED, Change.BROKEN],
+        default=[Change.FIXED, Change.BROKEN],
         format_func=lambda kind: f"{kind} ({counts.get(kind, 0):,})",
         key="changed-kinds",
         persist_state="session",
-        help="; ".join(f"{kind}: {meaning}" for kind, meaning in MEANING.items()),
+        help="; ".join(f"{kind}: {kind.meaning}" for kind in Change),
     )
     table = table[table["change"].isin(list(kinds))]
     if table.empty:
         st.info("No sentence is left; choose more above.", icon=":material/filter_alt_off:")
         return
+    column = st.column_config
     st.dataframe(
         table.head(MOST_ROWS),
         hide_index=True,
-        column_order=_ORDER,
-        column_config=_columns(),
+        column_order=[*_TEXTS, *_COSINES],
+        column_config={
+            **{name: column.TextColumn(title, width=width) for name, (title, width) in _TEXTS.items()},
+            **{name: column.NumberColumn(title, width=90, format="%.2f") for name, title in _COSINES.items()},
+        },
         key="changed-table",
     )
     shown = f"the first {MOST_ROWS:,} of " if len(table) > MOST_ROWS else ""
@@ -98,16 +81,4 @@ def draw_neighbours(subject: Subject, key: str) -> None:
         f"{shown}{counted(len(table), 'sentence')}; a sentence never meets its own translations.".capitalize()
     )
     weights = tuple(weights_of(spec) for spec in subject.specs.values())
-    draw_csv_button(table, (key, weights, pool, tuple(queries), tuple(kinds)), "emu-neighbours.csv")
-
-
-def _columns() -> dict[str, Any]:
-    """Headings, and widths that have both neighbours in view."""
-    column = st.column_config
-    return {
-        "change": column.TextColumn("Change", width=70),
-        **{name: column.TextColumn(title, width=215) for name, title in _SENTENCES.items()},
-        **{name: column.TextColumn(title, width=155) for name, title in _INTENTS.items()},
-        **{name: column.TextColumn(title, width=90) for name, title in _LANGUAGES.items()},
-        **{name: column.NumberColumn(title, width=90, format="%.2f") for name, title in _COSINES.items()},
-    }
+    draw_csv_button(table, (subject.key, weights, pool, tuple(queries), tuple(kinds)), "emu-neighbours.csv")

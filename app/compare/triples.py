@@ -40,32 +40,28 @@ def draw_triples(subject: Subject) -> None:
 
 def _draw_suggestions(subject: Subject) -> None:
     """Offer triples of the data on which the base encoder goes by the words."""
-    if subject.comparison is None:
+    if not subject.is_measured:
         return
-    frame = subject.part.frame
     across = st.toggle(
         "S3 in another language",
         key="triple-across",
         persist_state="session",
-        disabled=len(subject.part.languages) < 2,
+        disabled=len(subject.comparison.languages) < 2,
     )
-    triples = subject.comparison.triples_across if across else subject.comparison.triples
-    rows = {str(place): three for place, three in enumerate(triples.tolist())}
+    triples = subject.comparison.triples(across_languages=across).to_dict("records")
+    rows = {str(place): row for place, row in enumerate(triples)}
 
     def name(option: str) -> str:
         if option == OWN:
             return OWN
-        first, second, _ = rows[option]
-        intents = frame["intent"].iloc[[first, second]].tolist()
-        return (
-            f"{short(frame['text'].iloc[first], 60)} ({short(intents[0], 30)}, not {short(intents[1], 30)})"
-        )
+        row = rows[option]
+        return f"{short(row['s1'], 60)} ({short(row['intent'], 30)}, not {short(row['intent_s2'], 30)})"
 
     def fill_in() -> None:
         option = st.session_state[_PICK]
         if option in rows:
-            for key, row in zip(KEYS, rows[option], strict=True):
-                st.session_state[key] = frame["text"].iloc[row]
+            for key, column in zip(KEYS, ("s1", "s2", "s3"), strict=True):
+                st.session_state[key] = rows[option][column]
 
     st.selectbox(
         "From the data: sentences that the base encoder takes for each other",
@@ -87,7 +83,7 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
         verdict = f"The base encoder puts **{_pair(base)}** closest, the specialised one **{_pair(new)}**."
     st.markdown(verdict)
     figure = charts.triple_picture(
-        {name: (three.s12, three.s13, three.s23) for name, three in triples.items()},
+        {name: three.cosines for name, three in triples.items()},
         (texts[0], texts[1], texts[2]),
     )
     st.plotly_chart(
@@ -99,8 +95,8 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
     table = pd.DataFrame(
         {
             "Sentences": ["S1 and S2", "S1 and S3", "S2 and S3"],
-            BASE: [base.s12, base.s13, base.s23],
-            NEW: [new.s12, new.s13, new.s23],
+            BASE: base.cosines,
+            NEW: new.cosines,
         }
     )
     table["Change"] = (table[NEW] - table[BASE]).round(3) + 0.0  # no minus before a zero

@@ -8,7 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from emu_core.charts.marks import ColourBy
-from emu_core.charts.page_file import html_file
+from emu_core.charts.scatter import maps_page
 from emu_core.charts.stills import maps_file
 
 
@@ -31,7 +31,7 @@ def draw_downloads(
     files: dict[str, tuple[str, Callable[[], bytes]]] = {
         "PNG": ("image/png", lambda: maps_file(panels, points, colour_by, chosen, file_format="png")),
         "SVG": ("image/svg+xml", lambda: maps_file(panels, points, colour_by, chosen, file_format="svg")),
-        "HTML": ("text/html", lambda: html_file(panels, points, colour_by, chosen)),
+        "HTML": ("text/html", lambda: maps_page(panels, points, colour_by, chosen)),
     }
     for column, (ending, (mime, draw)) in zip(st.columns([1, 1, 1, 5]), files.items(), strict=False):
         column.download_button(

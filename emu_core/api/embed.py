@@ -13,9 +13,9 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.unlabelled import read_sentences
 from emu_core.data.languages import language_of_file
 from emu_core.devices import pick_device
-from emu_core.encoders.part_encode import part_encode
+from emu_core.encoders.disentangled import part_encode
+from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.shared import shared_encode
 from emu_core.errors import DataError
 from emu_core.files import whole_file
 from emu_core.processes import join_processes

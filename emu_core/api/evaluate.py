@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.api.inputs import Data, labelled_set, measure
+from emu_core.api.inputs import Data, labelled_set
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.devices import pick_device
@@ -14,6 +14,7 @@ from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
 from emu_core.evaluation.guard import LanguageChange, guard, guard_pool
+from emu_core.evaluation.labelled_metrics import measure_accuracy
 from emu_core.evaluation.pool import PoolAccuracy, pool_accuracy
 from emu_core.evaluation.significance import binomial_interval
 from emu_core.runs.run import Run
@@ -63,8 +64,8 @@ def evaluate(
         found = _against_pool(part, pooled, model)
         changes = None if base is None else guard_pool(_against_pool(part, pooled, base), found)
         return {"protocol": "pool", "encoder": encoder, **_pool_facts(found), **_guarded(changes, unguarded)}
-    result = measure(part, model.encode)
-    changes = None if base is None else guard(measure(part, base.encode), result)
+    result = measure_accuracy(part, model.encode)
+    changes = None if base is None else guard(measure_accuracy(part, base.encode), result)
     out = {
         "protocol": "leave-one-out",
         "encoder": encoder,
@@ -83,10 +84,8 @@ def _base(encoder: str, device: str) -> tuple[Encoder | None, str]:
     if kind + colon != "run:":
         return None, ""
     try:
-        spec = Run(Path(where)).config().get("encoder")
-        if not isinstance(spec, str):
-            return None, f"{where} does not say which encoder it was trained from"
-        if not spec:  # trained from nothing: there is no language that could have lost
+        spec = Run(Path(where)).config().encoder
+        if not spec:  # trained from scratch: there is no language that could have lost
             return None, ""
         return load_encoder(spec, device=device), ""
     except EmuError as error:

@@ -1,16 +1,13 @@
-"""What the verbs share: naming data, naming methods, measuring a labelled set."""
+"""Labelled data as users name it: a set, files, folders, or the word demo."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from emu_core.config import Method
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_labelled
-from emu_core.encoders.base import FloatArray
-from emu_core.errors import DataError, TrainingError
-from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
+from emu_core.errors import DataError
 
 Data = LabelledSet | str | Path | Sequence[str | Path]
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
@@ -44,27 +41,3 @@ def files_of(named: Sequence[str | Path]) -> list[str | Path]:
             raise DataError(f"no {', '.join(ENDINGS)} file in the folder {folder}; name the files themselves")
         files += inside
     return files
-
-
-def method_named(name: str) -> Method:
-    """The method. Raises TrainingError for an unknown name."""
-    try:
-        return Method(name)
-    except ValueError:
-        raise TrainingError(f"no method '{name}'; there are: {', '.join(Method)}") from None
-
-
-def measure(
-    labelled: LabelledSet,
-    encode: Callable[[Sequence[str]], FloatArray],
-    languages: Sequence[str] | None = None,
-) -> LeaveOneOut:
-    """Leave-one-out Acc@1 of every ordered pair of the set's languages."""
-    part = labelled if languages is None else labelled.select(languages=languages)
-    frame = part.frame
-    return leave_one_out(
-        encode(frame["text"].tolist()),
-        frame["intent"].tolist(),
-        frame["language"].tolist(),
-        frame["id"].tolist(),
-    )

@@ -1,55 +1,53 @@
-"""`emu pretrain`: train an encoder from random weights on parallel text, and leave a run folder."""
+"""`emu pretrain`: train an encoder from scratch on parallel text, and leave a run folder."""
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from emu_core.api.kept_texts import keep_texts
-from emu_core.api.pretraining import CHECKPOINT_S, pretrain_run
-from emu_core.api.progress import OnProgress
-from emu_core.api.versions import versions
-from emu_core.config.pretraining import (
-    SETTINGS_OF,
-    Pretraining,
-    PretrainingSettings,
-    configure_pretraining,
-    pretraining_named,
-)
+from emu_core.api.execute import CHECKPOINT_S, execute
+from emu_core.config.settings import Settings
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.held_out import hold_out, usual_count
 from emu_core.data.parallel.text import ParallelText, names_of
-from emu_core.data.texts.dialogues import read_dialogues
-from emu_core.data.texts.nli import read_nli
-from emu_core.data.texts.running_text import read_running_text
+from emu_core.data.texts.dialogues import Dialogues, read_dialogues
+from emu_core.data.texts.nli import Nli, read_nli
+from emu_core.data.texts.running_text import RunningText, read_running_text
+from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import method_named
+from emu_core.processes import ALONE
+from emu_core.runs.config import RunConfig
+from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
-from emu_core.trainers.dual_tasks import Tasks
+from emu_core.runs.stored_data import ParallelData
+from emu_core.runs.versions import versions
 
 File = str | Path
+Kind = TypeVar("Kind")
+Texts = Sequence[File] | Sequence[ParallelText]
 
 
 def pretrain(
-    files: Sequence[File] | Sequence[ParallelText],
+    files: Texts,
     *,
     out: str | Path,
-    method: str = Pretraining.DUAL_ENCODER.value,
+    method: str = "dual-encoder",
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
-    dialogues: Sequence[File] = (),
-    running_text: Sequence[File] = (),
-    nli: Sequence[File] = (),
-    dev: Sequence[File] | Sequence[ParallelText] = (),
-    test: Sequence[File] | Sequence[ParallelText] = (),
+    dialogues: Sequence[File | Dialogues] = (),
+    running_text: Sequence[File | RunningText] = (),
+    nli: Sequence[File | Nli] = (),
+    dev: Texts = (),
+    test: Texts = (),
     seed: int = 0,
     device: str = "auto",
-    config: PretrainingSettings | None = None,
+    config: Settings | None = None,
     checkpoint_s: float = CHECKPOINT_S,
     on_progress: OnProgress | None = None,
 ) -> Run:
-    """Train an encoder from random weights.
+    """Train an encoder from scratch.
 
     The pairs held out (at most 1,000 of each language pair, or those of `dev`) choose the epoch by P@1 of translation
     retrieval, both ways. They, or those of `test`, measure the encoder at the end.
@@ -57,7 +55,8 @@ def pretrain(
     Args:
         files: parallel text, as `read_parallel` takes it.
         out: the run's folder; must be new.
-        method: a `Pretraining`: "dual-encoder" (Chidambaram et al. 2019) or "bicvm" (Hermann and Blunsom 2014).
+        method: the name of a method that learns from parallel text: "dual-encoder" (Chidambaram et al. 2019) or
+            "bicvm" (Hermann and Blunsom 2014).
         languages: of files that do not say theirs, in the order of the files or of a file's columns.
         drop_empty: leave out pairs with an empty side, which are an error otherwise.
         dialogues: comments with their responses, for the dual encoder.
@@ -75,18 +74,54 @@ def pretrain(
         The finished run, whose encoder `load_encoder("run:DIR")` opens.
 
     Raises:
-        EmuError: what can't be read or trained on, with the mend; the run folder then says so too.
+        EmuError: what can't be read or trained on, with how to fix it; the run folder then says so too.
     """
-    chosen = pretraining_named(method)
-    settings = config if config is not None else configure_pretraining(chosen)
-    if not isinstance(settings, SETTINGS_OF[chosen]):
+    run_config, data = plan_pretraining(
+        files,
+        method=method,
+        languages=languages,
+        drop_empty=drop_empty,
+        dialogues=dialogues,
+        running_text=running_text,
+        nli=nli,
+        dev=dev,
+        test=test,
+        seed=seed,
+        device=pick_device(device),
+        config=config,
+    )
+    run = create_run(Path(out), run_config, data)
+    return execute(run, ALONE, checkpoint_s=checkpoint_s, on_progress=on_progress)
+
+
+def plan_pretraining(
+    files: Texts,
+    *,
+    method: str = "dual-encoder",
+    languages: Sequence[str] | None = None,
+    drop_empty: bool = False,
+    dialogues: Sequence[File | Dialogues] = (),
+    running_text: Sequence[File | RunningText] = (),
+    nli: Sequence[File | Nli] = (),
+    dev: Texts = (),
+    test: Texts = (),
+    seed: int = 0,
+    device: str = "cpu",
+    config: Settings | None = None,
+) -> tuple[RunConfig, ParallelData]:
+    """Return what `create_run` takes; the arguments are those of `pretrain`, `device` no longer "auto".
+
+    Raises:
+        EmuError: the files can't be read, or method and settings do not fit them, with how to fix it.
+    """
+    chosen = method_named(method)
+    if chosen.needs is not Needs.PARALLEL_TEXT:
+        raise TrainingError(f"the method {method} learns from {chosen.needs}; use emu train for it")
+    values = chosen.check_settings(config if config is not None else chosen.configure(""))
+    if not chosen.reads_tasks and (dialogues or running_text or nli):
         raise TrainingError(
-            f"the settings are a {type(settings).__name__}, which is not what the method {chosen} takes: name the "
-            f"method too, or make them with configure_pretraining(Pretraining.{chosen.name})"
-        )
-    if chosen is Pretraining.BICVM and (dialogues or running_text or nli):
-        raise TrainingError(
-            "BiCVM learns from parallel text alone; leave dialogues, running text and NLI out, or train a dual-encoder"
+            f"{chosen.title} learns from parallel text alone; leave dialogues, running text and NLI out, or train a "
+            "dual-encoder"
         )
     texts, checked, measured = (_parallel(given, languages, drop_empty) for given in (files, dev, test))
     train = texts
@@ -94,51 +129,30 @@ def pretrain(
         train, checked = hold_out(texts, usual_count(texts), seed)
     tasks = Tasks(
         tuple(train),
-        tuple(text for file in dialogues for text in read_dialogues([file])),
-        tuple(text for file in running_text for text in read_running_text([file])),
-        tuple(text for file in nli for text in read_nli([file])),
+        tuple(_read(dialogues, Dialogues, read_dialogues)),
+        tuple(_read(running_text, RunningText, read_running_text)),
+        tuple(_read(nli, Nli, read_nli)),
     )
-    place = pick_device(device)
-    spoken = list(dict.fromkeys(code for text in texts for code in text.languages))
-    said = {
-        "method": chosen.value,
-        "encoder": "",
-        "languages": spoken,
-        "pairs": [list(text.languages) for text in texts],
-        "seed": seed,
-        "device": place,
-        "data": names_of(texts),
-        "hyperparameters": asdict(settings),
-        "versions": versions(),
-    }
-    run = create_run(Path(out), said)
-    run.write("data.json", _facts(tasks, checked, measured))
-    keep_texts(run, tasks, checked, measured)
-    return pretrain_run(run, tasks, checked, measured, checkpoint_s=checkpoint_s, on_progress=on_progress)
+    run_config = RunConfig(
+        method=method,
+        languages=tuple(dict.fromkeys(code for text in texts for code in text.languages)),
+        pairs=tuple(text.languages for text in texts),
+        seed=seed,
+        device=device,
+        data=names_of(texts),
+        hyperparameters=values,
+        versions=versions(),
+    )
+    return run_config, ParallelData(tasks, checked, measured)
 
 
-def _parallel(
-    files: Sequence[File] | Sequence[ParallelText], languages: Sequence[str] | None, drop_empty: bool
-) -> list[ParallelText]:
-    """Texts that were given, and files that are read."""
+def _parallel(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:
+    """Return texts as they were given, and read files."""
     texts = [one for one in files if isinstance(one, ParallelText)]
     named = [one for one in files if not isinstance(one, ParallelText)]
     return [*texts, *(read_parallel(named, languages, drop_empty=drop_empty) if named else [])]
 
 
-def _facts(tasks: Tasks, dev: Sequence[ParallelText], test: Sequence[ParallelText]) -> dict[str, Any]:
-    """What data.json says of the texts."""
-    digest = hashlib.sha256()
-    for text in tasks.translation:
-        for side in (text.first, text.second):
-            digest.update("\n".join(side).encode())
-    return {
-        "name": names_of(tasks.translation),
-        "sha256": digest.hexdigest(),
-        "pairs": {"-".join(text.languages): len(text) for text in tasks.translation},
-        "dev": {"-".join(text.languages): len(text) for text in dev},
-        "test": {"-".join(text.languages): len(text) for text in test},
-        "dialogues": sum(map(len, tasks.dialogues)),
-        "running_text": sum(map(len, tasks.running_text)),
-        "nli": sum(map(len, tasks.nli)),
-    }
+def _read(given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]) -> list[Kind]:
+    """Return texts as they were given, and read files."""
+    return [text for one in given for text in ([one] if isinstance(one, kind) else read([one]))]

@@ -1,22 +1,18 @@
-"""`emu resume`: go on with a run that stopped before its end."""
+"""`emu resume`: start a run that is queued, or go on with one that stopped before its end."""
 
 from pathlib import Path
 
-from emu_core.api.kept import kept_sentences
-from emu_core.api.kept_texts import kept_texts
-from emu_core.api.pretraining import pretrain_run
-from emu_core.api.progress import OnProgress
-from emu_core.api.training import CHECKPOINT_S, train_run
-from emu_core.config.pretraining import Pretraining
+from emu_core.api.execute import CHECKPOINT_S, execute
 from emu_core.errors import RunError
 from emu_core.processes import join_processes
+from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState
 
 
 def resume(
     folder: str | Path, *, checkpoint_s: float = CHECKPOINT_S, on_progress: OnProgress | None = None
 ) -> Run:
-    """Go on with a run that was killed, cancelled or failed, from its last checkpoint to its end.
+    """Start a queued run, or go on with one that was killed, cancelled or failed, from its last checkpoint to its end.
 
     On the same CPU the weights are those of a run that was never stopped.
 
@@ -29,18 +25,20 @@ def resume(
         EmuError: the run can't be resumed, with the reason; or what `train` and `pretrain` raise.
     """
     run = Run(Path(folder))
-    said = run.config()
-    processes = join_processes(str(said.get("device", "auto")))
-    if not run.can_resume:
-        state = run.status().state
-        reason = "holds no sentences to go on with; train it again" if state.is_over else "is not over yet"
-        raise RunError(f"{run.folder} is {state}" + ("" if state is RunState.FINISHED else f" and {reason}"))
-    if said.get("method") in tuple(Pretraining):
-        tasks, dev, test = kept_texts(run)
+    processes = join_processes(run.config().device)
+    check_resumable(run)
+    processes.wait()  # no process takes `cancel` back before the others have looked
+    if processes.main and run.status().state is not RunState.QUEUED:  # one that is queued may be cancelled at any time
         run.uncancel()
-        return pretrain_run(run, tasks, dev, test, checkpoint_s=checkpoint_s, on_progress=on_progress)
-    labelled, pool = kept_sentences(run)
-    processes.wait()
-    if processes.main:
-        run.uncancel()
-    return train_run(run, labelled, pool, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
+    return execute(run, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
+
+
+def check_resumable(run: Run) -> None:
+    """Raise RunError, with the reason, where a run is running or finished, or its data is gone."""
+    state = run.status().state
+    if state is RunState.FINISHED:
+        raise RunError(f"{run.folder} is {state}")
+    if state is RunState.RUNNING:
+        raise RunError(f"{run.folder} is {state} and is not over yet")
+    if not run.has_stored_data:
+        raise RunError(f"{run.folder} is {state} and holds no sentences to go on with; train it again")

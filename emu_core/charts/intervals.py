@@ -1,14 +1,28 @@
-"""Differences with their intervals around zero: what every picture of them shares."""
+"""Differences with their intervals around zero: gains by language, and what was forgotten."""
 
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from emu_core.charts.style import GREY, on_page, plain, short
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
+from emu_core.data.languages import language_name
+from emu_core.evaluation.guard import Verdict
 
 Mark = tuple[str, str]  # a colour and a shape, so that the one is not needed where the other is seen
 ROW, AROUND = 30, 150  # pixels
+FELL, RETAINED, ROSE = "fell too far", "retained", "rose"
+_GUARD_MARKS = {
+    Verdict.GAINS.value: (PALETTE[2], "circle"),
+    Verdict.NO_CLEAR_CHANGE.value: (GREY, "circle-open"),
+    Verdict.MAY_LOSE.value: (PALETTE[1], "triangle-down-open"),
+    Verdict.LOSES.value: (CLOSEST, "triangle-down"),
+}
+_FORGETTING_MARKS = {
+    ROSE: (PALETTE[2], "circle"),
+    RETAINED: (GREY, "circle-open"),
+    FELL: (CLOSEST, "triangle-down"),
+}
 
 
 def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) -> go.Figure:
@@ -56,6 +70,50 @@ def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) 
     figure.update_xaxes(title=title, zeroline=False)
     figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}, showlegend=True)
     return on_page(figure, height=AROUND + ROW * len(names))
+
+
+def guard_intervals(changes: pd.DataFrame) -> go.Figure:
+    """Return a point with its interval for each language, the worst on top, and a line at zero.
+
+    Args:
+        changes: a row for each language, in points: `language` (its code), `difference`, `low`, `high`, `verdict`,
+            `queries`.
+    """
+    rows = changes.assign(name=changes["language"].map(language_name), kind=changes["verdict"])
+    rows["hover"] = [
+        (
+            f"{row.name}: {row.difference:+.1f} points",
+            f"95 %: {row.low:+.1f} to {row.high:+.1f}",
+            f"{row.queries:,} queries: {row.verdict}",
+        )
+        for row in rows.itertuples()
+    ]
+    return interval_rows(rows, _GUARD_MARKS, "points of Acc@1, specialised minus base")
+
+
+def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:
+    """Return a point with its interval for each measure, the worst on top, a line at zero and one at the largest fall.
+
+    Args:
+        measured: columns `name`, `base`, `specialised`, `difference`, `low`, `high`, `count` (pairs of sentences) and
+            `flagged`, whether it fell too far.
+        most_fall: a fall that is still harmless.
+        title: of the axis: what the differences are.
+        places: decimals of what is measured.
+    """
+    rows = measured.assign(kind=RETAINED)
+    rows.loc[rows["low"] > 0, "kind"] = ROSE
+    rows.loc[rows["flagged"], "kind"] = FELL
+    rows["hover"] = [
+        (
+            f"{row.name}: {row.base:.{places}f}, now {row.specialised:.{places}f}",
+            f"{row.difference:+.{places}f}, 95 %: {row.low:+.{places}f} to {row.high:+.{places}f}",
+            f"{row.pairs:,} pairs: {row.kind}",
+        )
+        for row in rows.rename(columns={"count": "pairs"}).itertuples()
+    ]
+    figure = interval_rows(rows, _FORGETTING_MARKS, title)
+    return figure.add_vline(x=-most_fall, line={"color": CLOSEST, "width": 1, "dash": "dot"})
 
 
 def _lines(hover: Sequence[str]) -> str:

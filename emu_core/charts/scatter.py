@@ -85,6 +85,16 @@ def sentence_maps(
     return figure
 
 
+def maps_page(
+    panels: Mapping[str, NDArray[np.float32]], points: pd.DataFrame, colour_by: ColourBy, chosen: Set[int]
+) -> bytes:
+    """Return `sentence_maps`, from the same arguments, as an HTML page's bytes that needs no network."""
+    figure = sentence_maps(panels, points, colour_by, chosen)
+    figure.update_layout(template="plotly_white", paper_bgcolor="white", plot_bgcolor="white")
+    page: str = figure.to_html(include_plotlyjs=True, config={"displaylogo": False, "scrollZoom": True})
+    return page.encode()
+
+
 def _emphasis(
     rows: NDArray[np.int32], chosen: Set[int], size: float
 ) -> dict[str, float | NDArray[np.float32]]:

@@ -4,16 +4,30 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from importlib import import_module
 
 from emu_core import __version__
-from emu_core.cli.doctor import STDOUT, add_doctor
+from emu_core.cli.verb import STDOUT, VerbParser
 from emu_core.errors import CancelledError, EmuError
 from emu_core.processes import is_main
 
 USER_ERROR, CANCELLED = 2, 130
-Add = Callable[[Any], None]  # puts a verb's parser under the command's
+VERBS = {  # and the module that adds it; only that of the verb asked for is imported
+    "train": "train",
+    "resume": "train",
+    "pretrain": "pretrain",
+    "evaluate": "evaluate",
+    "compare": "compare",
+    "forgetting": "forgetting",
+    "embed": "embed",
+    "export": "export",
+    "encoders": "encoders",
+    "generate": "generate",
+    "bench": "bench",
+    "app": "serve",
+    "doctor": "doctor",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,9 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
-        # These two work where packages that the other verbs need are missing.
-        parser = _parser((add_doctor,)) if given[:1] in (["doctor"], ["--version"]) else _parser()
-        options = parser.parse_args(given)
+        options = _parser(given).parse_args(given)
         signal.signal(signal.SIGTERM, _stop)
         result = options.verb(options)
     except ModuleNotFoundError as error:
@@ -54,40 +66,15 @@ def _stop(*_: object) -> None:
     raise KeyboardInterrupt("asked to end")
 
 
-def _parser(adds: Sequence[Add] | None = None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="emu", description="Specialise multilingual sentence encoders.")
+def _parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the command's parser, with the verb that the arguments begin with, or else with all."""
+    parser = VerbParser(prog="emu", description="Specialise multilingual sentence encoders.")
     parser.add_argument("--version", action="version", version=f"emu {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for add in adds or _verbs():
-        add(verbs)
+    if arguments[:1] == ["--version"]:  # which works where a package is missing
+        return parser
+    first = arguments[0] if arguments else ""
+    for verb in [first] if first in VERBS else VERBS:
+        module = import_module(f"emu_core.cli.{VERBS[verb]}")
+        getattr(module, f"add_{verb}")(verbs)
     return parser
-
-
-def _verbs() -> tuple[Add, ...]:
-    from emu_core.cli import (
-        bench,
-        embed,
-        encoders,
-        evaluate,
-        export,
-        forgetting,
-        generate,
-        pretrain,
-        serve,
-        train,
-    )
-
-    return (
-        train.add_train,
-        train.add_resume,
-        pretrain.add_pretrain,
-        evaluate.add_evaluate,
-        forgetting.add_forgetting,
-        embed.add_embed,
-        export.add_export,
-        encoders.add_encoders,
-        generate.add_generate,
-        bench.add_bench,
-        serve.add_app,
-        add_doctor,
-    )

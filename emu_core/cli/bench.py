@@ -12,11 +12,11 @@ from emu_core.cli.options import (
     add_encoder,
     add_parallel_files,
     add_task_files,
-    add_verb,
     listed,
     mapping_of,
 )
 from emu_core.cli.printing import Line, print_table
+from emu_core.cli.verb import add_verb
 
 if TYPE_CHECKING:
     from emu_core.bench.report import Report

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-STDOUT = "-"  # as emu_core.cli.options has it, which needs pandas
+from emu_core.cli.verb import add_verb
 
 
 def add_doctor(verbs: Any) -> None:
@@ -12,14 +12,9 @@ def add_doctor(verbs: Any) -> None:
     summary = (
         "say what is installed, which device and encoders are ready, and what to do about what is missing"
     )
-    parser = verbs.add_parser(
-        "doctor",
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}. The exit code is 1 where something needed is missing.",
-    )
+    parser = add_verb(verbs, "doctor", _doctor, summary)
+    parser.description = f"{parser.description} The exit code is 1 where something needed is missing."
     parser.add_argument("--runs", metavar="DIR", help="the folder of runs (default: $EMU_RUNS, or runs)")
-    parser.add_argument("--json", action="store_const", const=STDOUT, help="print one JSON object")
-    parser.set_defaults(verb=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> dict[str, Any]:
@@ -32,8 +27,8 @@ def _doctor(options: argparse.Namespace) -> dict[str, Any]:
             print(group)
             print("".join(f"  {line}\n" for line in _columns(rows)))
         for check in report.checks:
-            if check.mend:
-                print(f"{check.state}: {check.name}: {check.mend}")
+            if check.fix:
+                print(f"{check.state}: {check.name}: {check.fix}")
         missing = [check.name for check in report.checks if check.state is State.MISSING]
         print(f"Missing: {', '.join(missing)}." if missing else "Nothing that is needed is missing.")
     return {**report.facts(), "exit": 0 if report.healthy else 1}

@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import add_data, add_encoder_or_run, add_verb, encoder_of, mapping_of
+from emu_core.cli.options import add_data, add_encoder_or_run, encoder_of, mapping_of
 from emu_core.cli.printing import counter
+from emu_core.cli.verb import add_verb
 from emu_core.processes import is_main
 
 

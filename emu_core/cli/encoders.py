@@ -4,8 +4,8 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from emu_core.cli.options import add_verb
 from emu_core.cli.printing import print_table
+from emu_core.cli.verb import add_verb
 
 
 def add_encoders(verbs: Any) -> None:
@@ -43,7 +43,7 @@ def _encoders(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _download(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.encoders.laser_download import download
+    from emu_core.encoders.laser.download import download
 
     folder = download()
     if not options.json:

@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import add_data, add_encoder_or_run, add_verb, encoder_of, listed, mapping_of
+from emu_core.cli.options import add_data, add_encoder_or_run, encoder_of, listed, mapping_of
 from emu_core.cli.printing import print_guard, print_table
+from emu_core.cli.verb import add_verb
 
 
 def add_evaluate(verbs: Any) -> None:

@@ -3,8 +3,8 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import add_verb
-from emu_core.exporting.formats import ExportFormat
+from emu_core.cli.verb import add_verb
+from emu_core.exporting import ExportFormat
 
 
 def add_export(verbs: Any) -> None:

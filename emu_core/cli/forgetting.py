@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from emu_core.cli.options import STDOUT, add_device, add_verb
+from emu_core.cli.options import add_device
 from emu_core.cli.printing import print_table
+from emu_core.cli.verb import STDOUT, add_verb
 from emu_core.errors import RunError
 
 

@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import add_verb, listed
+from emu_core.cli.options import listed
 from emu_core.cli.printing import Line, print_table
+from emu_core.cli.verb import add_verb
 
 SPLITS = ("train", "dev", "test")
 

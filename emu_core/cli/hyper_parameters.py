@@ -1,59 +1,142 @@
-"""A flag for each hyper-parameter of each method."""
+"""An option for each hyper-parameter, made of the fields of a method's settings."""
 
 import argparse
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any
 
-from emu_core.config import EmuConfig, FmdaConfig, MeaningLanguageConfig, Method, PosteriorConfig, Settings
-from emu_core.config.bicvm import BicvmConfig
-from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.config.pretraining import Pretraining, PretrainingSettings
-
-_DECIDED = ("objective", "parallel")  # by the method itself
-Groups = tuple[tuple[Settings | PretrainingSettings, str, str | None], ...]
-TRAINING: Groups = (
-    (EmuConfig(), "hyper-parameters", "defaults: those measured for the encoder (--preset)"),
-    (PosteriorConfig(), f"hyper-parameters of the method {Method.POSTERIOR}", None),
-    (FmdaConfig(), f"hyper-parameters of the method {Method.FMDA}", None),
-    (MeaningLanguageConfig(), f"hyper-parameters of the method {Method.MEANING_LANGUAGE}", None),
-)
-PRETRAINING: Groups = (
-    (DualEncoderConfig(), f"hyper-parameters of the method {Pretraining.DUAL_ENCODER}", None),
-    (BicvmConfig(), f"hyper-parameters of the method {Pretraining.BICVM}", None),
-)
+from emu_core.cli.options import listed
+from emu_core.cli.verb import VerbParser
+from emu_core.config.settings import SettingInfo, Settings, infos
+from emu_core.errors import TrainingError
+from emu_core.methods.method import Method
+from emu_core.methods.registry import method_named
 
 
-def add_hyper_parameters(parser: argparse.ArgumentParser, groups: Groups) -> None:
-    """A group of flags for each kind of settings; one that an earlier group has too is named and not added again."""
-    added: set[str] = set()
-    for settings, title, description in groups:
-        group = parser.add_argument_group(title, description)
-        names = [field.name for field in fields(settings) if field.name not in _DECIDED]
-        for name in names:
-            if name not in added:
-                _add_flag(group, name, getattr(settings, name))
-        if shared := [_flag(name) for name in names if name in added]:
-            group.description = f"and of those above: {', '.join(shared)}"
-        added.update(names)
+def add_method(parser: VerbParser, methods: Mapping[str, Method], default: str) -> None:
+    """Let a verb take --method, and the hyper-parameters of the method that is named, and no others.
+
+    Their options are added once the arguments are known; --help shows them where --method is given, too.
+
+    Args:
+        parser: the verb's, which has --encoder (if any) and --preset as well.
+        methods: those to choose from.
+        default: the one taken where none is named.
+    """
+    parser.add_argument(
+        "--method", metavar="NAME", default=default, choices=list(methods),
+        help=f"see below (default: {default}); with --help: its settings",
+    )  # fmt: skip
+    width = max(map(len, methods))
+    lines = [f"  {method.name:<{width}}  {method.title}" for method in methods.values()]
+    parser.epilog = "\n".join(("methods:", *lines))
+    parser.complete = lambda arguments: _complete(parser, methods, arguments)
 
 
-def changed(options: argparse.Namespace, groups: Groups) -> dict[str, Any]:
-    """The hyper-parameters that were given."""
-    names = dict.fromkeys(field.name for settings, *_ in groups for field in fields(settings))
+def changed(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the hyper-parameters that were given."""
+    names = [info.name for info in infos(method_named(options.method).settings)]
     given = {name: getattr(options, name, None) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _add_flag(group: Any, name: str, default: object) -> None:
-    if isinstance(default, bool):
-        group.add_argument(_flag(name), action=argparse.BooleanOptionalAction)  # --x and --no-x
-    elif isinstance(default, StrEnum):
-        group.add_argument(_flag(name), choices=[member.value for member in type(default)])
-    else:
-        kind = int if default is None else type(default)  # no limit, of a number that counts
-        group.add_argument(_flag(name), type=kind, metavar="N")
+def add_options(
+    parser: argparse.ArgumentParser,
+    kind: type[Settings],
+    help_of: Callable[[SettingInfo], str] = lambda _: argparse.SUPPRESS,
+    title: str = "settings",
+) -> None:
+    """Add an option for each field that can be set, under a heading for each group of fields.
+
+    Args:
+        parser: a verb's.
+        kind: the class of settings.
+        help_of: the text for a field; by default they are not shown.
+        title: the heading of fields without a group.
+    """
+    groups: dict[str, Any] = {}
+    for info in infos(kind):
+        if not info.fixed:
+            if info.group not in groups:
+                groups[info.group] = parser.add_argument_group(info.group.lower() or title)
+            groups[info.group].add_argument(info.flag, help=help_of(info).replace("%", "%%"), **_form(info))
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:
+    """Add the options of the method that the arguments name, or of the default one."""
+    asked = _asked(arguments)
+    method = methods.get(asked.method or parser.get_default("method"))
+    if method is None:
+        return  # the parser refuses it
+    _refuse_others(method, methods, arguments)
+    if not (asked.help and asked.method):
+        add_options(parser, method.settings)
+        return
+    paper = method.configure()
+    start = paper if asked.preset == "paper" else method.configure(_kind(asked.encoder or method.encoder))
+    parser.epilog = None  # the list of methods
+    parser.description = f"{parser.description} {method.title}: {method.summary}"
+    add_options(
+        parser,
+        method.settings,
+        lambda info: info.describe(start, paper),
+        title=f"hyper-parameters of --method {method.name}",
+    )
+
+
+def _asked(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what the arguments say of method, encoder, preset and help; the rest is for the real parser."""
+    first = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    for option in ("--method", "--encoder", "--preset"):
+        first.add_argument(option)
+    first.add_argument("-h", "--help", action="store_true")
+    try:
+        return first.parse_known_args(arguments)[0]
+    except argparse.ArgumentError:  # which the real parser will find, too
+        return argparse.Namespace(method=None, encoder=None, preset=None, help=False)
+
+
+def _kind(encoder: str) -> str:
+    if not encoder.startswith("run:"):
+        return encoder
+    from emu_core.encoders.registry import encoder_kind  # which takes torch
+
+    return encoder_kind(encoder)
+
+
+def _refuse_others(method: Method, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:
+    """Raise TrainingError for an option that other methods have, and this one has not."""
+    own = {info.name for info in infos(method.settings)}
+    for argument in takewhile(lambda one: one != "--", arguments):
+        name = argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_")
+        if not argument.startswith("--") or name in own:
+            continue
+        owners = [
+            other.name
+            for other in methods.values()
+            if any(info.name == name and not info.fixed for info in infos(other.settings))
+        ]
+        if owners:
+            raise TrainingError(
+                f"{argument.partition('=')[0]} is a setting of the method {' or '.join(owners)}, and the method "
+                f"{method.name} has none of that name; leave it out, or choose --method {owners[0]}"
+            )
+
+
+def _form(info: SettingInfo) -> dict[str, Any]:
+    """Return how argparse reads a field."""
+    if info.many:
+        return {"type": _items(info.kind), "metavar": "A,B", "dest": info.name}
+    if info.kind is bool:
+        return {"action": argparse.BooleanOptionalAction}  # --x and --no-x
+    if issubclass(info.kind, StrEnum):
+        return {"choices": [member.value for member in info.kind]}
+    return {"type": info.kind, "metavar": "TEXT" if info.kind is str else "N"}
+
+
+def _items(kind: type) -> Callable[[str], tuple[Any, ...]]:
+    def items(text: str) -> tuple[Any, ...]:
+        return tuple(kind(item) for item in listed(text))
+
+    return items

@@ -1,7 +1,6 @@
-"""What the verbs' arguments share: the verb itself, the data, the encoder."""
+"""Options that several verbs share."""
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,35 +8,8 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.errors import RunError
 from emu_core.runs.run import NAME, new_run_name
 
-STDOUT = "-"  # where --json prints
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH} or run:DIR"
-
-
-def add_verb(
-    verbs: Any,
-    name: str,
-    run: Callable[[argparse.Namespace], dict[str, Any]],
-    summary: str,
-    *,
-    json_file: bool = False,
-) -> argparse.ArgumentParser:
-    """A verb's parser; with `json_file`, --json may name a file, which is then written beside what is printed."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + "."
-    )
-    parser.set_defaults(verb=run)
-    if json_file:
-        parser.add_argument(
-            "--json",
-            nargs="?",
-            const=STDOUT,
-            metavar="FILE",
-            help="print one JSON object, or write it to FILE",
-        )
-    else:
-        parser.add_argument("--json", action="store_const", const=STDOUT, help="print one JSON object")
-    return parser
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +17,13 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", nargs="+", metavar="DATA", help="CSV, TSV, JSONL, Parquet or XLSX files, or the word demo"
     )
-    for role in ("text", "intent", "language", "id", "split"):
-        parser.add_argument(f"--{role}-column", metavar="NAME")
+    parser.add_argument(
+        "--text-column", metavar="NAME",
+        help="of the sentences; also --intent-column, --language-column, --id-column, --split-column (default: the "
+        "usual names)",
+    )  # fmt: skip
+    for role in ("intent", "language", "id", "split"):
+        parser.add_argument(f"--{role}-column", metavar="NAME", help=argparse.SUPPRESS)
     parser.add_argument("--language", metavar="CODE", help="language of files that have no language column")
     add_device(parser)
 
@@ -117,12 +94,12 @@ def listed(value: str) -> list[str]:
 def add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
     """Where a run is kept, what it draws by, and which defaults it has: the tuned ones, or the paper's."""
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random draw (default: 0)")
     parser.add_argument(
         "--preset",
         default="tuned",
         choices=["tuned", "paper"],
-        help=f"defaults {tuned}, or the paper's own",
+        help=f"defaults {tuned}, or the paper's own (default: tuned)",
     )
 
 

@@ -2,24 +2,25 @@
 
 from collections.abc import Sequence
 
-from emu_core.config import DISENTANGLING, Method
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.wording import shown
 from emu_core.errors import TrainingError
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import method_named, methods_that_need
 
 
-def pairs_of(named: Sequence[str] | None, method: Method) -> list[tuple[str, str]] | None:
-    """What --pair named, if it did.
+def pairs_of(named: Sequence[str] | None, method: str) -> list[tuple[str, str]] | None:
+    """Return the pairs that --pair names; None where it names none.
 
     Raises:
         TrainingError: a value is not two languages, or the method learns from no pairs.
     """
     if not named:
         return None
-    if method not in DISENTANGLING:
+    if method_named(method).needs is not Needs.SLOTS:
         raise TrainingError(
             f"the method {method} learns from no pairs; leave --pair out, or choose --method "
-            + " or ".join(DISENTANGLING)
+            + " or ".join(methods_that_need(Needs.SLOTS))
         )
     return [language_pair(value) for value in named]
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from emu_core.cli.options import add_verb
+from emu_core.cli.verb import add_verb
 
 
 def add_app(verbs: Any) -> None:

@@ -3,33 +3,25 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.hyper_parameters import TRAINING, add_hyper_parameters, changed
-from emu_core.cli.options import SPECS, add_data, add_run, add_verb, mapping_of, run_folder
+from emu_core.cli.hyper_parameters import add_method, changed
+from emu_core.cli.options import SPECS, add_data, add_run, mapping_of, run_folder
 from emu_core.cli.pairs import pairs_of
-from emu_core.cli.pretrain import pretrained
-from emu_core.cli.trained import print_training, training_line
-from emu_core.config import Method, configure, usual_encoder
-from emu_core.config.pretraining import Pretraining
-from emu_core.processes import is_main
-from emu_core.runs.run import Run
+from emu_core.cli.trained import reported, training_line
+from emu_core.cli.verb import add_verb
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
 
 
 def add_train(verbs: Any) -> None:
     """`emu train DATA`."""
     parser = add_verb(verbs, "train", _train, "specialise an encoder on a labelled set")
+    parser.usage = "%(prog)s DATA [DATA ...] [options]"
     add_data(parser)
+    add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), DEFAULT)
     parser.add_argument(
-        "--method",
-        default=Method.POSTERIOR.value,
-        choices=[method.value for method in Method],
-        help="posterior: seconds, the encoder stays as it is; emu: the paper's; fmda: a transformer's vectors split "
-        "into meaning, template and more (default: posterior)",
-    )
-    parser.add_argument(
-        "--encoder",
-        metavar="SPEC",
-        help=f"{SPECS} (default: use; e5-small for fmda and meaning-language)",
-    )
+        "--encoder", metavar="SPEC",
+        help=f"{SPECS} (default: use; e5-small for fmda and its baseline)",
+    )  # fmt: skip
     parser.add_argument(
         "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
     )
@@ -38,25 +30,21 @@ def add_train(verbs: Any) -> None:
         help="language of DATA used without labels; repeatable (default: all others)",
     )  # fmt: skip
     parser.add_argument(
-        "--unlabelled",
-        action="append",
-        metavar="FILE",
-        help="unlabelled sentences instead of DATA's; repeatable",
-    )
+        "--unlabelled", action="append", metavar="FILE", help="unlabelled sentences instead of DATA's; repeatable"
+    )  # fmt: skip
     parser.add_argument(
         "--pair", action="append", metavar="en-de",
-        help="languages whose translations fmda and meaning-language learn from; repeatable (default: the training "
+        help="languages whose translations fmda and its baseline learn from; repeatable (default: the training "
         "language with every other)",
     )  # fmt: skip
     parser.add_argument(
-        "--cache", metavar="DIR",
-        help="keep what the frozen encoder gives for fmda's sentences, for other runs on them",
-    )  # fmt: skip
-    add_run(parser, "for the encoder")
-    parser.add_argument(
-        "--precision", choices=["fp32", "bf16"], help="of the encoder's forward pass (default: fp32)"
+        "--cache", metavar="DIR", help="store the encoder's states of fmda's sentences for other runs on them"
     )
-    add_hyper_parameters(parser, TRAINING)
+    add_run(parser, "measured for the encoder")
+    parser.add_argument(
+        "--precision", choices=["fp32", "bf16"], metavar="TYPE",
+        help="fp32 or bf16, of the encoder's forward pass (default: fp32)",
+    )  # fmt: skip
 
 
 def add_resume(verbs: Any) -> None:
@@ -69,12 +57,10 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.train import train
     from emu_core.encoders.registry import encoder_kind
 
-    method = Method(options.method)
-    encoder = options.encoder or usual_encoder(method)
-    config = configure(
-        method,
-        encoder_kind(encoder) if options.preset == "tuned" else None,
-        **changed(options, TRAINING),
+    method = method_named(options.method)
+    encoder = options.encoder or method.encoder
+    config = method.configure(
+        encoder_kind(encoder) if options.preset == "tuned" else None, **changed(options)
     )
     run = train(
         options.data,
@@ -84,7 +70,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         train_languages=options.train_language or ["en"],
         unlabelled_languages=options.unlabelled_language,
         unlabelled=options.unlabelled,
-        pairs=pairs_of(options.pair, method),
+        pairs=pairs_of(options.pair, options.method),
         cache=options.cache,
         seed=options.seed,
         device=options.device,
@@ -94,20 +80,10 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         language=options.language,
         on_progress=training_line(),
     )
-    return _trained(run, options)
+    return reported(run, options)
 
 
 def _resume(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.resume import resume
 
-    run = resume(options.run, on_progress=training_line())
-    if run.config()["method"] in tuple(Pretraining):
-        return pretrained(run, options)
-    return _trained(run, options)
-
-
-def _trained(run: Run, options: argparse.Namespace) -> dict[str, Any]:
-    metrics = run.metrics()
-    if not options.json and is_main():
-        print_training(run, metrics)
-    return {"run": str(run.folder), **metrics}
+    return reported(resume(options.run, on_progress=training_line()), options)

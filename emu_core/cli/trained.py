@@ -1,9 +1,11 @@
-"""What `emu train` and `emu resume` print: where the run is, and what came of it."""
+"""What `emu train`, `emu pretrain` and `emu resume` print: progress, and the figures of the finished run."""
 
+import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from emu_core.cli.printing import Line, print_guard, print_table
+from emu_core.processes import is_main
 from emu_core.runs.run import Run, Status
 
 Facts = Mapping[str, Any]
@@ -26,10 +28,35 @@ def training_line() -> Callable[[Status], None]:
     return show
 
 
-def print_training(run: Run, metrics: Facts) -> None:
-    """What was measured before and after."""
-    for warning in metrics["warnings"]:
-        print(f"note: {warning}")
+def reported(run: Run, options: argparse.Namespace) -> dict[str, Any]:
+    """Print what a finished run found, unless JSON is asked for; return the JSON."""
+    metrics = run.metrics()
+    if not options.json and is_main():
+        for warning in metrics["warnings"]:
+            print(f"note: {warning}")
+        if "translation" in metrics:
+            _print_translations(metrics)
+        else:
+            _print_accuracy(metrics)
+        print(f"{run.folder} in {metrics['seconds']:.0f} s")
+    return {"run": str(run.folder), **metrics}
+
+
+def _print_translations(metrics: Facts) -> None:
+    print(f"translation retrieval on {metrics['measured_on']}, %\n")
+    rows = [
+        (
+            way,
+            *(f"{found[f'p_at_{n}']:.1f}" for n in (1, 3, 10)),
+            f"{found['candidates']:,}",
+            "" if found["trained"] else "no such pair was trained on",
+        )
+        for way, found in metrics["translation"].items()
+    ]
+    print_table(("direction", "P@1", "P@3", "P@10", "among", ""), rows)
+
+
+def _print_accuracy(metrics: Facts) -> None:
     if "base" in metrics:
         base, specialised = metrics["base"], metrics["specialised"]
         print(f"leave-one-out Acc@1 %, split {metrics['split']}\n")
@@ -50,7 +77,6 @@ def print_training(run: Run, metrics: Facts) -> None:
             _print_parts(metrics["parts"])
     else:
         print(metrics["note"])
-    print(f"{run.folder} in {metrics['seconds']:.0f} s")
 
 
 def _print_parts(parts: Facts) -> None:

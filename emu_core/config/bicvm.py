@@ -1,10 +1,10 @@
 """Settings of BiCVM."""
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from emu_core.config.settings import Settings, setting
 from emu_core.errors import TrainingError
 
 
@@ -15,49 +15,113 @@ class Composition(StrEnum):
     BIGRAM = "bigram"  # the sum of tanh(x_{i-1} + x_i): Hermann and Blunsom's paper that follows (ACL 2014)
 
 
+_HERMANN = "Hermann and Blunsom 2014"
+_DATA = f"{_HERMANN}, section 4.1"
+_ENCODER, _STEPS, _LOSS = "Encoder", "Steps", "Loss"
+
+
 @dataclass(frozen=True)
-class BicvmConfig:
-    """BiCVM's settings (Hermann and Blunsom, section 4.1 where no other is named).
+class BicvmConfig(Settings):
+    """BiCVM's settings. The paper names neither its batch size nor the width of the first weights' Gaussian."""
 
-    The paper doesn't say how large its batches are, nor how wide the Gaussian of the first weights is.
+    epochs: int = setting(
+        50,
+        "Passes over all pairs; the best one's weights are saved.",
+        label="Epochs",
+        source=_DATA,
+        low=1,
+        common=True,
+    )
+    dim: int = setting(
+        40,
+        "Length of a word's embedding, and of a sentence's.",
+        label="Numbers a word",
+        source=_DATA,
+        low=1,
+        common=True,
+    )
+    composition: Composition = setting(
+        Composition.ADD,
+        "A sentence's embedding: the sum of its words', or of tanh of the sums of two neighbours, which tells some "
+        "orders of words apart.",
+        label="A sentence is",
+        source=f"{_HERMANN}, section 3.2",
+        choices={Composition.ADD: "The sum of its words", Composition.BIGRAM: "The sum of its bigrams"},
+        group=_ENCODER,
+    )
+    min_count: int = setting(
+        1,
+        "Words that the training text has more rarely than so often are unknown.",
+        label="Rarest word",
+        low=1,
+        group=_ENCODER,
+    )
+    batch_size: int = setting(64, "Pairs in a step.", label="Batch size", low=1, group=_STEPS)
+    learning_rate: float = setting(
+        0.1,
+        "Step size of the word embeddings (AdaGrad).",
+        label="Learning rate",
+        source=_DATA,
+        above=0,
+        group=_STEPS,
+    )
+    word_dropout: float = setting(
+        0.0,
+        "Share of the words left out at random in each batch, so that no sentence depends on one word.",
+        label="Words left out",
+        low=0,
+        below=1,
+        group=_STEPS,
+    )
+    init_deviation: float = setting(
+        0.1,
+        "Standard deviation of the first weights, which are drawn from a Gaussian.",
+        label="Spread of the first weights",
+        above=0,
+        group=_STEPS,
+    )
+    margin: float = setting(
+        50.0,
+        "A translation is to be so much nearer than another sentence.",
+        label="Margin",
+        source=f"{_DATA}; eq. 6 prints 1",
+        above=0,
+        group=_LOSS,
+    )
+    noise: int = setting(
+        50,
+        "Sentences drawn for each pair in each epoch, to be farther than the translation; 0 takes the others of its "
+        "batch (ours).",
+        label="Noise sentences a pair",
+        source=_DATA,
+        low=0,
+        group=_LOSS,
+    )
+    both_ways: bool = setting(
+        False,
+        "Noise in both languages of a pair, and not in the second alone.",
+        label="Noise in both languages",
+        group=_LOSS,
+    )
+    l2_weight: float = setting(
+        1.0,
+        "Weight lambda of the L2 penalty, beside the losses of all pairs added up.",
+        label="L2 weight (lambda)",
+        source=f"{_DATA}, and eq. 7",
+        low=0,
+        group=_LOSS,
+    )
+    document_sentences: int = setting(
+        1,
+        "Above 1, so many sentences in a row are learnt as one text; 0 takes the documents of the files.",
+        label="Sentences a document",
+        source=f"{_HERMANN}, section 5",
+        low=0,
+        group=_LOSS,
+    )
 
-    Raises:
-        TrainingError: a value is outside its range.
-    """
-
-    composition: Composition = Composition.ADD  # section 3.2
-    dim: int = 40
-    margin: float = 50.0  # "margin size"; eq. 6 prints 1
-    noise: int = 50  # sentences drawn for each pair in each epoch; 0: ours, the other sentences of its batch
-    both_ways: bool = False  # ours: noise for the second sentence too, in the first's language
-    l2_weight: float = 1.0  # lambda, beside the losses of the whole corpus added up (eq. 7)
-    learning_rate: float = 0.1  # AdaGrad's step-size
-    epochs: int = 50  # "iterations"
-    batch_size: int = 64  # ours
-    init_deviation: float = 0.1  # ours
-    min_count: int = 1  # ours: words seen more rarely in the training text are unknown
-    word_dropout: float = 0.0  # ours: share of the words that each batch leaves out
-    document_sentences: int = 1  # section 5: pairs of so many sentences in a row; 0: the text's own documents
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        if self.composition not in list(Composition):
-            raise TrainingError(f"no composition '{self.composition}'; there are: {', '.join(Composition)}")
-        lowest = {"noise": 0, "document_sentences": 0}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type is int and not (type(value) is int and value >= lowest.get(field.name, 1)):
-                least = lowest.get(field.name, 1)
-                raise TrainingError(f"{field.name} must be a whole number, {least} or more, not {value}")
-            if field.type is float and not (math.isfinite(value) and value >= 0):
-                raise TrainingError(f"{field.name} must be a number, 0 or more, not {value}")
-        for name in ("learning_rate", "margin", "init_deviation"):
-            if not getattr(self, name):
-                raise TrainingError(f"{name} must be a number above 0, not 0")
-        if self.word_dropout >= 1:
-            raise TrainingError(
-                f"word_dropout must be below 1, not {self.word_dropout}; it is a share of the words"
-            )
+    def check_together(self) -> None:
+        """Check that a pair has noise."""
         if self.noise == 0 and self.batch_size == 1:
             raise TrainingError(
                 "a batch of one pair has no other sentences to be its noise; raise batch_size, or noise"

@@ -1,10 +1,10 @@
 """Settings of the multi-task dual encoder."""
 
-import math
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from emu_core.config.settings import Settings, setting
 from emu_core.errors import TrainingError
 
 
@@ -15,90 +15,301 @@ class Optimizer(StrEnum):
     ADAM = "adam"  # of the embedding tables, only the rows that a step reads
 
 
+def _limits_epochs(config: Any) -> bool:
+    return config.epochs is not None
+
+
+def _has_layers(config: Any) -> bool:
+    return config.layers > 0
+
+
+def _has_ngrams(config: Any) -> bool:
+    return config.ngram_max > 0
+
+
+def _has_hard_negatives(config: Any) -> bool:
+    return config.hard_negatives > 0
+
+
+_CHIDAMBARAM = "Chidambaram et al. 2019"
+_MODEL, _TASKS, _CONFIGURATION = (
+    f"{_CHIDAMBARAM}, section 2.1", f"{_CHIDAMBARAM}, section 2.2", f"{_CHIDAMBARAM}, section 3.2",
+)  # fmt: skip
+_ENCODING, _STEPS, _LOSS = "Encoder", "Steps", "Loss"
+
+
 @dataclass(frozen=True)
-class DualEncoderConfig:
-    """The dual encoder's settings (Chidambaram et al. 2019): the paper's own by default, section 3.2 unless said else.
+class DualEncoderConfig(Settings):
+    """The dual encoder's settings: the paper's own by default.
 
     Words alone, with neither n-grams nor layers, make the encoder a plain mean of word vectors (`SUM_OF_WORDS`).
-
-    Raises:
-        TrainingError: a value is outside its range.
     """
 
-    word_buckets: int = 210_000  # 200,000 words and 10,000 buckets for others; here all of them are hashed
-    ngram_buckets: int = 200_000
-    ngram_min: int = 3  # characters of a word's n-grams, from ...
-    ngram_max: int = 4  # ... to; 0 leaves n-grams out
-    embedding_dim: int = 320
-    table_range: float = (
-        0.1  # ours: first weights of the tables; more keeps words apart that training never met
+    epochs: int | None = setting(
+        None,
+        "Passes over the largest set of translations, at most; the best one's weights are saved.",
+        label="Epochs",
+        low=1,
+        common=True,
+        matters=_limits_epochs,
     )
-    dim: int = 512  # section 2.1
-    layers: int = 3  # section 2.1; 0 is the mean of the words' vectors
-    heads: int = 8  # section 2.1
-    filter_dim: int = 2048  # section 2.1
-    max_tokens: int = 64  # footnote 12
-    dropout: float = 0.1  # of Vaswani et al. 2017, whose layers these are; the paper names none
-    pre_norm: bool = False  # ours: layer norms before the sub-layers, and a plain sum past them
-    position_scale: float = 1.0  # of the sinusoids; 0 leaves the order of words out
-    normalised: bool = False  # ours: vectors of length 1, phi is their cosine
-    scale: float = 1.0  # ours: phi is multiplied by it
-    bidirectional: bool = False  # ours: P(target | source) as well
-    word_dropout: float = 0.0  # ours: part of the words left out of each sentence in training
-    head_hidden: int = 320  # section 2.2: the task heads' first layer; their second is as wide as the encoder
-    nli_hidden: int = 512  # section 2.2
-    task_weight: float = (
-        1.0  # ours: of the losses of tasks other than translation, where there is translation
+    steps: int = setting(
+        30_000_000,
+        "Steps of training, at most.",
+        label="Steps",
+        source=_CONFIGURATION,
+        low=1,
+        common=True,
+        matters=lambda config: not _limits_epochs(config),
     )
-    hard_negatives: int = 5  # section 2.2, a pair; 0 for none
-    mine_after: float = (
-        0.1  # ours: the part of the training, translation's alone, that makes the model which mines them
+    hard_negatives: int = setting(
+        5,
+        "Sentences a pair that are much like the translation but are not it, found with a first model; 0 for none.",
+        label="Hard negatives a pair",
+        source=_TASKS,
+        low=0,
+        common=True,
     )
-    mining_pool: int = 50_000  # ours: sentences, at most, that they are chosen from
-    optimizer: Optimizer = Optimizer.SGD
-    learning_rate: float = 0.008
-    embedding_multiplier: float = 100.0  # of the updates to the embedding tables
-    warmup: float = 0.0  # ours: part of the training in which the learning rate rises from 0
-    decay: bool = False  # ours: the learning rate falls to 0 at the end
-    weight_decay: float = 0.0  # ours, of what is not an embedding table
-    batch_size: int = 100
-    steps: int = 30_000_000  # at most
-    epochs: int | None = None  # ours, at most: passes over the largest translation set; None for no limit
+    layers: int = setting(
+        3,
+        "Layers of the transformer; 0 makes the embedding the mean of the words'.",
+        label="Layers",
+        source=_MODEL,
+        low=0,
+        group=_ENCODING,
+    )
+    dim: int = setting(
+        512,
+        "Length of a sentence's embedding.",
+        label="Numbers a sentence",
+        source=_MODEL,
+        low=1,
+        group=_ENCODING,
+    )
+    heads: int = setting(
+        8,
+        "Attention heads of each layer.",
+        label="Attention heads",
+        source=_MODEL,
+        low=1,
+        group=_ENCODING,
+        matters=_has_layers,
+    )
+    filter_dim: int = setting(
+        2048,
+        "Width of each layer's feed-forward part.",
+        label="Width within a layer",
+        source=_MODEL,
+        low=1,
+        group=_ENCODING,
+        matters=_has_layers,
+    )
+    pre_norm: bool = setting(
+        False,
+        "Layer norms before the sub-layers instead of after them, and a plain sum past them.",
+        label="Layer norms first",
+        group=_ENCODING,
+        matters=_has_layers,
+    )
+    position_scale: float = setting(
+        1.0,
+        "Factor of the sinusoids that say where a word is; 0 ignores the order of words.",
+        label="Weight of word positions",
+        low=0,
+        group=_ENCODING,
+        matters=_has_layers,
+    )
+    embedding_dim: int = setting(
+        320,
+        "Length of a word's embedding.",
+        label="Numbers a word",
+        source=_CONFIGURATION,
+        low=1,
+        group=_ENCODING,
+    )
+    # The first bucket is for a text without words.
+    word_buckets: int = setting(
+        210_000,
+        "Rows of the table that words are hashed into.",
+        label="Word buckets",
+        source=f"{_CONFIGURATION}: 200,000 words and 10,000 buckets for others; here all are hashed",
+        low=2,
+        group=_ENCODING,
+    )
+    ngram_buckets: int = setting(
+        200_000,
+        "Rows of the table that character n-grams are hashed into.",
+        label="N-gram buckets",
+        source=_CONFIGURATION,
+        low=1,
+        group=_ENCODING,
+        matters=_has_ngrams,
+    )
+    ngram_min: int = setting(
+        3,
+        "Characters of the shortest n-grams.",
+        label="Shortest part of a word",
+        source=_CONFIGURATION,
+        low=1,
+        group=_ENCODING,
+        matters=_has_ngrams,
+    )
+    ngram_max: int = setting(
+        4,
+        "Characters of the longest n-grams; 0 leaves n-grams out.",
+        label="Longest part of a word",
+        source=_CONFIGURATION,
+        low=0,
+        group=_ENCODING,
+    )
+    table_range: float = setting(
+        0.1,
+        "The tables' first weights are drawn from between this and its negative; larger values keep words apart that "
+        "training never met.",
+        label="Range of the tables' first weights",
+        above=0,
+        group=_ENCODING,
+    )
+    max_tokens: int = setting(
+        64,
+        "Words of a sentence that are read; the rest is cut.",
+        label="Longest sentence",
+        source=f"{_CHIDAMBARAM}, footnote 12",
+        low=1,
+        group=_ENCODING,
+    )
+    normalised: bool = setting(
+        False,
+        "Embeddings have length 1, so that scores are cosines.",
+        label="Vectors of length 1",
+        group=_ENCODING,
+    )
+    batch_size: int = setting(
+        100,
+        "Pairs in a step; each is ranked against the others of its batch.",
+        label="Batch size",
+        source=_CONFIGURATION,
+        low=2,
+        group=_STEPS,
+    )
+    optimizer: Optimizer = setting(
+        Optimizer.SGD,
+        "The optimiser of the weights.",
+        label="Optimiser",
+        source=_CONFIGURATION,
+        choices={Optimizer.ADAM: "Adam", Optimizer.SGD: "Gradient descent (SGD)"},
+        group=_STEPS,
+    )
+    learning_rate: float = setting(
+        0.008,
+        "Step size of the weights.",
+        label="Learning rate",
+        source=_CONFIGURATION,
+        above=0,
+        group=_STEPS,
+    )
+    embedding_multiplier: float = setting(
+        100.0,
+        "Factor of the updates of the embedding tables.",
+        label="Faster tables",
+        source=_CONFIGURATION,
+        above=0,
+        group=_STEPS,
+    )
+    warmup: float = setting(
+        0.0,
+        "Share of training in which the learning rate rises from 0.",
+        label="Warm-up",
+        low=0,
+        below=1,
+        group=_STEPS,
+    )
+    decay: bool = setting(
+        False, "The learning rate falls to 0 at the end.", label="Falling learning rate", group=_STEPS
+    )
+    weight_decay: float = setting(
+        0.0,
+        "Weight decay of all weights but the embedding tables.",
+        label="Weight decay",
+        low=0,
+        group=_STEPS,
+    )
+    dropout: float = setting(
+        0.1,
+        "Share of values left out at random in the layers.",
+        label="Dropout",
+        source="Vaswani et al. 2017, whose layers these are; the paper names none",
+        low=0,
+        below=1,
+        group=_STEPS,
+    )
+    word_dropout: float = setting(
+        0.0,
+        "Share of the words of each sentence left out at random in training.",
+        label="Words left out",
+        low=0,
+        below=1,
+        group=_STEPS,
+    )
+    scale: float = setting(
+        1.0, "Factor of the scores before the softmax.", label="Scale of the scores", above=0, group=_LOSS
+    )
+    bidirectional: bool = setting(
+        False,
+        "The source is looked for given the target, too.",
+        label="Both ways",
+        group=_LOSS,
+    )
+    mine_after: float = setting(
+        0.1,
+        "Share of training, on translations alone, that makes the model which finds the hard negatives.",
+        label="Before hard negatives",
+        low=0,
+        below=1,
+        group=_LOSS,
+        matters=_has_hard_negatives,
+    )
+    mining_pool: int = setting(
+        50_000,
+        "Sentences that hard negatives are chosen from, at most.",
+        label="Pool of hard negatives",
+        low=1,
+        group=_LOSS,
+        matters=_has_hard_negatives,
+    )
+    task_weight: float = setting(
+        1.0,
+        "Weight of the losses of other tasks where there are translations, too.",
+        label="Weight of other tasks",
+        above=0,
+        group=_LOSS,
+    )
+    head_hidden: int = setting(
+        320,
+        "Width of the first layer of the other tasks' heads; their second is as wide as the embedding.",
+        label="Width of the tasks' heads",
+        source=_TASKS,
+        low=1,
+        group=_LOSS,
+    )
+    nli_hidden: int = setting(
+        512,
+        "Width of the hidden layer for natural language inference.",
+        label="Width of the NLI layer",
+        source=_TASKS,
+        low=1,
+        group=_LOSS,
+    )
 
-    def __post_init__(self) -> None:
-        """Check the ranges; the optimiser's name becomes a member of its enum."""
-        if self.optimizer not in tuple(Optimizer):
-            raise TrainingError(f"optimizer must be one of {', '.join(Optimizer)}, not {self.optimizer}")
-        object.__setattr__(self, "optimizer", Optimizer(self.optimizer))
-        for name in _POSITIVE:
-            _whole(name, getattr(self, name), 1)
-        for name in ("ngram_max", "layers", "hard_negatives"):
-            _whole(name, getattr(self, name), 0)
-        if self.epochs is not None:
-            _whole("epochs", self.epochs, 1)
-        for name, low, below in _RANGES:
-            value = getattr(self, name)
-            if not (math.isfinite(value) and low <= value < below):
-                limit = "" if below == math.inf else f" and below {below:g}"
-                raise TrainingError(f"{name} must be a number, {low:g} or more{limit}, not {value}")
-        for name in ("learning_rate", "embedding_multiplier", "scale", "table_range", "task_weight"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise TrainingError(f"{name} must be a number above 0, not {value}")
-        for name in ("pre_norm", "normalised", "bidirectional", "decay"):
-            if not isinstance(getattr(self, name), bool):
-                raise TrainingError(f"{name} must be true or false, not {getattr(self, name)}")
-        _check_together(self)
+    def check_together(self) -> None:
+        """Check that n-grams and layers have shapes that are possible."""
+        if self.ngram_max and self.ngram_min > self.ngram_max:
+            raise TrainingError(
+                f"ngram_min must be at most ngram_max, {self.ngram_max}, not {self.ngram_min}"
+            )
+        if self.layers and (self.dim % self.heads or self.dim % 2):
+            raise TrainingError(f"dim must be even and a multiple of heads, {self.heads}, not {self.dim}")
 
-
-_POSITIVE = (
-    "word_buckets", "ngram_buckets", "ngram_min", "embedding_dim", "dim", "heads", "filter_dim", "max_tokens",
-    "head_hidden", "nli_hidden", "mining_pool", "batch_size", "steps",
-)  # fmt: skip
-_RANGES = (
-    ("dropout", 0, 1), ("word_dropout", 0, 1), ("warmup", 0, 1), ("mine_after", 0, 1),
-    ("weight_decay", 0, math.inf), ("position_scale", 0, math.inf),
-)  # fmt: skip
 
 _OURS: dict[str, Any] = {
     "word_buckets": 65_536,
@@ -135,24 +346,6 @@ TUNED_DUAL_ENCODER: dict[str, Any] = {
 
 SUM_OF_WORDS: dict[str, Any] = {**_OURS, "ngram_max": 0, "layers": 0, "epochs": 6}
 """The plain model that the dual encoder is compared with: the mean of word vectors, in-batch softmax."""
-
-
-def _whole(name: str, value: object, low: int) -> None:
-    if not (type(value) is int and value >= low):
-        raise TrainingError(f"{name} must be a whole number, {low} or more, not {value}")
-
-
-def _check_together(config: DualEncoderConfig) -> None:
-    if config.word_buckets < 2:
-        raise TrainingError("word_buckets must be 2 or more: the first is kept for a text without words")
-    if config.batch_size < 2:
-        raise TrainingError("batch_size must be 2 or more: a pair is ranked against the others of its batch")
-    if config.ngram_max and config.ngram_min > config.ngram_max:
-        raise TrainingError(
-            f"ngram_min must be at most ngram_max, {config.ngram_max}, not {config.ngram_min}"
-        )
-    if config.layers and (config.dim % config.heads or config.dim % 2):
-        raise TrainingError(f"dim must be even and a multiple of heads, {config.heads}, not {config.dim}")
 
 
 def architecture(config: DualEncoderConfig) -> dict[str, Any]:

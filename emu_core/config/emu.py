@@ -1,23 +1,15 @@
 """Settings of Emu and of the other systems of its Table 2."""
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from emu_core.config.settings import Settings, setting
 from emu_core.errors import TrainingError
-
-_POSITIVE = (
-    "alpha",
-    "learning_rate",
-    "classifier_learning_rate",
-    "critic_learning_rate",
-    "critic_clip",
-    "n_pair_scale",
-)
 
 
 class Objective(StrEnum):
-    """What the labelled sentences are trained on."""
+    """The loss on the labelled sentences."""
 
     L2_SOFTMAX = "l2-softmax"
     SOFTMAX = "softmax"
@@ -26,7 +18,7 @@ class Objective(StrEnum):
 
 
 class Adversary(StrEnum):
-    """What the language discriminator is trained on."""
+    """The loss of the language discriminator."""
 
     NONE = "none"
     CROSS_ENTROPY = "cross-entropy"
@@ -34,7 +26,7 @@ class Adversary(StrEnum):
 
 
 class Trained(StrEnum):
-    """Which of the encoder's weights are trained."""
+    """The part of the encoder's weights that is trained."""
 
     ALL = "all"
     ALL_BUT_EMBEDDINGS = "all-but-embeddings"
@@ -42,65 +34,236 @@ class Trained(StrEnum):
     LORA = "lora"
 
 
+def _classifies(config: Any) -> bool:
+    return config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX)
+
+
+def _has_center_loss(config: Any) -> bool:
+    return config.center_weight > 0
+
+
+def _has_adversary(config: Any) -> bool:
+    return config.adversary is not Adversary.NONE
+
+
+def _has_lora(config: Any) -> bool:
+    return config.trained is Trained.LORA
+
+
+_HIROTA = "Hirota et al. 2020"
+_SETTINGS = f"{_HIROTA}, Experimental Settings"
+_WEIGHTS, _STEPS = "Trained weights", "Steps"
+_LABELS, _LANGUAGES = "Loss on the labelled sentences", "Language discriminator"
+
+
 @dataclass(frozen=True)
-class EmuConfig:
-    """Emu's settings. Defaults are the paper's ("Experimental Settings"), found there for LASER.
+class EmuConfig(Settings):
+    """Emu's settings. The defaults are the paper's ("Experimental Settings"), found there for LASER."""
 
-    Raises:
-        TrainingError: a value is outside its range.
-    """
+    objective: Objective = setting(
+        Objective.L2_SOFTMAX,
+        "The loss on the labelled sentences.",
+        label="Loss on the labelled sentences",
+        source=f"{_HIROTA}, Semantic Classifier and Baselines",
+        fixed=True,
+    )
+    parallel: bool = setting(
+        False,
+        "The discriminator compares each labelled sentence with its translations (Emu-Parallel).",
+        label="Parallel sentences",
+        source=f"{_HIROTA}, Emu-Parallel",
+        fixed=True,
+    )
+    epochs: int = setting(
+        3, "Passes over all labelled sentences.", label="Epochs", source=_SETTINGS, low=1, common=True
+    )
+    learning_rate: float = setting(
+        1e-3,
+        "Step size of the encoder's weights (Adam). Lower it when the loss jumps about.",
+        label="Learning rate",
+        source=_SETTINGS,
+        above=0,
+        common=True,
+    )
+    trained: Trained = setting(
+        Trained.ALL_BUT_EMBEDDINGS,
+        "The weights that are trained. More of them let the encoder change more and take more memory. The embedding "
+        "table has a row for each word piece, and training moves only rows of pieces that it meets. LoRA leaves the "
+        "weights as they are and trains small additions to each layer.",
+        label="Weights that are trained",
+        source="ours; the paper does not say",
+        choices={
+            Trained.ALL: "All",
+            Trained.ALL_BUT_EMBEDDINGS: "All but the embedding table",
+            Trained.LAST_LAYERS: "The last layers",
+            Trained.LORA: "LoRA: small additions",
+        },
+        group=_WEIGHTS,
+    )
+    last_layers: int = setting(
+        2,
+        "Number of layers that are trained, counted from the output.",
+        label="Layers, from the output",
+        low=1,
+        group=_WEIGHTS,
+        matters=lambda config: config.trained is Trained.LAST_LAYERS,
+    )
+    lora_rank: int = setting(
+        16,
+        "Rank r of LoRA's additions; their number of weights grows with it.",
+        label="Rank of the additions (r)",
+        source="Hu et al. 2022, section 4.1; value ours",
+        low=1,
+        group=_WEIGHTS,
+        matters=_has_lora,
+    )
+    lora_alpha: int = setting(
+        32,
+        "LoRA's additions are multiplied by alpha / r.",
+        label="Weight of the additions (alpha)",
+        source="Hu et al. 2022, section 4.1; value ours",
+        low=1,
+        group=_WEIGHTS,
+        matters=_has_lora,
+    )
+    # One sentence has nothing to be told apart from.
+    batch_size: int = setting(
+        16, "Labelled sentences in a step.", label="Batch size", source=_SETTINGS, low=2, group=_STEPS
+    )
+    classifier_learning_rate: float = setting(
+        1e-3,
+        "Step size of the intent classifier, which is thrown away after training.",
+        label="Learning rate of the classifier",
+        source=_SETTINGS,
+        above=0,
+        group=_STEPS,
+        matters=_classifies,
+    )
+    alpha: float = setting(
+        50.0,
+        "Length that embeddings are scaled to before they are classified.",
+        label="Radius (alpha)",
+        source=_SETTINGS,
+        above=0,
+        group=_LABELS,
+        matters=lambda config: config.objective is Objective.L2_SOFTMAX,
+    )
+    center_weight: float = setting(
+        1e-4,
+        "Weight lambda of the center loss, which pulls sentences of one intent together; 0 leaves it out.",
+        label="Center loss weight (lambda)",
+        source=f"{_HIROTA}, eq. 2",
+        low=0,
+        group=_LABELS,
+        matters=_has_center_loss,
+    )
+    center_rate: float = setting(
+        0.5,
+        "Share of the way that a step moves an intent's centre towards its sentences.",
+        label="Rate of the centres",
+        source="Wen et al. 2016, section 4.1",
+        low=0,
+        high=1,
+        group=_LABELS,
+        matters=_has_center_loss,
+    )
+    contrastive_margin: float = setting(
+        2.0,
+        "Distance m up to which sentences of two intents are pushed apart.",
+        label="Margin (m)",
+        source=f"{_HIROTA}, Baselines",
+        low=0,
+        group=_LABELS,
+        matters=lambda config: config.objective is Objective.CONTRASTIVE,
+    )
+    n_pair_scale: float = setting(
+        20.0,
+        "Factor of the cosines before the softmax; a bare cosine hardly moves a softmax over 16 sentences.",
+        label="Scale of the cosines",
+        above=0,
+        group=_LABELS,
+        matters=lambda config: config.objective is Objective.N_PAIR,
+    )
+    adversary: Adversary = setting(
+        Adversary.WASSERSTEIN,
+        "The discriminator's loss: the difference of its mean scores of two languages, or the cross-entropy of a "
+        "probability for each sentence. The encoder learns to hide what it measures.",
+        label="What the discriminator learns",
+        source=f"{_HIROTA}, Language Discriminator; eq. 3 prints the cross-entropy",
+        choices={
+            Adversary.WASSERSTEIN: "Means (Wasserstein)",
+            Adversary.CROSS_ENTROPY: "Cross-entropy",
+        },
+        group=_LANGUAGES,
+        matters=_has_adversary,
+    )
+    adversary_weight: float = setting(
+        1e-4,
+        "Weight gamma of the discriminator's loss: how strongly the languages are made alike.",
+        label="Discriminator weight (gamma)",
+        source=f"{_HIROTA}, eq. 4",
+        low=0,
+        group=_LANGUAGES,
+        matters=_has_adversary,
+    )
+    adversary_every: int = setting(
+        1,
+        "The discriminator takes part in every n-th step, with n times its weight; more saves time.",
+        label="Discriminator every n steps",
+        source="Karras et al. 2020, section 3.1",
+        low=1,
+        group=_LANGUAGES,
+        matters=_has_adversary,
+    )
+    critic_steps: int = setting(
+        5,
+        "Updates k of the discriminator in a step.",
+        label="Discriminator steps (k)",
+        source=_SETTINGS,
+        low=1,
+        group=_LANGUAGES,
+        matters=_has_adversary,
+    )
+    critic_learning_rate: float = setting(
+        5e-4,
+        "Step size of the discriminator (Adam).",
+        label="Discriminator learning rate",
+        source=_SETTINGS,
+        above=0,
+        group=_LANGUAGES,
+        matters=_has_adversary,
+    )
+    critic_clip: float = setting(
+        0.01,
+        "After each update the discriminator's weights are clipped to lie between -c and c.",
+        label="Discriminator weights within (c)",
+        source=_SETTINGS,
+        above=0,
+        group=_LANGUAGES,
+        matters=_has_adversary,
+    )
+    critic_hidden: int = setting(
+        900,
+        "Width of each of the discriminator's two hidden layers.",
+        label="Discriminator width",
+        source=_SETTINGS,
+        low=1,
+        group=_LANGUAGES,
+        matters=_has_adversary,
+    )
+    critic_dropout: float = setting(
+        0.2,
+        "Share of the discriminator's hidden values left out at random while it learns.",
+        label="Discriminator dropout",
+        source=_SETTINGS,
+        low=0,
+        below=1,
+        group=_LANGUAGES,
+        matters=_has_adversary,
+    )
 
-    objective: Objective = Objective.L2_SOFTMAX
-    alpha: float = 50.0  # radius of the sphere, "Hyper-parameters"
-    center_weight: float = 1e-4  # lambda, eq. 2; 0 leaves the center loss out
-    center_rate: float = 0.5  # Wen et al. 2016, section 4.1
-    adversary: Adversary = Adversary.WASSERSTEIN  # "we use Wasserstein GAN"; eq. 3 prints cross-entropy
-    adversary_weight: float = 1e-4  # gamma, eq. 4
-    adversary_every: int = 1  # steps; its weight is as many times gamma (Karras et al. 2020, section 3.1)
-    parallel: bool = False  # Emu-Parallel: adversarial sentences are translations of the labelled ones
-    critic_steps: int = 5  # k
-    critic_clip: float = 0.01  # c
-    critic_learning_rate: float = 5e-4
-    critic_hidden: int = 900
-    critic_dropout: float = 0.2
-    learning_rate: float = 1e-3
-    classifier_learning_rate: float = 1e-3
-    batch_size: int = 16
-    epochs: int = 3
-    trained: Trained = (
-        Trained.ALL_BUT_EMBEDDINGS
-    )  # the paper does not say; a table's rows move for seen pieces only
-    last_layers: int = 2  # read by Trained.LAST_LAYERS
-    lora_rank: int = 16  # r of Hu et al. 2022, section 4.1; read by Trained.LORA
-    lora_alpha: int = 32  # the same section's alpha; the update is scaled by alpha / r
-    contrastive_margin: float = 2.0  # m, "Baselines"
-    n_pair_scale: float = 20.0  # not in the paper: a bare cosine hardly moves a softmax over 16
-
-    def __post_init__(self) -> None:
-        """Check the ranges; names become members of their enums."""
-        try:
-            object.__setattr__(self, "objective", Objective(self.objective))
-            object.__setattr__(self, "adversary", Adversary(self.adversary))
-            object.__setattr__(self, "trained", Trained(self.trained))
-        except ValueError as error:
-            raise TrainingError(
-                f"{error}; there are: {', '.join([*Objective, *Adversary, *Trained])}"
-            ) from None
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type in (int, "int") and not (isinstance(value, int) and value > 0):
-                raise TrainingError(f"{field.name} must be a whole number above 0, not {value}")
-            if field.type in (float, "float") and not (math.isfinite(value) and value >= 0):
-                raise TrainingError(f"{field.name} must be a number, 0 or more, not {value}")
-        for name in _POSITIVE:
-            if getattr(self, name) == 0:
-                raise TrainingError(f"{name} must be above 0")
-        if self.critic_dropout >= 1 or self.center_rate > 1:
-            raise TrainingError("critic_dropout must be below 1 and center_rate at most 1")
-        if self.batch_size < 2:
-            raise TrainingError(
-                "batch_size must be 2 or more: one sentence has nothing to be told apart from"
-            )
+    def check_together(self) -> None:
+        """Check that the objective goes with the other settings."""
         if self.objective is Objective.N_PAIR and (self.center_weight or self.parallel):
             raise TrainingError(
                 "n-pair draws pairs, not a labelled batch: set center_weight to 0 and parallel off"

@@ -1,83 +1,198 @@
 """Settings of FMDA and of its baseline."""
 
-import math
 from dataclasses import dataclass, fields
+from typing import Any
 
+from emu_core.config.settings import MEASURED, OURS, Settings, setting
 from emu_core.errors import TrainingError
+
+_WU, _TIYAJAMORN = "Wu et al. 2022", "Tiyajamorn et al. 2021"
+_STEPS, _LOSSES = "Steps", "Weights of the losses"
+
+
+def _weight(help: str, *, label: str, source: str, default: float = 1.0) -> Any:
+    return setting(default, f"{help} 0 leaves it out.", label=label, source=source, low=0, group=_LOSSES)
+
+
+def _negatives(source: str) -> Any:
+    return setting(
+        4,
+        "Sentences with another meaning drawn for each, to be pushed away from it; each epoch uses the next of them.",
+        label="Negatives a sentence",
+        source=source,
+        low=1,
+        group=_STEPS,
+    )
+
+
+def _batch_size() -> Any:
+    return setting(256, "Pairs of translations in a step.", label="Batch size", low=1, group=_STEPS)
+
+
+def _learning_rate(default: float) -> Any:
+    return setting(
+        default,
+        "Step size of the trained layers (Adam). Lower it when the loss jumps about.",
+        label="Learning rate",
+        above=0,
+        common=True,
+    )
+
+
+def _epochs(help: str) -> Any:
+    return setting(20, help, label="Epochs, at most", low=1, common=True)
+
+
+def _patience(help: str) -> Any:
+    return setting(5, help, label="Patience", low=1, group=_STEPS)
+
+
+def _standardised() -> Any:
+    return setting(
+        False,
+        "The encoder's token states are brought to mean 0 and standard deviation 1 first; otherwise a few large "
+        "values outweigh all others.",
+        label="Standardised states",
+        source=MEASURED,
+        group=_STEPS,
+    )
+
+
+class _WeightedLosses(Settings):
+    """Settings with a weight for each loss; a loss of weight 0 is left out."""
+
+    def check_together(self) -> None:
+        """Check that a loss is left."""
+        weights = [field.name for field in fields(self) if field.name.endswith("_weight")]
+        if all(getattr(self, name) == 0 for name in weights):
+            raise TrainingError("every loss has weight 0, so nothing would be trained; give one a weight")
 
 
 @dataclass(frozen=True)
-class FmdaConfig:
-    """FMDA's settings (Wu et al., sections 3.5 and 4.2). A loss of weight 0 is left out.
+class FmdaConfig(_WeightedLosses):
+    """FMDA's settings (Wu et al. 2022, sections 3.5 and 4.2).
 
     The paper gives no weights (eq. 5 adds the losses up), and of its other settings says that they are like those of
     Tiyajamorn et al.; `configure` has what was found by measuring (benchmarks/README.md).
-
-    Raises:
-        TrainingError: a value is outside its range, or no loss is left.
     """
 
-    language_weight: float = 1.0  # language identification, section 3.2
-    utterance_weight: float = 1.0  # utterance reconstruction, section 3.3
-    utterance_cross_weight: float = (
-        0.0  # ours, with the other language's embedding: eq. 5 has it of the parts only
+    epochs: int = _epochs("Passes over all pairs, at most, in each stage.")
+    learning_rate: float = _learning_rate(1e-4)
+    two_stage: bool = setting(
+        False,
+        "The template is learnt first, from sentences that differ in their slots alone, and then frozen while the rest "
+        "is learnt. It finds templates far better, and translations by the template far worse.",
+        label="In two stages",
+        source=f"{_WU}, section 4.6",
+        common=True,
     )
-    template_weight: float = 1.0  # template reconstruction, eq. 1
-    template_cross_weight: float = 1.0  # with the other language's embedding, eq. 2
-    residual_weight: float = 1.0
-    residual_cross_weight: float = 1.0  # eq. 5 prints this pair twice
-    template_contrast_weight: float = 1.0  # eq. 3
-    meaning_contrast_weight: float = 1.0  # eq. 4
-    two_stage: bool = False  # section 4.6: the template encoder first, then the rest
-    standardised: bool = False  # ours: states without their mean, at unit deviation
-    hidden: int = 768  # width of the MLPs
-    language_hidden: int = 768  # width of the language's MLP
-    negatives: int = 4  # drawn for each utterance (section 4.2), used in turn
-    batch_size: int = 256
-    learning_rate: float = 1e-4
-    epochs: int = 20  # at most, of each stage
-    patience: int = 5  # epochs without a better dev accuracy, after which a stage ends
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        _check(self)
+    batch_size: int = _batch_size()
+    patience: int = _patience(
+        "A stage ends when so many epochs in a row have brought no better accuracy on held-out pairs."
+    )
+    negatives: int = _negatives(f"{_WU}, section 4.2; number ours")
+    hidden: int = setting(
+        768,
+        "Width of the middle layer of each network.",
+        label="Width of the layers",
+        low=1,
+        group=_STEPS,
+    )
+    language_hidden: int = setting(
+        768,
+        "Width of the language network's middle layer; small, the language embedding can't hold the meaning too.",
+        label="Width of the language's layer",
+        low=1,
+        group=_STEPS,
+    )
+    standardised: bool = _standardised()
+    language_weight: float = _weight(
+        "Weight of language identification: the language is predicted from the language embedding.",
+        label="Language identification",
+        source=f"{_WU}, section 3.2",
+    )
+    utterance_weight: float = _weight(
+        "Weight of rebuilding the sentence from its language, template and residual.",
+        label="Rebuilding the sentence",
+        source=f"{_WU}, section 3.3",
+    )
+    utterance_cross_weight: float = _weight(
+        "Weight of rebuilding the translation from template and residual with the other language.",
+        label="The other language's sentence",
+        source=f"{OURS}; {_WU}, eq. 5, has it of template and residual only",
+        default=0.0,
+    )
+    template_weight: float = _weight(
+        "Weight of rebuilding the sentence without its slots from template and language.",
+        label="Rebuilding the template",
+        source=f"{_WU}, eq. 1",
+    )
+    template_cross_weight: float = _weight(
+        "Weight of rebuilding the translation without its slots from the template with the other language.",
+        label="The other language's template",
+        source=f"{_WU}, eq. 2",
+    )
+    residual_weight: float = _weight(
+        "Weight of rebuilding the slots without the rest of the sentence from residual and language.",
+        label="Rebuilding the residual",
+        source=f"{_WU}, section 3.3",
+    )
+    residual_cross_weight: float = _weight(
+        "Weight of rebuilding the translation's slots from the residual with the other language.",
+        label="The other language's residual",
+        source=f"{_WU}, eq. 5, which prints this pair twice",
+    )
+    template_contrast_weight: float = _weight(
+        "Weight of the contrast of templates: translations are pulled together, other meanings are pushed apart.",
+        label="Templates of translations alike",
+        source=f"{_WU}, eq. 3",
+    )
+    meaning_contrast_weight: float = _weight(
+        "Weight of the contrast of meanings: translations are pulled together, other meanings are pushed apart.",
+        label="Meanings of translations alike",
+        source=f"{_WU}, eq. 4",
+    )
 
 
 @dataclass(frozen=True)
-class MeaningLanguageConfig:
-    """Settings of FMDA's baseline (Tiyajamorn et al., 2021). A loss of weight 0 is left out.
+class MeaningLanguageConfig(_WeightedLosses):
+    """Settings of FMDA's baseline (Tiyajamorn et al. 2021)."""
 
-    Raises:
-        TrainingError: a value is outside its range, or no loss is left.
-    """
-
-    reconstruction_weight: float = 1.0
-    cross_reconstruction_weight: float = 1.0
-    meaning_weight: float = 1.0
-    attraction_weight: float = 1.0  # language embeddings of one language
-    language_weight: float = 1.0  # language identification
-    repulsion_weight: float = 1.0  # language embeddings of two languages
-    standardised: bool = False  # as FMDA's
-    negatives: int = 4  # as FMDA's
-    batch_size: int = 256
-    learning_rate: float = 1e-3
-    epochs: int = 20
-    patience: int = 5
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        _check(self)
-
-
-def _check(config: FmdaConfig | MeaningLanguageConfig) -> None:
-    weights = [field.name for field in fields(config) if field.name.endswith("_weight")]
-    for field in fields(config):
-        value = getattr(config, field.name)
-        if field.type in (int, "int") and not (type(value) is int and value > 0):
-            raise TrainingError(f"{field.name} must be a whole number above 0, not {value}")
-        if field.name in weights and not (math.isfinite(value) and value >= 0):
-            raise TrainingError(f"{field.name} must be a number, 0 or more, not {value}")
-    if not (math.isfinite(config.learning_rate) and config.learning_rate > 0):
-        raise TrainingError(f"learning_rate must be a number above 0, not {config.learning_rate}")
-    if all(getattr(config, name) == 0 for name in weights):
-        raise TrainingError("every loss has weight 0, so nothing would be trained; give one a weight")
+    epochs: int = _epochs("Passes over all pairs, at most.")
+    learning_rate: float = _learning_rate(1e-3)
+    batch_size: int = _batch_size()
+    patience: int = _patience(
+        "Training ends when so many epochs in a row have brought no better accuracy on held-out pairs."
+    )
+    negatives: int = _negatives("ours, as FMDA's")
+    standardised: bool = _standardised()
+    reconstruction_weight: float = _weight(
+        "Weight of rebuilding the sentence from its meaning and language.",
+        label="Rebuilding the sentence",
+        source=_TIYAJAMORN,
+    )
+    cross_reconstruction_weight: float = _weight(
+        "Weight of rebuilding the translation from the meaning with the other language.",
+        label="The other language's sentence",
+        source=_TIYAJAMORN,
+    )
+    meaning_weight: float = _weight(
+        "Weight of the contrast of meanings: translations are pulled together, other meanings are pushed apart.",
+        label="Meanings of translations alike",
+        source=_TIYAJAMORN,
+    )
+    attraction_weight: float = _weight(
+        "Weight of pulling the language embeddings of one language together.",
+        label="One language, one place",
+        source=_TIYAJAMORN,
+    )
+    language_weight: float = _weight(
+        "Weight of language identification: the language is predicted from the language embedding.",
+        label="Language identification",
+        source=_TIYAJAMORN,
+    )
+    repulsion_weight: float = _weight(
+        "Weight of pushing the language embeddings of two languages apart.",
+        label="Two languages apart",
+        source=_TIYAJAMORN,
+    )

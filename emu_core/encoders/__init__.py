@@ -1,1 +1,1 @@
-"""Multilingual sentence encoders, one file an encoder; `registry.load_encoder` is the door."""
+"""Sentence encoders, a folder or a file for each; `registry.load_encoder` opens them."""

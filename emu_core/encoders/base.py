@@ -1,8 +1,9 @@
-"""What every encoder of the library is: a trainable module from sentences to vectors."""
+"""The encoder that all others derive from: a trainable module from sentences to vectors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -10,10 +11,38 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from emu_core.encoders.onnx_parts import OnnxParts
+from emu_core.errors import EncoderError
+
 Features = dict[str, Tensor]
 TokenIds = list[int]
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 BATCH_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class EncoderInfo:
+    """An encoder as a list shows it.
+
+    Attributes:
+        spec: the name `load_encoder` takes; one that ends in a colon wants a model's name or folder after it.
+        name: the full name.
+        dim: length of its vectors; 0 where that is the model's choice.
+        languages: codes of the languages it was trained on; empty where that is the model's choice.
+        size_mb: megabytes on disk; 0 where that is the model's choice.
+        licence: SPDX name; empty where that is the model's choice.
+        available: whether it can be loaded on this machine.
+        reason: if not, why, and how to fix it.
+    """
+
+    spec: str
+    name: str
+    dim: int
+    languages: tuple[str, ...]
+    size_mb: int
+    licence: str
+    available: bool
+    reason: str
 
 
 class Encoder(nn.Module, ABC):
@@ -23,58 +52,92 @@ class Encoder(nn.Module, ABC):
     own length.
 
     Attributes:
-        spec: the name `load_encoder` knows it by.
+        spec: the kind that is written into a saved folder's config.json, and for a published encoder its name.
         dim: length of a sentence vector.
         languages: codes of the languages it was trained on.
         max_tokens: longer sentences are cut to this many tokens.
+        pad_id: the token id that fills a batch.
     """
 
     spec: ClassVar[str]
     dim: int
     languages: tuple[str, ...]
     max_tokens: int
+    pad_id: int = 0
 
     @abstractmethod
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Token ids of each text, cut to `max_tokens`."""
+        """Return the token ids of each text, cut to `max_tokens`."""
 
-    @abstractmethod
     def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """Pad token ids to one batch on this encoder's device: what `forward` takes."""
+        """Pad token ids to one batch on this encoder's device, the argument of `forward`.
+
+        Returns:
+            `input_ids` and `attention_mask`, both (B, T); the mask is True on tokens.
+        """
+        tokens, mask = pad(ids, self.pad_id)
+        return {"input_ids": tokens.to(self.device), "attention_mask": mask.to(self.device)}
 
     @abstractmethod
     def forward(self, features: Features) -> Tensor:
-        """Sentence vectors (B, dim), float32, with gradients."""
+        """Return sentence vectors (B, dim), float32, with gradients."""
 
     @abstractmethod
     def embeddings(self) -> list[nn.Parameter]:
-        """The embedding table, unpacked to floats first where it is kept in fewer bytes."""
+        """Return the embedding table, unpacked to floats first where it is stored in fewer bytes."""
 
     @abstractmethod
     def layers(self) -> list[list[nn.Parameter]]:
-        """All other weights that have a part in the vectors, in layers from the input to the output."""
+        """Return all other weights that have a part in the vectors, in layers from the input to the output."""
 
     @classmethod
     @abstractmethod
-    def from_folder(cls, folder: Path) -> Self:
+    def open(cls, folder: Path) -> Self:
         """Open what `save` wrote. Raises EncoderError when it is not whole."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write safetensors and JSON into `folder`, which `load_encoder("run:...")` opens."""
+        """Write safetensors and JSON into `folder`, which `open` and `open_encoder` read."""
+
+    @classmethod
+    def info(cls) -> EncoderInfo | None:
+        """Describe the published encoder that `load` opens; None where the class has only trained ones."""
+        return None
+
+    @classmethod
+    def load(cls, name: str = "") -> Self:
+        """Open the published weights.
+
+        Args:
+            name: of the model, for a class that opens many.
+
+        Raises:
+            EncoderError: they are not on this machine; the message says how to get them.
+        """
+        raise EncoderError(f"there is no published encoder '{cls.spec}'; name a run of yours as run:DIR")
+
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Return a graph for ONNX, and write the files that its token ids are made with into `folder`.
+
+        Raises:
+            EncoderError: the encoder has no such graph.
+        """
+        raise EncoderError(
+            f"the encoder '{self.spec}' can't be exported to ONNX; export it with --format sentence-transformers"
+        )
 
     @property
     def bare(self) -> "Encoder":
-        """The encoder without any head that was put on it: whose tokens and weights these are."""
+        """The encoder under any layers that were put on it, whose tokens and weights these are."""
         return self
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device that the weights are on."""
         return next(self.parameters()).device
 
     def tokenize(self, texts: Sequence[str]) -> Features:
-        """`collate(token_ids(texts))`."""
+        """Return `collate(token_ids(texts))`."""
         return self.collate(self.token_ids(texts))
 
     def encode(
@@ -103,7 +166,7 @@ class Encoder(nn.Module, ABC):
         batch_tokens: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> FloatArray:
-        """As `encode`, for sentences that are tokenised already."""
+        """Encode sentences that are tokenised already, as `encode` does."""
         with evaluation_mode(self):
             return self.vectors(ids, batch_tokens=batch_tokens, on_progress=on_progress).cpu().numpy()
 
@@ -115,7 +178,7 @@ class Encoder(nn.Module, ABC):
         batch_tokens: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> Tensor:
-        """As `encode_ids`, on this encoder's device and in the mode (training or not) it stands in: (N, dim)."""
+        """Encode as `encode_ids` does, but in the encoder's present mode and on its device: (N, dim)."""
         out = torch.empty((len(ids), self.dim), device=self.device)
         done = 0
         for rows in self.batches(ids, batch_tokens):
@@ -126,7 +189,7 @@ class Encoder(nn.Module, ABC):
         return out
 
     def vectors_with_gradient(self, ids: Sequence[TokenIds]) -> Tensor:
-        """Vectors (N, dim) of one training step's sentences, computed in parts where that saves work."""
+        """Return the vectors (N, dim) of one training step's sentences, computed in parts where that saves work."""
         tokens = self.step_tokens
         if tokens is None:
             return self(self.collate(ids)).float()
@@ -136,21 +199,41 @@ class Encoder(nn.Module, ABC):
 
     @property
     def step_tokens(self) -> int | None:
-        """Tokens computed together in a training step, padding among them; None where all its sentences are."""
+        """Tokens computed together in a training step, padding among them; None computes all its sentences at once."""
         return None
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """Row numbers of the sentences that `encode` computes together; a batch alone is one batch again."""
+        """Yield row numbers of the sentences that `encode` computes together; a batch alone is one batch again."""
         return batches_by_length([len(i) for i in ids], batch_tokens or BATCH_TOKENS)
 
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
-        """Vectors (B, dim) of one batch, for `vectors`, which takes no gradient."""
+        """Return the vectors (B, dim) of one batch, for `vectors`, which takes no gradient."""
         return self(self.collate(ids)).float()
+
+
+class EncoderByLanguage(Encoder):
+    """An encoder that reads a sentence by its language's own rules; it guesses a language that is not given."""
+
+    @abstractmethod
+    def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
+        """Return the token ids of each text, cut to `max_tokens`; the N texts' languages where they are known."""
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        batch_tokens: int | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        languages: Sequence[str] | None = None,
+    ) -> FloatArray:
+        """Encode as every encoder does, with the texts' languages where they are known."""
+        ids = self.token_ids(texts, languages)
+        return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
 
 
 @contextmanager
 def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Put a module into evaluation mode for a while."""
+    """Put a module into evaluation mode for the time of the block."""
     was_training = module.training
     module.eval()
     try:
@@ -193,7 +276,7 @@ def batches_by_beginning(
 
 
 def pad(ids: Sequence[TokenIds], pad_id: int) -> tuple[Tensor, Tensor]:
-    """Token ids (B, T) padded at the end, and their mask (B, T), True on tokens."""
+    """Return token ids (B, T) padded at the end, and their mask (B, T), True on tokens."""
     width = max(1, *map(len, ids))  # one, where no sentence has a token
     tokens = np.full((len(ids), width), pad_id, dtype=np.int64)
     mask = np.zeros((len(ids), width), dtype=bool)

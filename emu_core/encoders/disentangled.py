@@ -1,20 +1,21 @@
-"""A frozen transformer with FMDA's layers, or its baseline's, on it: what those methods leave."""
+"""A frozen transformer with FMDA's layers, or its baseline's, on it: the result of those methods."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Features, FloatArray, evaluation_mode
-from emu_core.encoders.on_base import BASE, HEAD, EncoderOnBase
-from emu_core.encoders.token_states import require_transformer
-from emu_core.encoders.transformer import TransformerEncoder
+from emu_core.data.wording import shown
+from emu_core.encoders.base import Encoder, Features, FloatArray, evaluation_mode
+from emu_core.encoders.encode import Encode
+from emu_core.encoders.on_base import EncoderOnBase
+from emu_core.encoders.onnx_parts import OnnxParts
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import EncoderError
 from emu_core.models.fmda import Fmda, FmdaOutput
 from emu_core.models.meaning_language import MeaningLanguage
@@ -28,56 +29,50 @@ class DisentangledEncoder(EncoderOnBase):
 
     Attributes:
         base: the transformer, whose tokens it takes.
-        model: the layers over its states.
+        head: the layers over its states.
     """
 
     spec: ClassVar[str] = "disentangled"
 
     base: TransformerEncoder
+    head: Fmda | MeaningLanguage
 
     def __init__(self, base: TransformerEncoder, model: Fmda | MeaningLanguage) -> None:
         """Put layers on a transformer; neither is copied."""
-        super().__init__()
-        self.base, self.model = base, model.to(base.device)
-        self.dim, self.max_tokens, self.languages = model.dim, base.max_tokens, base.languages
-        self.eval()
+        super().__init__(base, model, model.dim)
 
     @classmethod
-    def from_folder(cls, folder: Path) -> Self:
-        """Open what `save` wrote. Raises EncoderError when it is not whole."""
-        from emu_core.encoders.registry import open_encoder
+    def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
+        """Put saved layers on their transformer."""
+        transformer = require_transformer(base)
+        languages = tuple(str(code) for code in config["languages"])
+        model: Fmda | MeaningLanguage
+        with torch.random.fork_rng(devices=[]):  # first weights are drawn, and then replaced
+            if config["model"] == "fmda":
+                widths = int(config["hidden"]), int(config["language_hidden"])
+                model = Fmda(transformer.state_dim, languages, *widths)
+            else:
+                model = MeaningLanguage(transformer.state_dim, languages)
+        model.load_state_dict(dict(state))
+        return cls(transformer, model)
 
-        base = require_transformer(open_encoder(folder / BASE))
-        try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
-            languages = tuple(str(code) for code in config["languages"])
-            model: Fmda | MeaningLanguage
-            with torch.random.fork_rng(devices=[]):  # first weights are drawn, and then replaced
-                if config["model"] == "fmda":
-                    widths = int(config["hidden"]), int(config["language_hidden"])
-                    model = Fmda(base.state_dim, languages, *widths)
-                else:
-                    model = MeaningLanguage(base.state_dim, languages)
-            model.load_state_dict(load_file(folder / HEAD))
-            return cls(base, model)
-        except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError):
-            raise EncoderError(
-                f"{folder} does not hold a whole encoder '{cls.spec}'; train the run again"
-            ) from None
+    def facts(self) -> dict[str, Any]:
+        """Return which model it is, its languages and its widths."""
+        languages = list(self.head.languages)
+        if isinstance(self.head, MeaningLanguage):
+            return {"model": "meaning-language", "languages": languages}
+        widths = {"hidden": self.head.hidden, "language_hidden": self.head.language_hidden}
+        return {"model": "fmda", "languages": languages, **widths}
 
-    def save(self, folder: Path) -> None:
-        """Write config.json, the layers' safetensors, and `base/`."""
-        facts = {
-            "model": "fmda" if isinstance(self.model, Fmda) else "meaning-language",
-            "languages": list(self.model.languages),
-            **_widths(self.model),
-        }
-        self.write(folder, self.model.state_dict(), facts)
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Return the transformer's, with the meaning embedding for its graph."""
+        parts = self.base.onnx_parts(folder)
+        return replace(parts, graph=lambda ids, mask: self({"input_ids": ids, "attention_mask": mask}))
 
     @property
     def part_names(self) -> tuple[Part, ...]:
-        """What `parts` gives."""
-        if isinstance(self.model, Fmda):
+        """The names of the embeddings that `parts` gives."""
+        if isinstance(self.head, Fmda):
             return tuple(Part)
         return (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
 
@@ -85,7 +80,7 @@ class DisentangledEncoder(EncoderOnBase):
     def parts(
         self, texts: Sequence[str], *, on_progress: Callable[[int, int], None] | None = None
     ) -> dict[Part, FloatArray]:
-        """Every embedding of N sentences: arrays (N, dim), of the length that the layers gave them.
+        """Return every embedding of N sentences: arrays (N, dim), of the length that the layers gave them.
 
         Args:
             texts: N sentences.
@@ -99,7 +94,7 @@ class DisentangledEncoder(EncoderOnBase):
                 features = self.collate([ids[row] for row in rows])
                 states, mask = self.base.states(features), features["attention_mask"].bool()
                 own = {Part.CLS: states[:, 0], Part.MEAN: mean_over_tokens(states, mask)}
-                own |= self.model(states, mask).parts()
+                own |= self.head(states, mask).parts()
                 for part, vectors in own.items():
                     found[part][rows] = vectors.float().cpu()
                 done += len(rows)
@@ -109,7 +104,7 @@ class DisentangledEncoder(EncoderOnBase):
 
     @torch.no_grad()
     def attention(self, text: str) -> list[tuple[str, float, float]]:
-        """What the template and the residual embedding of a sentence are made of: (token, share, share) for each token.
+        """Return each token's share in the template and in the residual embedding: (token, share, share).
 
         The shares of each embedding add up to 1. They include the tokens that the encoder itself puts around the
         sentence.
@@ -117,26 +112,44 @@ class DisentangledEncoder(EncoderOnBase):
         Raises:
             EncoderError: the baseline has no attention.
         """
-        if not isinstance(self.model, Fmda):
+        if not isinstance(self.head, Fmda):
             raise EncoderError("only FMDA has an attention over tokens; choose a run of the method fmda")
         ids = self.token_ids([text])
         features = self.collate(ids)
         with evaluation_mode(self):
-            out: FmdaOutput = self.model(self.base.states(features), features["attention_mask"].bool())
+            out: FmdaOutput = self.head(self.base.states(features), features["attention_mask"].bool())
         tokens = self.base.model.tokenizer.convert_ids_to_tokens(ids[0])
         return list(zip(tokens, out.attention[0].tolist(), out.residual_attention[0].tolist(), strict=True))
 
     def forward(self, features: Features) -> Tensor:
         """A batch -> meaning embeddings (B, dim) of length 1."""
-        out = self.model(self.base.states(features), features["attention_mask"].bool())
+        out = self.head(self.base.states(features), features["attention_mask"].bool())
         return F.normalize(out.meaning, dim=-1)
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """The transformer's, and then the layers on it that have a part in the meaning embedding."""
-        return [*super().layers(), self.model.meaning_layers()]
+        """Return the transformer's, and then the layers on it that have a part in the meaning embedding."""
+        return [*super().layers(), self.head.meaning_layers()]
 
 
-def _widths(model: Fmda | MeaningLanguage) -> dict[str, int]:
-    if isinstance(model, MeaningLanguage):
-        return {}
-    return {"hidden": model.hidden, "language_hidden": model.language_hidden}
+def part_encode(encoder: Encoder, name: str) -> Encode:
+    """Return a function from N texts to their embeddings of that name (N, dim), of the length that the layers give.
+
+    Args:
+        encoder: of a run of the method fmda or meaning-language.
+        name: a `Part`.
+
+    Raises:
+        EncoderError: the encoder has no such embedding.
+    """
+    if not isinstance(encoder, DisentangledEncoder):
+        raise EncoderError(
+            f"the encoder '{encoder.spec}' has no embedding '{shown(name)}' but one of the whole sentence; name a run "
+            "of the method fmda or meaning-language, or leave --part out"
+        )
+    part = next((part for part in encoder.part_names if part == name), None)
+    if part is None:
+        raise EncoderError(
+            f"this run has no embedding '{shown(name)}'; there are: {', '.join(encoder.part_names)}. Choose one with "
+            "--part"
+        )
+    return lambda texts: encoder.parts(texts)[part]

@@ -1,61 +1,95 @@
-"""What encoders share that are layers on another encoder: its tokens and batches, and how both are written."""
+"""Layers on another encoder: its tokens and batches, and how both are saved."""
 
-import json
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from safetensors.torch import save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, Features, TokenIds
+from emu_core.encoders.registry import BASE, open_encoder
+from emu_core.encoders.saved import opening, read_config, write_encoder
 
-BASE, HEAD = "base", "head.safetensors"
+HEAD = "head.safetensors"
 
 
 class EncoderOnBase(Encoder):
     """An encoder whose tokens, batches and embedding table are another's.
 
+    A subclass has `forward` and `on`, and `facts` where its layers need more than their weights to be opened.
+
     Attributes:
-        base: the other.
+        base: the other encoder.
+        head: the layers on it.
     """
 
     base: Encoder
+    head: nn.Module
+
+    def __init__(self, base: Encoder, head: nn.Module, dim: int) -> None:
+        """Put layers that give vectors of length `dim` on an encoder; neither is copied."""
+        super().__init__()
+        self.base, self.head = base, head.to(base.device)
+        self.dim, self.max_tokens, self.pad_id = dim, base.max_tokens, base.pad_id
+        self.languages = base.languages
+        self.eval()
+
+    @classmethod
+    @abstractmethod
+    def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
+        """Put saved layers on their base. It may raise whatever it likes where they are damaged.
+
+        Args:
+            base: the encoder under them.
+            config: `dim`, and what `facts` returned.
+            state: the weights of `head`.
+        """
+
+    def facts(self) -> dict[str, Any]:
+        """Return what `on` needs to know beside the weights, as JSON has it."""
+        return {}
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        base = open_encoder(folder / BASE)
+        with opening(folder, cls.spec):
+            return cls.on(base, read_config(folder), load_file(folder / HEAD))
+
+    def save(self, folder: Path) -> None:
+        """Write config.json, the layers' safetensors, and `base/`."""
+        self.base.save(folder / BASE)
+        config = {"encoder": self.spec, "dim": self.dim, **self.facts()}
+        write_encoder(folder, config, self.head.state_dict(), HEAD)
 
     @property
     def bare(self) -> Encoder:
-        """What is under these layers, and under any below them."""
+        """The encoder under these layers, and under any below them."""
         return self.base.bare
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """The base's token ids."""
+        """Return the base's token ids."""
         return self.base.token_ids(texts)
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """The base's batch."""
+        """Return the base's batch."""
         return self.base.collate(ids)
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """The base's batches."""
+        """Yield the base's batches."""
         return self.base.batches(ids, batch_tokens)
 
     @property
     def step_tokens(self) -> int | None:
-        """The base's."""
+        """The base's tokens a training step."""
         return self.base.step_tokens
 
     def embeddings(self) -> list[nn.Parameter]:
-        """The base's."""
+        """Return the base's embedding table."""
         return self.base.embeddings()
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """The base's; an encoder whose own layers train adds them."""
+        """Return the base's layers; an encoder whose own layers train adds them."""
         return self.base.layers()
-
-    def write(self, folder: Path, state: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        """Write config.json with the facts, the layers' safetensors, and `base/`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.base.save(folder / BASE)
-        save_file({name: tensor.cpu().contiguous() for name, tensor in state.items()}, folder / HEAD)
-        config = {"encoder": self.spec, "dim": self.dim, **facts}
-        (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")

@@ -1,17 +1,15 @@
-"""An encoder with the posterior head on it: what the posterior method leaves."""
+"""An encoder with the posterior head on it: the result of the posterior method."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
 from emu_core.encoders.base import Encoder, Features, TokenIds
-from emu_core.encoders.on_base import BASE, HEAD, EncoderOnBase
-from emu_core.errors import EncoderError
+from emu_core.encoders.on_base import EncoderOnBase
+from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.models.posterior_head import PosteriorHead
 
 
@@ -25,33 +23,23 @@ class PosteriorEncoder(EncoderOnBase):
 
     spec: ClassVar[str] = "posterior"
 
+    head: PosteriorHead
+
     def __init__(self, base: Encoder, head: PosteriorHead) -> None:
         """Put a head on an encoder; neither is copied."""
-        super().__init__()
-        self.base, self.head = base, head.to(base.device)
-        self.dim, self.max_tokens, self.languages = head.dim, base.max_tokens, base.languages
-        self.eval()
+        super().__init__(base, head, head.dim)
 
     @classmethod
-    def from_folder(cls, folder: Path) -> Self:
-        """Open what `save` wrote. Raises EncoderError when it is not whole."""
-        from emu_core.encoders.registry import open_encoder
+    def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
+        """Put a saved head on its base."""
+        head = PosteriorHead.from_state(state, config["head"])
+        if head.weight.shape[1] != base.dim:
+            raise ValueError("a head for vectors of another length")
+        return cls(base, head)
 
-        base = open_encoder(folder / BASE)
-        try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
-            head = PosteriorHead.from_state(load_file(folder / HEAD), config["head"])
-            if head.weight.shape[1] != base.dim:
-                raise ValueError("a head for vectors of another length")
-            return cls(base, head)
-        except (KeyError, TypeError, ValueError, OSError, SafetensorError):
-            raise EncoderError(
-                f"{folder} does not hold a whole encoder '{cls.spec}'; train the run again"
-            ) from None
-
-    def save(self, folder: Path) -> None:
-        """Write config.json, the head's safetensors, and `base/`."""
-        self.write(folder, self.head.state_dict(), {"head": self.head.numbers()})
+    def facts(self) -> dict[str, Any]:
+        """Return the head's numbers."""
+        return {"head": self.head.numbers()}
 
     def forward(self, features: Features) -> Tensor:
         """A batch -> (B, dim) unit vectors."""
@@ -59,5 +47,10 @@ class PosteriorEncoder(EncoderOnBase):
         return out
 
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
-        """Vectors (B, dim) of one batch."""
+        """Return the vectors (B, dim) of one batch."""
         return self.head.in_parts(self.base.batch_vectors(ids))
+
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Return the base's, with the head over its graph's vectors."""
+        parts = self.base.onnx_parts(folder)
+        return replace(parts, graph=lambda ids, mask: self.head(parts.graph(ids, mask)))

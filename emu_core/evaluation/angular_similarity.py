@@ -12,7 +12,7 @@ from emu_core.data.languages import ordered
 from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import directions, pair_name
+from emu_core.evaluation.arrays import pair_name, unit_vectors
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def angular_similarity(first: NDArray[np.floating], second: NDArray[np.floating]
     Raises:
         DataError: a vector is zero or not finite, or the shapes differ.
     """
-    units = directions(first).astype(np.float64), directions(second).astype(np.float64)
+    units = unit_vectors(first).astype(np.float64), unit_vectors(second).astype(np.float64)
     if units[0].shape != units[1].shape:
         raise DataError(f"vectors of {first.shape} and {second.shape} are no pairs; give as many of both")
     cosines = np.einsum("nd,nd->n", *units)

@@ -1,6 +1,6 @@
 """What every measure needs first: checked unit vectors, and strings as numbers."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 from emu_core.data.languages import ordered
 from emu_core.errors import DataError
 
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+"""Texts -> (N, d) sentence vectors."""
 
-def directions(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+
+def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return sentence vectors at length 1, so that a dot product is a cosine.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import directions
+from emu_core.evaluation.arrays import unit_vectors
 from emu_core.evaluation.retrieval import BLOCK
 
 Distance = Literal["angular", "cosine", "euclidean"]
@@ -121,7 +121,7 @@ def _spectra(
     vectors: NDArray[np.floating], rows: NDArray[np.int64], distance: Distance
 ) -> NDArray[np.float64]:
     """Return the Laplacian eigenvalues of each sample, rising: (samples, size)."""
-    units = directions(vectors)  # this checks them, too
+    units = unit_vectors(vectors)  # this checks them, too
     points = np.asarray(vectors, dtype=np.float64)
     if distance != "euclidean":
         # In single precision two equal sentences would be at an angle of 0.0003.

@@ -1,15 +1,17 @@
-"""The forgetting check: what an encoder could do before it was specialised, and whether it still can."""
+"""Catastrophic forgetting: is an encoder still as good at similarity and translations after it was specialised."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from emu_core.data.languages import language_name
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import directions
+from emu_core.evaluation.arrays import unit_vectors
 from emu_core.evaluation.significance import paired_test
 from emu_core.evaluation.translation_retrieval import translation_retrieval
 
@@ -20,8 +22,34 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One measure of base and specialised encoder, side by side.
+class ForgettingPart:
+    """A part of the check.
+
+    Attributes:
+        title: what it measures.
+        unit: of its figures.
+        most_fall: the largest fall that is harmless.
+        places: decimals of its figures.
+    """
+
+    title: str
+    unit: str
+    most_fall: float
+    places: int
+
+
+PARTS: Mapping[str, ForgettingPart] = MappingProxyType(
+    {
+        "sts": ForgettingPart("Similarity of sentences", "Spearman's correlation", MOST_FALL_SPEARMAN, 3),
+        "translations": ForgettingPart("Finding translations", "points", MOST_FALL_POINTS, 1),
+    }
+)
+"""By the name that forgetting.json has for it."""
+
+
+@dataclass(frozen=True)
+class MeasureChange:
+    """One measure of the base and of the specialised encoder.
 
     Attributes:
         base: Spearman's correlation (-1 to 1), or retrieval accuracy in percent.
@@ -46,13 +74,23 @@ class Kept:
         return asdict(self)
 
 
-def similarity_kept(
+def measure_name(part: str, name: str) -> str:
+    """Return "German" for "de", and for a direction of translations such as "de-en" "German to English".
+
+    A direction of which it can't be told where its first code ends stays as it is.
+    """
+    if part == "sts":
+        return language_name(name)
+    return " to ".join(map(language_name, name.split("-"))) if name.count("-") == 1 else name
+
+
+def similarity_change(
     base: tuple[NDArray[np.floating], NDArray[np.floating]],
     specialised: tuple[NDArray[np.floating], NDArray[np.floating]],
     scores: Sequence[float],
     *,
     seed: int = 0,
-) -> Kept:
+) -> MeasureChange:
     """Compare Spearman's correlation of cosines with people's similarity scores (STS).
 
     The interval is the percentile bootstrap's over sentence pairs; both encoders are given the same draws.
@@ -85,16 +123,16 @@ def similarity_kept(
     tail = 100 * (1 - CONFIDENCE) / 2
     # A draw of equal scores has no correlation; with few pairs there are some.
     low, high = np.nanpercentile(differences, [tail, 100 - tail])
-    return Kept(
+    return MeasureChange(
         before, after, after - before, float(low), float(high), n, before - after > MOST_FALL_SPEARMAN
     )
 
 
-def retrieval_kept(
+def retrieval_change(
     base: tuple[NDArray[np.floating], NDArray[np.floating]],
     specialised: tuple[NDArray[np.floating], NDArray[np.floating]],
     answers: Sequence[str],
-) -> Kept:
+) -> MeasureChange:
     """Compare how often a sentence's translation is its nearest neighbour by cosine among all translations.
 
     A neighbour of the same text as the translation is right too. The interval is the paired test's.
@@ -111,7 +149,7 @@ def retrieval_kept(
         translation_retrieval(*vectors, pool_texts=answers).correct for vectors in (base, specialised)
     )
     test = paired_test(before, after)
-    return Kept(
+    return MeasureChange(
         base=100 * float(before.mean()),
         specialised=100 * float(after.mean()),
         difference=test.difference,
@@ -126,7 +164,7 @@ def retrieval_kept(
 def _cosines(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
     if len(first) != len(second):
         raise DataError(f"{len(first):,} and {len(second):,} sentences are no pairs; give as many of both")
-    cosines = np.einsum("nd,nd->n", directions(first), directions(second), dtype=np.float64)
+    cosines = np.einsum("nd,nd->n", unit_vectors(first), unit_vectors(second), dtype=np.float64)
     # Equal sentences have cosine 1 whatever the last places say: ties must be ties.
     return np.asarray(cosines.round(6), dtype=np.float64)
 

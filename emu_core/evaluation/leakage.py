@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, directions, id_keys, rows_by_language
+from emu_core.evaluation.arrays import codes, id_keys, rows_by_language, unit_vectors
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.retrieval import nearest_rows
 from emu_core.threads import one_thread_for_small_products
@@ -65,7 +65,7 @@ def language_leakage(
         DataError: there are fewer than two languages, a language has sentences of fewer than two ids, a vector is
             zero or not finite, or the lengths differ.
     """
-    units = directions(vectors)
+    units = unit_vectors(vectors)
     labels, keys = codes(languages, len(units), "languages"), id_keys(ids, len(units))
     rows = stratified_sample(languages, [""] * len(units), MOST_SENTENCES, seed)
     units, labels, keys = units[rows], labels[rows], keys[rows]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, directions, id_keys, pair_name, rows_by_language
+from emu_core.evaluation.arrays import codes, id_keys, pair_name, rows_by_language, unit_vectors
 from emu_core.evaluation.retrieval import met_rows, nearest_rows
 
 
@@ -21,6 +21,7 @@ class LeaveOneOut:
         accuracy: percent of queries whose nearest neighbour has their intent, by pair.
         correct: whether each query's has, by pair, in the order of `queries[s]`.
         nearest: row number of each query's nearest neighbour, by pair, in the same order.
+        cosines: cosine of each query and that neighbour, by pair.
         counts: number of queries, by pair.
         queries: row numbers of each language's sentences, in their order.
     """
@@ -29,6 +30,7 @@ class LeaveOneOut:
     accuracy: dict[str, float]
     correct: dict[str, NDArray[np.bool_]]
     nearest: dict[str, NDArray[np.int64]]
+    cosines: dict[str, NDArray[np.float32]]
     counts: dict[str, int]
     queries: dict[str, NDArray[np.int64]]
 
@@ -75,17 +77,19 @@ def leave_one_out(
         DataError: a vector is zero or not finite, a language asked for is not there or has fewer than 2
             sentences, a query's pool is empty without its own id, or the lengths differ.
     """
-    units = directions(vectors)
+    units = unit_vectors(vectors)
     labels = codes(intents, len(units), "intents")
     keys = id_keys(ids, len(units))
     rows = _asked_rows(rows_by_language(languages, len(units)), languages_asked)
     parts = {language: units[of_language] for language, of_language in rows.items()}
     correct: dict[str, NDArray[np.bool_]] = {}
     nearest: dict[str, NDArray[np.int64]] = {}
+    cosines: dict[str, NDArray[np.float32]] = {}
     for source, queries in rows.items():
         for target, pool in rows.items():
-            found, _ = nearest_rows(parts[source], keys[queries], parts[target], keys[pool])
+            found, near = nearest_rows(parts[source], keys[queries], parts[target], keys[pool])
             pair = pair_name(source, target)
+            cosines[pair] = near[:, 0]
             nearest[pair] = pool[met_rows(found[:, 0], queries, f"language '{target}'")]
             correct[pair] = labels[nearest[pair]] == labels[queries]
     return LeaveOneOut(
@@ -93,6 +97,7 @@ def leave_one_out(
         accuracy={pair: 100 * float(right.mean()) for pair, right in correct.items()},
         correct=correct,
         nearest=nearest,
+        cosines=cosines,
         counts={pair: len(right) for pair, right in correct.items()},
         queries=rows,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.evaluation.arrays import check_length, codes, directions, id_keys, pair_name, rows_by_language
+from emu_core.evaluation.arrays import check_length, codes, id_keys, pair_name, rows_by_language, unit_vectors
 from emu_core.evaluation.retrieval import TIE, met_rows, nearest_rows
 
 
@@ -67,7 +67,7 @@ def pool_accuracy(
         DataError: a vector is zero or not finite, a query may meet no pool row of a language, or the lengths
             differ.
     """
-    units, pool_units = directions(query_vectors), directions(pool_vectors)
+    units, pool_units = unit_vectors(query_vectors), unit_vectors(pool_vectors)
     q, p = len(units), len(pool_units)
     labels = codes(_joined(query_intents, q, pool_intents, p, "intents"), q + p, "intents")
     keys = id_keys(_joined(query_ids, q, pool_ids, p, "ids"), q + p)

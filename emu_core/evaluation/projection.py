@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length, codes, directions, turns
+from emu_core.evaluation.arrays import check_length, codes, turns, unit_vectors
 
 PERPLEXITY = 30.0  # t-SNE's usual value
 NEIGHBOURS = 15  # UMAP's usual value, the point itself included
@@ -50,7 +50,7 @@ def project(vectors: NDArray[np.floating], method: Projection, *, seed: int = 0)
         raise DataError(f"no projection '{method}'; there are: {', '.join(Projection)}")
     if not 0 <= seed < 2**32:
         raise DataError(f"the seed must be from 0 to {2**32 - 1}, not {seed}")
-    units = directions(vectors)
+    units = unit_vectors(vectors)
     points = _pca(units)
     if method == Projection.PCA:
         return points

@@ -1,9 +1,13 @@
 """Nearest neighbours by cosine, and the one tie rule that every measure shares."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
+from emu_core.evaluation.arrays import id_keys, unit_vectors
 
 TIE = 1e-6
 """Cosines this close to the highest are equal to it: float32 has no more places, and the last of them change
@@ -79,3 +83,40 @@ def met_rows(found: NDArray[np.int64], queries: NDArray[np.int64], pool: str) ->
             "add some, or leave that language out"
         )
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The nearest neighbours of Q sentences, the nearest first.
+
+    Attributes:
+        rows: (Q, k) row numbers; -1 where a sentence has fewer than k.
+        cosines: (Q, k), NaN there.
+    """
+
+    rows: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+
+
+def nearest(
+    vectors: NDArray[np.floating], query_rows: Sequence[int], k: int, ids: Sequence[str] | None = None
+) -> Neighbours:
+    """Find the k nearest sentences by cosine of each of Q sentences.
+
+    Args:
+        vectors: (N, d), the queries among them.
+        query_rows: Q row numbers.
+        k: neighbours a query, at least 1; N - 1 are returned where there are fewer than k others.
+        ids: N ids; a sentence then never meets its own id, so no translation of it. It never meets itself.
+
+    Raises:
+        DataError: a vector is zero or not finite, a row number or k is out of range, or the lengths differ.
+    """
+    units = unit_vectors(vectors)
+    queries = np.asarray(query_rows, dtype=np.int64).reshape(-1)
+    if len(queries) and not 0 <= queries.min() <= queries.max() < len(units):
+        raise DataError(f"there are rows 0 to {len(units) - 1:,} only; choose the sentences again")
+    if k < 1:
+        raise DataError(f"{k} neighbours can't be looked for; ask for 1 or more")
+    keys = id_keys([""] * len(units) if ids is None else ids, len(units))
+    return Neighbours(*nearest_rows(units[queries], keys[queries], units, keys, min(k, len(units) - 1)))

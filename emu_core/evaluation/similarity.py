@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.languages import ordered
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length, directions
+from emu_core.evaluation.arrays import check_length, unit_vectors
 
 MAX_SENTENCES = 5000
 """Above this a matrix takes 100 MB and nobody can read it."""
@@ -21,7 +21,7 @@ def cosine_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """
     if len(vectors) > MAX_SENTENCES:
         raise DataError(f"{len(vectors):,} sentences are too many to compare; choose up to {MAX_SENTENCES:,}")
-    units = directions(vectors)
+    units = unit_vectors(vectors)
     cosines = np.clip(units @ units.T, -1, 1)
     np.fill_diagonal(cosines, 1)
     return cosines

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, directions
+from emu_core.evaluation.arrays import codes, unit_vectors
 from emu_core.evaluation.retrieval import BLOCK, TIE
 from emu_core.evaluation.significance import Interval, binomial_interval, mean_interval
 
@@ -72,7 +72,7 @@ def template_retrieval(
         DataError: a vector is zero or not finite, the targets are not as many for each source, a source has two
             targets of one text, or the lengths differ.
     """
-    units, target_units = directions(sources), directions(targets)
+    units, target_units = unit_vectors(sources), unit_vectors(targets)
     each, over = divmod(len(target_units), len(units))
     if over or not each or units.shape[1] != target_units.shape[1]:
         raise DataError(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, directions
+from emu_core.evaluation.arrays import codes, unit_vectors
 from emu_core.evaluation.retrieval import nearest_rows
 from emu_core.evaluation.significance import Interval, binomial_interval
 
@@ -53,7 +53,7 @@ def translation_retrieval(
     """
     if len(queries) != len(pool):
         raise DataError(f"{len(queries):,} and {len(pool):,} sentences are no pairs; give as many of both")
-    units, pool_units = directions(queries), directions(pool)
+    units, pool_units = unit_vectors(queries), unit_vectors(pool)
     every = np.arange(len(units))
     texts = every if pool_texts is None else codes(pool_texts, len(pool), "sentences of the pool")
     found, _ = nearest_rows(units, every, pool_units, np.full(len(pool), -1))  # nothing is left out

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, directions, id_keys, turns
+from emu_core.evaluation.arrays import codes, id_keys, turns, unit_vectors
 from emu_core.evaluation.retrieval import BLOCK, TIE
 
 PAIRS = ((1, 2), (1, 3), (2, 3))
@@ -30,6 +30,11 @@ class Triple:
     s23: float
     closest: tuple[int, int]
 
+    @property
+    def cosines(self) -> tuple[float, float, float]:
+        """The three cosines, in the order of `PAIRS`."""
+        return self.s12, self.s13, self.s23
+
 
 def triple(vectors: NDArray[np.floating]) -> Triple:
     """Return the cosines of three sentences' vectors (3, d).
@@ -37,7 +42,7 @@ def triple(vectors: NDArray[np.floating]) -> Triple:
     Raises:
         DataError: there are not three, or one is zero or not finite.
     """
-    units = directions(vectors)
+    units = unit_vectors(vectors)
     if len(units) != 3:
         raise DataError(f"a triple has 3 sentences, not {len(units)}; give S1, S2 and S3")
     cosines = [float(np.clip(units[i - 1] @ units[j - 1], -1, 1)) for i, j in PAIRS]
@@ -82,7 +87,7 @@ def suggest_triples(
     """
     if k < 1:
         raise DataError(f"{k} triples can't be picked; ask for 1 or more")
-    units = directions(vectors)
+    units = unit_vectors(vectors)
     n = len(units)
     labels, wordings = codes(intents, n, "intents"), codes(texts, n, "texts")
     tongues, keys = codes(languages, n, "languages"), id_keys(ids, n)

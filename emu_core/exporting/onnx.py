@@ -3,33 +3,18 @@
 import json
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, FloatArray, TokenIds, pad
-from emu_core.encoders.bicvm import BicvmEncoder
-from emu_core.encoders.disentangled import DisentangledEncoder
-from emu_core.encoders.dual_encoder import DualEncoder
-from emu_core.encoders.laser import LaserEncoder
-from emu_core.encoders.posterior import PosteriorEncoder
-from emu_core.encoders.transformer import TransformerEncoder
-from emu_core.encoders.use import UseEncoder
+from emu_core.encoders.onnx_parts import Graph
 from emu_core.errors import EncoderError
-from emu_core.exporting.bicvm_graph import BicvmGraph
-from emu_core.exporting.check_texts import CHECK_TEXTS
-from emu_core.exporting.disentangled_graph import DisentangledGraph
-from emu_core.exporting.dual_graph import DualGraph
-from emu_core.exporting.laser_graph import LaserGraph
-from emu_core.exporting.posterior_graph import PosteriorGraph
-from emu_core.exporting.token_files import write_token_files
-from emu_core.exporting.transformer_graph import TransformerGraph
-from emu_core.exporting.use_graph import UseGraph
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -40,15 +25,32 @@ OPSET = 18  # the exporter's own: no conversion between versions comes after it
 LOWEST_COSINE = 0.9999
 LONGEST = 512  # tokens of the longest sentence that is checked
 SINGLE_FILE = 1_900_000_000  # bytes of weights: a single ONNX file can't have more than 2 GiB
+EXAMPLE = """\
+`model.onnx` takes `input_ids` and `attention_mask` (1 on tokens, 0 on padding), both int64 (batch, tokens) and of at
+most {max_tokens} {counted}, and gives `sentence_embedding`, float32 (batch, {dim}). In this folder:
 
-_GRAPHS: tuple[tuple[type[Encoder], Callable[[Any], nn.Module]], ...] = (
-    (UseEncoder, UseGraph),
-    (LaserEncoder, LaserGraph),
-    (TransformerEncoder, TransformerGraph),
-    (DualEncoder, DualGraph),
-    (BicvmEncoder, BicvmGraph),
-    (DisentangledEncoder, DisentangledGraph),
-)
+```python
+{imports}
+import numpy as np
+import onnxruntime
+
+{token_ids}
+
+session = onnxruntime.InferenceSession("model.onnx")
+
+
+def encode(texts):
+    ids = [token_ids(text) for text in texts]
+    width = max(1, *(len(row) for row in ids))
+    tokens = [row + [{pad}] * (width - len(row)) for row in ids]
+    mask = [[1] * len(row) + [0] * (width - len(row)) for row in ids]
+    feed = {{"input_ids": np.array(tokens, np.int64), "attention_mask": np.array(mask, np.int64)}}
+    return session.run(["sentence_embedding"], feed)[0]
+
+
+print(encode(["Where is the pool?"]).shape)
+```
+"""
 
 
 def write_onnx(encoder: Encoder, folder: Path) -> str:
@@ -70,10 +72,9 @@ def write_onnx(encoder: Encoder, folder: Path) -> str:
     was_training = encoder.training
     encoder.eval()
     try:
-        ids = _check_ids(encoder)
-        how = write_token_files(encoder, folder)
-        write_graph(encoder, folder / GRAPH)
-        lowest = lowest_cosine(encoder, folder / GRAPH, ids)
+        parts = encoder.onnx_parts(folder)
+        write_graph(encoder, parts.graph, folder / GRAPH)
+        lowest = lowest_cosine(encoder, folder / GRAPH, parts.check_ids)
     finally:
         encoder.train(was_training)
     config = {
@@ -86,11 +87,31 @@ def write_onnx(encoder: Encoder, folder: Path) -> str:
         "lowest_cosine_to_torch": lowest,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
-    return how
+    return EXAMPLE.format(
+        imports=parts.imports.rstrip(),
+        token_ids=parts.token_ids.rstrip(),
+        pad=encoder.pad_id,
+        dim=encoder.dim,
+        max_tokens=encoder.max_tokens,
+        counted=parts.counted,
+    )
 
 
-def write_graph(encoder: Encoder, path: Path) -> None:
-    """Export an encoder that is in evaluation mode. Raises EncoderError when it can't be a graph."""
+class GraphModule(nn.Module):
+    """A graph that is a function, with the encoder whose weights it reads."""
+
+    def __init__(self, encoder: Encoder, graph: Graph) -> None:
+        """Take both; nothing is copied."""
+        super().__init__()
+        self.encoder, self.graph = encoder, graph
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, T) token ids, (B, T) 1 on tokens and 0 on padding -> (B, dim)."""
+        return self.graph(input_ids, attention_mask)
+
+
+def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
+    """Export the graph of an encoder in evaluation mode. Raises EncoderError when torch can't trace it."""
     tokens = torch.full((2, 5), 1)
     mask = torch.ones_like(tokens)
     mask[1, 3:] = 0  # a graph traced without padding may leave the mask out
@@ -98,7 +119,7 @@ def write_graph(encoder: Encoder, path: Path) -> None:
     try:
         with _silently(), torch.no_grad():
             program = torch.onnx.export(
-                _graph_of(encoder),
+                GraphModule(encoder, graph),
                 (tokens, mask),
                 input_names=INPUTS,
                 output_names=[OUTPUT],
@@ -121,7 +142,7 @@ def write_graph(encoder: Encoder, path: Path) -> None:
 
 
 def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> float:
-    """The lowest cosine between a vector of the graph and torch's.
+    """Return the lowest cosine between a vector of the graph and torch's.
 
     Args:
         encoder: in evaluation mode.
@@ -138,7 +159,7 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
     session = InferenceSession(path, options, providers=["CPUExecutionProvider"])
     batches = _batches(ids, encoder.max_tokens)
     lowest = np.concatenate([_cosines(encoder, session, batch) for batch in batches]).min()
-    if not lowest >= LOWEST_COSINE:  # so that no number fails too
+    if not lowest >= LOWEST_COSINE:  # not a number fails too
         raise EncoderError(
             f"the ONNX graph of '{encoder.spec}' is not its encoder: a cosine to torch's vector is {lowest:.6f}; "
             "export it with --format sentence-transformers, and report this model"
@@ -146,29 +167,8 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
     return float(lowest)
 
 
-def _graph_of(encoder: Encoder) -> nn.Module:
-    if isinstance(encoder, PosteriorEncoder):
-        return PosteriorGraph(_graph_of(encoder.base), encoder.head)
-    for kind, graph in _GRAPHS:
-        if isinstance(encoder, kind):
-            return graph(encoder)
-    raise EncoderError(
-        f"the encoder '{encoder.spec}' can't be exported to ONNX; export it with --format sentence-transformers"
-    )
-
-
-def _check_ids(encoder: Encoder) -> list[TokenIds]:
-    bare = encoder.bare
-    if isinstance(bare, LaserEncoder):  # left to guess, it wants further packages for two of the languages
-        return bare.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
-    if isinstance(bare, BicvmEncoder):  # it may know no word of those texts
-        known = range(1, min(len(bare.vocabulary), len(CHECK_TEXTS)) + 1)
-        return [*bare.token_ids(CHECK_TEXTS), *([*range(1, last + 1)] for last in known)]
-    return encoder.token_ids(CHECK_TEXTS)
-
-
 def _batches(ids: Sequence[TokenIds], max_tokens: int) -> list[list[TokenIds]]:
-    """All together, the shortest and the longest alone, and long ones with much padding beside them."""
+    """Return all together, the shortest and the longest alone, and long ones with short ones."""
     endless = [token for sentence in ids for token in sentence] * LONGEST
     long = endless[: min(LONGEST, max_tokens)]
     by_length = sorted(ids, key=len)
@@ -182,22 +182,21 @@ def _batches(ids: Sequence[TokenIds], max_tokens: int) -> list[list[TokenIds]]:
 
 
 def _cosines(encoder: Encoder, session: "InferenceSession", ids: Sequence[TokenIds]) -> FloatArray:
-    features = encoder.collate(ids)
     with torch.no_grad():
-        theirs = encoder(features).cpu().numpy()
-    if isinstance(encoder.bare, DualEncoder):  # whose batches have each word once
-        features = dict(zip(INPUTS, pad(ids, pad_id=0), strict=True))
-    feed = {name: features[name].cpu().numpy().astype(np.int64) for name in INPUTS}
+        theirs = encoder(encoder.collate(ids)).cpu().numpy()
+    feed = {
+        name: tensor.long().numpy() for name, tensor in zip(INPUTS, pad(ids, encoder.pad_id), strict=True)
+    }
     (ours,) = session.run([OUTPUT], feed)
     norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
-    with np.errstate(all="ignore"):  # no number is looked for by the caller
+    with np.errstate(all="ignore"):  # the caller looks for what is not a number
         cosines: FloatArray = (ours * theirs).sum(axis=1) / norms
     return cosines
 
 
 @contextmanager
 def _silently() -> Iterator[None]:
-    """Keep the exporter's notes on what isn't installed and on its own future off the screen."""
+    """Hide the exporter's notes on packages that aren't installed and on its own future."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

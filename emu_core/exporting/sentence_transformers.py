@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.transformer import TransformerEncoder, quietly
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.opening import quietly
 
 PLAIN = """\
 ```python

@@ -1,10 +1,8 @@
-"""The model card a run leaves beside its encoder."""
+"""The model card that a run leaves with its encoder."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from emu_core.evaluation.significance import binomial_interval
-from emu_core.runs.markdown import settings_section, table, use_section
 from emu_core.evaluation.metric_rows import (
     FORGETTING_HEAD,
     GUARD_HEAD,
@@ -14,16 +12,16 @@ from emu_core.evaluation.metric_rows import (
     guard_sentences,
     leakage_rows,
 )
+from emu_core.evaluation.significance import binomial_interval
+from emu_core.runs.config import RunConfig
+
+Facts = Mapping[str, Any]
 
 
 def model_card(
-    name: str,
-    config: Mapping[str, Any],
-    data: Mapping[str, Any],
-    metrics: Mapping[str, Any],
-    forgetting: Mapping[str, Any] | None = None,
+    name: str, config: RunConfig, data: Facts, metrics: Facts, forgetting: Facts | None = None
 ) -> str:
-    """Markdown: what was trained on what, what got better and what got worse.
+    """Return the card in Markdown: what was trained on what, what got better and what got worse.
 
     Args:
         name: the run's name.
@@ -32,31 +30,60 @@ def model_card(
         metrics: metrics.json.
         forgetting: forgetting.json, where `emu forgetting` was run.
     """
-    lines = [
-        f"# {name}",
-        "",
-        f"`{config['encoder']}` specialised with the method `{config['method']}` on {data['name']}: "
+    if config.encoder:
+        body = [
+            _specialised(config, data),
+            "",
+            *_results(metrics),
+            *_guard(metrics),
+            *_leakage(metrics),
+            *_forgetting(forgetting),
+        ]
+    else:
+        body = [
+            _from_scratch(config, data),
+            "",
+            *_translations(metrics),
+            *_eigen(metrics),
+            *_warnings(metrics),
+        ]
+    sentence = "Where is the pool?" if config.encoder else "A dog runs along the beach."
+    return "\n".join([f"# {name}", "", *body, *_settings(config), *_use(name, sentence)])
+
+
+def _specialised(config: RunConfig, data: Facts) -> str:
+    return (
+        f"`{config.encoder}` specialised with the method `{config.method}` on {data['name']}: "
         f"{data['labelled']:,} labelled sentences of {data['intents']} intents in "
-        f"{', '.join(config['train_languages'])}; {_unlabelled(config)}.",
-        "",
-        *_results(metrics),
-        *_guard(metrics),
-        *_leakage(metrics),
-        *_forgetting(forgetting),
-        *settings_section(config),
-        *use_section(name, "Where is the pool?"),
-    ]
-    return "\n".join(lines)
+        f"{', '.join(config.train_languages)}; {_unlabelled(config)}."
+    )
 
 
-def _unlabelled(config: Mapping[str, Any]) -> str:
-    languages = config["unlabelled_languages"]
-    if not languages or config["hyperparameters"].get("adversary", "none") == "none":
+def _unlabelled(config: RunConfig) -> str:
+    languages = config.unlabelled_languages
+    if not languages or config.hyperparameters.get("adversary", "none") == "none":
         return "no unlabelled sentences were used"
     return f"sentences in {', '.join(languages)} without their labels"
 
 
-def _results(metrics: Mapping[str, Any]) -> list[str]:
+def _from_scratch(config: RunConfig, data: Facts) -> str:
+    pairs = ", ".join(f"{count:,} of {pair}" for pair, count in data["pairs"].items())
+    more = "".join(
+        f"; {data[kind]:,} {what}"
+        for kind, what in (
+            ("dialogues", "comments with responses"),
+            ("running_text", "sentences of running text"),
+            ("nli", "NLI pairs"),
+        )
+        if data[kind]
+    )
+    return (
+        f"A sentence encoder for {', '.join(config.languages)}, trained from scratch with the method "
+        f"`{config.method}` on {data['name']}: {pairs} sentence pairs{more}."
+    )
+
+
+def _results(metrics: Facts) -> list[str]:
     lines = ["## Leave-one-out Acc@1", ""]
     if "base" not in metrics:
         return [*lines, f"Not measured: {metrics['note']}.", "", *_warnings(metrics)]
@@ -81,11 +108,11 @@ def _results(metrics: Mapping[str, Any]) -> list[str]:
     return [*lines, "", *_warnings(metrics)]
 
 
-def _warnings(metrics: Mapping[str, Any]) -> list[str]:
+def _warnings(metrics: Facts) -> list[str]:
     return [*(f"- {warning}" for warning in metrics["warnings"]), ""] if metrics["warnings"] else []
 
 
-def _guard(metrics: Mapping[str, Any]) -> list[str]:
+def _guard(metrics: Facts) -> list[str]:
     lines = ["## Language guard", ""]
     guard = metrics.get("guard")
     if not guard:
@@ -101,14 +128,14 @@ def _guard(metrics: Mapping[str, Any]) -> list[str]:
         "What queries in each language gained or lost, in points of Acc@1 over all its directions, with a 95 % "
         "interval over the queries.",
         "",
-        *([f"**{said}**" for said in sentences.values()] or ["No language is seen to lose."]),
+        *([f"**{sentence}**" for sentence in sentences.values()] or ["No language is seen to lose."]),
         "",
-        *table(GUARD_HEAD, guard_rows(guard)),
+        *_table(GUARD_HEAD, guard_rows(guard)),
         "",
     ]
 
 
-def _leakage(metrics: Mapping[str, Any]) -> list[str]:
+def _leakage(metrics: Facts) -> list[str]:
     leakage = metrics.get("leakage")
     if not leakage:
         return []
@@ -118,12 +145,12 @@ def _leakage(metrics: Mapping[str, Any]) -> list[str]:
         f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences tell which of "
         f"{leakage['base']['languages']} languages each is in; at chance they do not.",
         "",
-        *table(LEAKAGE_HEAD, leakage_rows(leakage)),
+        *_table(LEAKAGE_HEAD, leakage_rows(leakage)),
         "",
     ]
 
 
-def _forgetting(forgetting: Mapping[str, Any] | None) -> list[str]:
+def _forgetting(forgetting: Facts | None) -> list[str]:
     if forgetting is None:
         return []
     fallen = forgetting["flagged"]
@@ -137,6 +164,79 @@ def _forgetting(forgetting: Mapping[str, Any] | None) -> list[str]:
         if fallen
         else "Nothing fell by more than 0.02 or 1 point.",
         "",
-        *table(FORGETTING_HEAD, forgetting_rows(forgetting)),
+        *_table(FORGETTING_HEAD, forgetting_rows(forgetting)),
         "",
     ]
+
+
+def _translations(metrics: Facts) -> list[str]:
+    return [
+        "## Translation retrieval",
+        "",
+        f"Measured on {metrics['measured_on']}, by cosine among all of them. In `s-t` the queries are in s.",
+        "",
+        *_table(
+            ("direction", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs"),
+            [
+                (
+                    way,
+                    f"{found['p_at_1']:.1f}",
+                    f"{found['low']:.1f} to {found['high']:.1f}",
+                    f"{found['p_at_3']:.1f}",
+                    f"{found['p_at_10']:.1f}",
+                    f"{found['candidates']:,}",
+                    "yes" if found["trained"] else "no",
+                )
+                for way, found in metrics["translation"].items()
+            ],
+        ),
+        "",
+    ]
+
+
+def _eigen(metrics: Facts) -> list[str]:
+    found = metrics["eigen_similarity"]
+    if not found:
+        return []
+    return [
+        "## Eigen-similarity",
+        "",
+        "How differently two languages arrange the same sentences (0: alike), over samples of ten pairs.",
+        "",
+        *_table(
+            ("pair", "mean", "standard error", "variance between samples"),
+            [
+                (pair, f"{one['mean']:.3f}", f"{one['standard_error']:.3f}", f"{one['variance']:.3f}")
+                for pair, one in found.items()
+            ],
+        ),
+        "",
+    ]
+
+
+def _settings(config: RunConfig) -> list[str]:
+    rows = [
+        *config.hyperparameters.items(),
+        ("seed", config.seed),
+        ("device", config.device),
+        *config.versions.items(),
+    ]
+    return ["## Settings", "", *_table(("setting", "value"), [(key, str(value)) for key, value in rows]), ""]
+
+
+def _use(name: str, sentence: str) -> list[str]:
+    return [
+        "## Use",
+        "",
+        "```python",
+        "from emu_core import load_encoder",
+        "",
+        f'vectors = load_encoder("run:{name}").encode(["{sentence}"])',
+        "```",
+        "",
+    ]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]

@@ -1,20 +1,31 @@
-"""What a killed run goes on from: one safetensors file that stands whole or not at all."""
+"""The checkpoint that a stopped run goes on from: one file, complete or absent."""
 
-import json
+import pickle
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+import torch
 
 from emu_core.errors import RunError
+from emu_core.files import whole_file
 
-Tensors = dict[str, Tensor]
 COST = 50  # writing takes at most this part of the time
+State = dict[str, Any]
+"""Tensors, numbers, texts, and lists and dictionaries of these: what `torch.load(weights_only=True)` reads."""
+
+
+class Place(NamedTuple):
+    """How far training was when a checkpoint was written.
+
+    Attributes:
+        epoch: in which it was, from 1; 0 where there is no checkpoint.
+        step: steps done.
+    """
+
+    epoch: int = 0
+    step: int = 0
 
 
 @dataclass
@@ -30,7 +41,7 @@ class Checkpoint:
     every_s: float = 30.0
 
     def __post_init__(self) -> None:
-        """The first write is `every_s` from now."""
+        """Set the time of the first write."""
         self._next = time.monotonic() + self.every_s
 
     @property
@@ -38,35 +49,35 @@ class Checkpoint:
         """Whether it is time to write."""
         return time.monotonic() >= self._next
 
-    def write(self, tensors: Tensors, facts: Mapping[str, Any]) -> None:
-        """Replace the file by these tensors and facts (JSON)."""
+    @property
+    def outdated(self) -> bool:
+        """Whether the run began with a version of this library whose checkpoints this one does not read."""
+        return self.path.with_suffix(".safetensors").exists()
+
+    def write(self, state: State, place: Place) -> None:
+        """Replace the file by a state and its place."""
         began = time.monotonic()
         self.path.parent.mkdir(exist_ok=True)
-        partial = self.path.with_name(f".{self.path.name}.part")
-        on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(on_cpu, partial, metadata={"facts": json.dumps(facts)})
-        partial.replace(self.path)
+        with whole_file(self.path) as partial:
+            torch.save({"place": tuple(place), "state": state}, partial)
         now = time.monotonic()
         self._next = now + (max(self.every_s, COST * (now - began)) if self.every_s else 0)
 
-    def facts(self) -> dict[str, Any]:
-        """The facts written last; empty where nothing was. Raises RunError: the file is not one of ours."""
-        written = self._open(with_tensors=False)
-        return {} if written is None else written[1]
+    def place(self) -> Place:
+        """Return the place written last; the start where there is none. Raises RunError: the file is damaged."""
+        written = self._load(mmap=True)
+        return Place() if written is None else Place(*written["place"])
 
-    def read(self) -> tuple[Tensors, dict[str, Any]] | None:
-        """What was written last; None where nothing was. Raises RunError: the file is not one of ours."""
-        return self._open(with_tensors=True)
+    def read(self) -> State | None:
+        """Return the state written last, on the CPU, if there is one. Raises RunError: the file is damaged."""
+        written = self._load(mmap=False)
+        return None if written is None else written["state"]
 
-    def _open(self, *, with_tensors: bool) -> tuple[Tensors, dict[str, Any]] | None:
+    def _load(self, *, mmap: bool) -> dict[str, Any] | None:
         if not self.path.exists():
             return None
         try:
-            with safe_open(self.path, framework="pt") as file:
-                facts = json.loads(file.metadata()["facts"])
-                names = file.keys() if with_tensors else []
-                return {name: file.get_tensor(name) for name in names}, facts
-        except (SafetensorError, KeyError, TypeError, ValueError, OSError):
-            raise RunError(
-                f"{self.path} is damaged; delete it, and the run is trained from its start"
-            ) from None
+            written = torch.load(self.path, map_location="cpu", weights_only=True, mmap=mmap)
+            return {"place": written["place"], "state": written["state"]}
+        except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, LookupError, TypeError, ValueError):
+            raise RunError(f"{self.path} is damaged; delete it, and training starts again") from None

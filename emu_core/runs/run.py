@@ -1,7 +1,6 @@
 """A run folder: everything a training run leaves, whole or visibly unfinished."""
 
 import json
-import os
 import re
 import shutil
 import time
@@ -9,14 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import psutil
 
 from emu_core.errors import RunError
+from emu_core.files import whole_folder, write_json
+from emu_core.runs.config import RunConfig
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
-LABELLED, UNLABELLED, TEXTS = "labelled.parquet", "unlabelled.parquet", "texts.json"
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
 
@@ -110,27 +110,27 @@ class Run:
 
     @property
     def training_folder(self) -> Path:
-        """What an unfinished run goes on from: its sentences and its checkpoint; gone once it is finished."""
+        """Where an unfinished run's data and checkpoint are; gone once it is finished."""
         return self.folder / "training"
 
     @property
     def checkpoint(self) -> Path:
         """The state of the training as it was last written; absent before the first time."""
-        return self.training_folder / "checkpoint.safetensors"
+        return self.training_folder / "checkpoint.pt"
 
     @property
     def can_resume(self) -> bool:
-        """Whether the run stopped before its end and holds what it needs to go on."""
+        """Whether the run is queued or stopped before its end, and its folder holds what it needs to go on."""
         state = self.status().state
-        return state.is_over and state is not RunState.FINISHED and self.keeps_sentences
+        return state not in (RunState.RUNNING, RunState.FINISHED) and self.has_stored_data
 
     @property
-    def keeps_sentences(self) -> bool:
-        """Whether what it trains on stands whole in its folder."""
-        return any((self.training_folder / name).is_file() for name in (LABELLED, TEXTS))
+    def has_stored_data(self) -> bool:
+        """Whether the data it works on is whole in its folder."""
+        return self.training_folder.is_dir()
 
-    def forget_training(self) -> None:
-        """Delete the training folder."""
+    def delete_training(self) -> None:
+        """Delete the stored data and the checkpoint."""
         shutil.rmtree(self.training_folder, ignore_errors=True)
 
     def status(self) -> Status:
@@ -148,9 +148,10 @@ class Run:
             return replace(status, state=RunState.INTERRUPTED, message="its process ended before the run did")
         return status
 
-    def config(self) -> dict[str, Any]:
-        """Method, encoder, languages, seed, data and hyper-parameters, as the run was started."""
-        return self._read("config.json")
+    def config(self) -> RunConfig:
+        """Read config.json. Raises RunError where it is missing or damaged."""
+        where = self.folder / "config.json"
+        return RunConfig.from_json(self._read("config.json", required=True), str(where))
 
     def data(self) -> dict[str, Any]:
         """Hash and counts of the data it was trained on."""
@@ -189,9 +190,7 @@ class Run:
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
         """Write a JSON file so that a reader sees the old one or the new one, never half."""
-        partial = self.folder / f".{name}.{os.getpid()}"
-        partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        partial.replace(self.folder / name)
+        write_json(self.folder / name, values)
 
     def write_status(self, status: Status) -> Status:
         """Write status.json with the time of writing; returns what was written."""
@@ -213,23 +212,36 @@ class Run:
         return values
 
 
-def create_run(folder: Path, config: Mapping[str, Any]) -> Run:
-    """Make a queued run, or take over one that is queued already.
+class Storable(Protocol):
+    """The data of a run."""
+
+    def store(self, folder: Path) -> None:
+        """Write all of it into an empty folder."""
+
+    def facts(self, config: RunConfig) -> dict[str, Any]:
+        """Return hash and counts, the contents of data.json."""
+
+
+def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
+    """Make a queued run with all that it needs, for `resume` to start.
 
     Raises:
-        RunError: the folder is in use.
+        RunError: the folder is in use, or can't be written.
     """
     run = Run(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        try:
-            queued = run.status().state is RunState.QUEUED
-        except RunError:
-            queued = False
-        if not queued:
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise RunError(f"{folder} is in use; choose another folder with --out, or delete it")
-    folder.mkdir(parents=True, exist_ok=True)
-    run.write("config.json", config)
-    run.write_status(Status())
+        folder.mkdir(parents=True, exist_ok=True)
+        run.write("config.json", config.to_json())
+        run.write("data.json", data.facts(config))
+        with whole_folder(run.training_folder) as partial:
+            data.store(partial)
+        run.write_status(Status())  # last: a folder without it is no run
+    except OSError as error:
+        raise RunError(
+            f"can't write {folder}: {error.strerror or error}; choose another folder with --out"
+        ) from error
     return run
 
 

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -13,64 +12,16 @@ from torch import Tensor
 
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.data.parallel.text import ParallelText
-from emu_core.encoders.bicvm import BicvmEncoder
-from emu_core.encoders.bicvm_composition import compose
-from emu_core.errors import CancelledError, TrainingError
+from emu_core.encoders.bicvm.composition import compose
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.errors import TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge
-from emu_core.runs.checkpoint import Checkpoint
-from emu_core.trainers.bicvm_adagrad import AdaGrad
-from emu_core.trainers.bicvm_corpus import (
-    Corpus,
-    Rows,
-    Side,
-    corpus_of,
-    document_starts,
-    other_rows,
-    tensor,
-)
-from emu_core.trainers.loop import Fitted, Record
+from emu_core.runs.checkpoint import State
+from emu_core.trainers.bicvm_corpus import Corpus, Rows, Side, corpus_of, other_rows, tensor
+from emu_core.trainers.fit import Stage, Trainer
 
+_EPSILON = 1e-10  # of AdaGrad
 Numbers = NDArray[np.float64]
-
-
-@dataclass
-class _Position:
-    """How far training is.
-
-    Attributes:
-        epoch: from 1.
-        batch: batches of this epoch done.
-        step: steps done in all.
-        losses: sum of the losses of this epoch's batches, in their order.
-        best_score: -1 before the first epoch.
-        best_epoch: 0 before the first.
-    """
-
-    epoch: int = 1
-    batch: int = 0
-    step: int = 0
-    losses: float = 0.0
-    best_score: float = -1.0
-    best_epoch: int = 0
-
-
-@dataclass
-class _State:
-    """What steps work on.
-
-    Attributes:
-        table: (words + 1, d), the encoder's own.
-        optimizer: with its sums.
-        counts: (words + 1,) how often each word stands in all sentences of the corpora, 1 at least.
-        best: where a score chooses, the best epoch's word vectors.
-        at: how far training is.
-    """
-
-    table: Tensor
-    optimizer: AdaGrad
-    counts: Numbers
-    best: Tensor | None = None
-    at: _Position = field(default_factory=_Position)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +42,13 @@ class Batch:
     first_noise: Rows
     draws: np.random.Generator
 
+    def __len__(self) -> int:
+        """Return B."""
+        return len(self.rows)
+
 
 def untrained_encoder(pairs: Sequence[ParallelText], config: BicvmConfig, *, seed: int) -> BicvmEncoder:
-    """An encoder with the vocabularies of these texts and random weights: what `fit_bicvm` takes.
+    """Return an encoder with the vocabularies of these texts and random weights.
 
     Raises:
         EncoderError: a language has no word that stands `config.min_count` times.
@@ -105,133 +60,143 @@ def untrained_encoder(pairs: Sequence[ParallelText], config: BicvmConfig, *, see
     return BicvmEncoder.of_texts(texts, config, seed=seed)
 
 
-def fit_bicvm(
-    encoder: BicvmEncoder,
-    pairs: Sequence[ParallelText],
-    config: BicvmConfig,
-    *,
-    seed: int,
-    on_record: Callable[[Record], None],
-    should_stop: Callable[[], bool],
-    score: Callable[[], float] | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Fitted:
-    """Train word vectors in place.
+class AdaGrad:
+    """AdaGrad (Duchi et al. 2011): steps of `learning_rate / sqrt(sum of squared gradients)`, number by number.
 
-    The objective is eq. 7, losses added up over all pairs of all texts. A batch has its own pairs' losses and, of each
-    word's L2 term, the share that its pairs have of the word's occurrences: the steps of an epoch add up to the
-    objective, and a step moves its own words only.
+    A row whose gradient is zero does not move, so that it may be left out of a step.
 
-    Args:
-        encoder: from `untrained_encoder`, or one to train further; on its device.
-        pairs: one parallel text (BiCVM), or several that share a language (BiCVM+).
-        config: hyper-parameters; `composition`, `dim`, `init_deviation` and `min_count` are the encoder's already.
-        seed: of the order of pairs and of all noise; the same seed on the same CPU gives the same weights.
-        on_record: called with a dict after each step and each epoch; losses are a pair's, on average.
-        should_stop: asked before each step.
-        score: held-out percent, asked after each epoch; the best epoch's weights are kept, of equals the first. Without
-            it, the last epoch's.
-        checkpoint: written now and then, and when training is stopped; if there is one already, training goes on from
-            it, to the weights that an uninterrupted run has.
-
-    Raises:
-        TrainingError: no text, a text too short to train on, or a loss that is no longer a finite number.
-        CancelledError: `should_stop` said so.
+    Attributes:
+        total: the table's shape, the sum of squared gradients so far.
     """
-    if not pairs:
-        raise TrainingError("there is no parallel text to train on; name one or more")
-    corpora = [corpus_of(encoder, text, config) for text in pairs]
-    total = sum(map(len, corpora))
-    table = encoder.table.detach()  # shares the encoder's memory
-    counts = np.maximum(_counts(corpora, len(table)), 1)
-    state = _State(table, AdaGrad(table, config.learning_rate), counts)
-    if checkpoint is not None and (written := checkpoint.read()) is not None:
-        _restore(state, *written)
-    at = state.at
-    while at.epoch <= config.epochs:
-        for batch in _batches(corpora, config, seed, at):
-            if should_stop():
-                if checkpoint is not None:
-                    _write(checkpoint, state)
-                raise CancelledError(f"cancelled after {at.step} steps")
-            losses = _step(state, batch, encoder, config)
-            at.step, at.batch = at.step + 1, at.batch + 1
-            at.losses += losses["loss"] * len(batch.rows)
-            on_record(
-                {"kind": "step", "step": at.step, "epoch": at.epoch, "pair": batch.corpus.name, **losses}
+
+    def __init__(self, table: Tensor, learning_rate: float) -> None:
+        """Start with sums of zero."""
+        self._table = table
+        self._learning_rate = learning_rate
+        self.total = torch.zeros_like(table)
+
+    @torch.no_grad()
+    def step(self, rows: Tensor, gradient: Tensor) -> None:
+        """Move the rows (R,), each named once, by their gradient (R, d)."""
+        total = self.total[rows].addcmul_(gradient, gradient)
+        self.total[rows] = total
+        change = gradient / total.sqrt_().add_(_EPSILON)
+        self._table.index_add_(0, rows, change, alpha=-self._learning_rate)
+
+
+class BicvmTrainer(Trainer[Batch]):
+    """Trains the word vectors of a BiCVM encoder by AdaGrad.
+
+    Attributes:
+        encoder: trained in place.
+        corpora: one a parallel text.
+        table: (words + 1, d), the encoder's own word vectors.
+        optimizer: with its sums.
+    """
+
+    weighs_by_size = True
+
+    def __init__(
+        self,
+        encoder: BicvmEncoder,
+        pairs: Sequence[ParallelText],
+        config: BicvmConfig,
+        *,
+        seed: int,
+        score: Callable[[], float] | None = None,
+    ) -> None:
+        """Number the words of the texts.
+
+        Args:
+            encoder: from `untrained_encoder`, on its device.
+            pairs: parallel texts; with several, the words of a language they share join the others (BiCVM+).
+            config: the settings; the composition is the encoder's already.
+            seed: of the order of pairs and of all noise; the same seed on the same CPU gives the same weights.
+            score: held-out percent, which chooses the epoch; None takes the last.
+
+        Raises:
+            TrainingError: no text, or one too short to train on.
+        """
+        if not pairs:
+            raise TrainingError("there is no parallel text to train on; name one or more")
+        self.model = self.encoder = encoder
+        self.config, self.seed = config, seed
+        self.corpora = [corpus_of(encoder, text, config) for text in pairs]
+        steps = sum(math.ceil(len(corpus) / config.batch_size) for corpus in self.corpora)
+        self.stages = [Stage(config.epochs, steps, score)]
+        self.table = encoder.table.detach()  # shares the encoder's memory
+        self.optimizer = AdaGrad(self.table, config.learning_rate)
+        # How often each word stands in all sentences, 1 at least: (words + 1,).
+        self._counts = np.maximum(_counts(self.corpora, len(self.table)), 1)
+
+    def batches(self, epoch: int, done: int) -> Iterator[Batch]:
+        """Draw batches of all corpora, in turn as the shuffle has it, with fresh noise."""
+        config, order = self.config, np.random.default_rng((self.seed, epoch))
+        batches = [
+            (corpus, rows)
+            for corpus in self.corpora
+            for rows in np.split(
+                order.permutation(len(corpus)), np.arange(config.batch_size, len(corpus), config.batch_size)
             )
-            if checkpoint is not None and checkpoint.due:
-                _write(checkpoint, state)
-        record: Record = {"kind": "epoch", "epoch": at.epoch, "step": at.step, "loss": at.losses / total}
-        if score is not None:
-            record["dev_accuracy"] = reached = score()
-            if reached > at.best_score:
-                at.best_score, at.best_epoch, state.best = reached, at.epoch, table.clone()
-        on_record(record)
-        at.epoch, at.batch, at.losses = at.epoch + 1, 0, 0.0
-    if state.best is not None:
-        table.copy_(state.best)
-    warnings = tuple(
-        f"{corpus.left_out:,} of {corpus.left_out + len(corpus):,} pairs of {corpus.name} were left out, since one "
-        "side has no word that was seen often enough"
-        for corpus in corpora
-        if corpus.left_out
-    )
-    return Fitted(at.best_epoch or config.epochs, warnings)
+        ]
+        for number in order.permutation(len(batches)).tolist()[done:]:
+            corpus, rows = batches[number]
+            # A generator for each batch: a run that goes on in the middle of an epoch draws what it would have drawn.
+            draws = np.random.default_rng((self.seed, epoch, number))
+            second = other_rows(rows, config.noise, len(corpus), draws)
+            first = other_rows(rows, config.noise if config.both_ways else 0, len(corpus), draws)
+            yield Batch(corpus, rows, second, first, draws)
 
+    def step(self, batch: Batch) -> dict[str, float]:
+        """Update the vectors of the batch's words; the losses are a pair's, on average."""
+        config, device = self.config, self.table.device
+        first_words = _words(batch, batch.corpus.first, batch.first_noise, config.word_dropout)
+        second_words = _words(batch, batch.corpus.second, batch.second_noise, config.word_dropout)
+        counts = _counts([batch.corpus], len(self.table), batch.rows)
+        # Only the words of this batch have a gradient.
+        present = counts > 0
+        present[0] = True  # what is before the first word; it has no gradient
+        present[first_words.ids] = True
+        present[second_words.ids] = True
+        rows, place = np.flatnonzero(present), np.cumsum(present) - 1
+        numbers = tensor(rows, device)
+        part = self.table[numbers].requires_grad_()  # (R, d)
+        first, second = (words.vectors(part, place, self.encoder) for words in (first_words, second_words))
+        hinge = _hinge(first, second, batch, config)
+        loss = hinge
+        if config.l2_weight:
+            share = tensor((counts[rows] / self._counts[rows]).astype(np.float32), device)  # (R,)
+            loss = hinge + config.l2_weight / 2 * (share * part.square().sum(dim=1)).sum()
+        (gradient,) = torch.autograd.grad(loss, part)
+        self.optimizer.step(numbers, gradient)
+        return {"hinge": hinge.item() / len(batch), "loss": loss.item() / len(batch)}
 
-def most_steps(pairs: Sequence[ParallelText], config: BicvmConfig) -> int:
-    """How many steps `fit_bicvm` takes, where no pair is left out for want of known words.
+    def facts(self, batch: Batch) -> dict[str, str]:
+        """Return the language pair."""
+        return {"pair": batch.corpus.name}
 
-    Raises:
-        TrainingError: a text has no documents of its own, and they are asked for.
-    """
-    sizes = [len(document_starts(text, config.document_sentences)) for text in pairs]
-    return config.epochs * sum(math.ceil(size / config.batch_size) for size in sizes)
+    def state_dict(self) -> State:
+        """Return the word vectors and AdaGrad's sums; what else a step reads is drawn anew."""
+        return {"table": self.table, "sums": self.optimizer.total}
 
+    def load_state_dict(self, state: State) -> None:
+        """Restore what `state_dict` returned."""
+        self.table.copy_(state["table"])
+        self.optimizer.total.copy_(state["sums"])
 
-def _batches(corpora: Sequence[Corpus], config: BicvmConfig, seed: int, at: _Position) -> Iterator[Batch]:
-    """The epoch's batches that are not done yet, of all corpora in turn as the shuffle has it, with fresh noise."""
-    order = np.random.default_rng((seed, at.epoch))
-    batches = [
-        (corpus, rows)
-        for corpus in corpora
-        for rows in np.split(
-            order.permutation(len(corpus)), np.arange(config.batch_size, len(corpus), config.batch_size)
-        )
-    ]
-    for number in order.permutation(len(batches)).tolist()[at.batch :]:
-        corpus, rows = batches[number]
-        # A generator for each batch: a run that goes on in the middle of an epoch draws what it would have drawn.
-        draws = np.random.default_rng((seed, at.epoch, number))
-        second = other_rows(rows, config.noise, len(corpus), draws)
-        first = other_rows(rows, config.noise if config.both_ways else 0, len(corpus), draws)
-        yield Batch(corpus, rows, second, first, draws)
+    def warnings(self) -> list[str]:
+        """Return how many pairs were left out, where some were."""
+        return [
+            f"{corpus.left_out:,} of {corpus.left_out + len(corpus):,} pairs of {corpus.name} were left out, since one "
+            "side has no word that was seen often enough"
+            for corpus in self.corpora
+            if corpus.left_out
+        ]
 
-
-def _step(state: _State, batch: Batch, encoder: BicvmEncoder, config: BicvmConfig) -> dict[str, float]:
-    first_words = _words(batch, batch.corpus.first, batch.first_noise, config.word_dropout)
-    second_words = _words(batch, batch.corpus.second, batch.second_noise, config.word_dropout)
-    counts = _counts([batch.corpus], len(state.table), batch.rows)
-    # Only the words of this batch have a gradient.
-    present = counts > 0
-    present[0] = True  # what is before the first word; it has no gradient
-    present[first_words.ids] = True
-    present[second_words.ids] = True
-    rows, place = np.flatnonzero(present), np.cumsum(present) - 1
-    numbers = tensor(rows, state.table.device)
-    part = state.table[numbers].requires_grad_()  # (R, d)
-    first, second = (words.vectors(part, place, encoder) for words in (first_words, second_words))
-    hinge = _hinge(first, second, batch, config)
-    loss = hinge
-    if config.l2_weight:
-        share = tensor((counts[rows] / state.counts[rows]).astype(np.float32), part.device)  # (R,)
-        loss = hinge + config.l2_weight / 2 * (share * part.square().sum(dim=1)).sum()
-    (gradient,) = torch.autograd.grad(loss, part)
-    values = {"hinge": hinge.item() / len(batch.rows), "loss": loss.item() / len(batch.rows)}
-    _check_finite(values, state.at.step + 1)
-    state.optimizer.step(numbers, gradient)
-    return values
+    def shortened(self, batch: Batch, size: int) -> Batch:
+        """Return the first pairs, with their noise."""
+        rows, second, first = batch.rows[:size], batch.second_noise[:size], batch.first_noise[:size]
+        return replace(batch, rows=rows, second_noise=second, first_noise=first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +214,7 @@ class _Words:
     which: Rows
 
     def vectors(self, part: Tensor, place: Rows, encoder: BicvmEncoder) -> Tensor:
-        """(B + noise, d), by the rows of the table that the batch has."""
+        """Compose the vectors, by the rows of the table that the batch has: (B + noise, d)."""
         device = part.device
         ids, before, offsets = (
             tensor(values, device) for values in (place[self.ids], place[self.before], self.offsets)
@@ -268,7 +233,7 @@ def _words(batch: Batch, side: Side, noise: Rows, dropout: float) -> _Words:
 
 
 def _counts(corpora: Sequence[Corpus], words: int, rows: Rows | slice = slice(None)) -> Numbers:
-    """How often each word stands in the given rows of corpora: (words,)."""
+    """Count how often each word stands in the given rows of corpora: (words,)."""
     counts = np.zeros(words)
     for corpus in corpora:
         chosen = np.arange(len(corpus))[rows]
@@ -278,7 +243,7 @@ def _counts(corpora: Sequence[Corpus], words: int, rows: Rows | slice = slice(No
 
 
 def _hinge(first: Tensor, second: Tensor, batch: Batch, config: BicvmConfig) -> Tensor:
-    """Eq. 7's first term for the batch, from the vectors of its sentences and, after them, of their noise."""
+    """Compute eq. 7's first term for the batch, from the vectors of its sentences and, after them, of their noise."""
     count = len(batch.rows)
     a, b = first[:count], second[:count]
     if config.noise == 0:
@@ -289,24 +254,3 @@ def _hinge(first: Tensor, second: Tensor, batch: Batch, config: BicvmConfig) -> 
     if config.both_ways:
         loss = loss + noise_contrastive_hinge(b, a, first[count:].view(shape), config.margin)
     return loss
-
-
-def _check_finite(losses: dict[str, float], step: int) -> None:
-    for name, value in losses.items():
-        if not math.isfinite(value):
-            raise TrainingError(
-                f"the {name} loss is {value} at step {step}; lower the learning rate and train again"
-            )
-
-
-def _write(checkpoint: Checkpoint, state: _State) -> None:
-    tensors = {"table": state.table, "adagrad": state.optimizer.total}
-    checkpoint.write(tensors | ({} if state.best is None else {"best": state.best}), asdict(state.at))
-
-
-def _restore(state: _State, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-    state.at = _Position(**facts)
-    state.table.copy_(tensors["table"])
-    state.optimizer.total.copy_(tensors["adagrad"])
-    if "best" in tensors:
-        state.best = tensors["best"].to(state.table.device)

@@ -12,7 +12,7 @@ from torch import Tensor
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import shown
-from emu_core.encoders.bicvm import BicvmEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.errors import TrainingError
 
 Rows = NDArray[np.int64]
@@ -37,7 +37,7 @@ class Side:
         return len(self.starts) - 1
 
     def take(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
-        """The words of the given rows, the words before them, and where each row begins."""
+        """Return the words of the given rows, the words before them, and where each row begins."""
         begin, lengths = self.starts[rows], self.starts[rows + 1] - self.starts[rows]
         offsets = np.cumsum(lengths) - lengths
         places = np.arange(lengths.sum()) + np.repeat(begin - offsets, lengths)
@@ -93,7 +93,7 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
 
 
 def document_starts(text: ParallelText, sentences: int) -> Rows:
-    """The rows at which pairs of so many sentences begin, or for 0 the text's own documents.
+    """Return the rows at which pairs of so many sentences begin, or for 0 the text's own documents.
 
     Raises:
         TrainingError: the text has no documents of its own.
@@ -131,5 +131,5 @@ def other_rows(rows: Rows, count: int, pairs: int, rng: np.random.Generator) -> 
 
 
 def tensor(values: NDArray[Any], device: torch.device) -> Tensor:
-    """The numbers as a tensor on a device."""
+    """Return the numbers as a tensor on a device."""
     return torch.from_numpy(values).to(device)

@@ -9,7 +9,7 @@ from torch import nn
 
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import TrainingError
-from emu_core.trainers.sampling import Labelled
+from emu_core.trainers.emu_data import Labelled
 
 MOST_SENTENCES = 128
 """Of the training sentences: more would cost an encoder such as e5-small a felt part of an epoch over a few hundred."""

@@ -12,7 +12,8 @@ from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.negatives import draw_negatives
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance
-from emu_core.encoders.token_states import (
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.token_states import (
     Span,
     TokenStates,
     cls_states,
@@ -21,7 +22,6 @@ from emu_core.encoders.token_states import (
     template_spans,
     token_states,
 )
-from emu_core.encoders.transformer import TransformerEncoder
 from emu_core.errors import DataError
 
 OnEncoded = Callable[[int, int], None]

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from emu_core.encoders.base import evaluation_mode
-from emu_core.encoders.dual_batch import Ints, Sentences
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.encoders.dual.batch import Ints, Sentences
+from emu_core.encoders.dual.encoder import DualEncoder
 
 ROWS = 256
 
@@ -22,7 +22,7 @@ def mine(
     pool: int,
     rng: np.random.Generator,
 ) -> list[Ints]:
-    """Hard negatives of a text's pairs.
+    """Find hard negatives of a text's pairs.
 
     Args:
         encoder: trained on translation.
@@ -42,7 +42,7 @@ def mine(
 
 
 def neighbours(vectors: Tensor, pool: Ints, same: Sequence[Ints], each: int) -> Ints:
-    """Rows (N, each or fewer) of each row's nearest neighbours among `pool`, but for its equals.
+    """Find the rows (N, each or fewer) of each row's nearest neighbours among `pool`, but for its equals.
 
     Args:
         vectors: (N, dim).
@@ -66,7 +66,7 @@ def neighbours(vectors: Tensor, pool: Ints, same: Sequence[Ints], each: int) -> 
 
 @torch.no_grad()
 def encode(encoder: DualEncoder, sentences: Sentences) -> Tensor:
-    """Vectors (N, dim) without gradient, in evaluation mode."""
+    """Compute vectors (N, dim) without gradient, in evaluation mode."""
     counts = np.diff(sentences.ends, prepend=0)
     out = torch.empty(len(sentences), encoder.dim, device=encoder.device)
     order = np.argsort(counts, kind="stable")
@@ -78,7 +78,7 @@ def encode(encoder: DualEncoder, sentences: Sentences) -> Tensor:
 
 
 def _numbers(sentences: Sentences) -> Ints:
-    """A number for each sentence, the same for those of the same words."""
+    """Number the sentences, the same for those of the same words."""
     seen: dict[bytes, int] = {}
     parts = np.split(sentences.ids, sentences.ends[:-1])
     return np.array([seen.setdefault(part.tobytes(), len(seen)) for part in parts], dtype=np.int64)

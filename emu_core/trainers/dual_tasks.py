@@ -1,4 +1,4 @@
-"""The dual encoder's tasks: what each is trained on, and the loss of a batch of it."""
+"""The dual encoder's tasks: the examples of each, and the loss of a batch of them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -10,33 +10,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.dialogues import Dialogues
-from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText
-from emu_core.encoders.dual_batch import Ints, Sentences
-from emu_core.encoders.dual_encoder import DualEncoder
+from emu_core.data.texts.tasks import Tasks
+from emu_core.encoders.dual.batch import Ints, Sentences
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import TrainingError
 from emu_core.losses.inference import inference_loss
 from emu_core.losses.ranking import ranking_loss
 from emu_core.models.dual_heads import TaskHeads
-
-
-@dataclass(frozen=True)
-class Tasks:
-    """What a dual encoder is trained on: any of these, each text a task of its own."""
-
-    translation: Sequence[ParallelText] = ()
-    dialogues: Sequence[Dialogues] = ()
-    running_text: Sequence[RunningText] = ()
-    nli: Sequence[Nli] = ()
-
-    @property
-    def sizes(self) -> list[int]:
-        """The number of examples of each text, translation first; of running text those of quick thought."""
-        return [
-            *map(len, self.translation), *map(len, self.dialogues), *map(len, self.running_text), *map(len, self.nli)
-        ]  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -54,14 +35,14 @@ class Task(ABC):
     size: int
 
     def sides(self, rows: Ints) -> list[Sentences]:
-        """The sentences of these examples, in lists that `loss` gets as vectors."""
+        """Return the sentences of these examples, in lists that `loss` gets as vectors."""
         return [column.take(rows) for column in self.columns]
 
     @abstractmethod
     def loss(
         self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
     ) -> Tensor:
-        """The task's loss of these examples; `vectors` are those of `sides`."""
+        """Compute the task's loss of these examples; `vectors` are those of `sides`."""
 
 
 @dataclass(eq=False)
@@ -76,7 +57,7 @@ class Translation(Task):
     negatives: list[Ints] = field(default_factory=list)
 
     def sides(self, rows: Ints) -> list[Sentences]:
-        """Sources, targets, and each pair's hard negatives one after the other."""
+        """Return sources, targets, and each pair's hard negatives one after the other."""
         hard = [
             column.take(mined[rows].ravel())
             for column, mined in zip(self.columns, self.negatives, strict=False)
@@ -86,7 +67,7 @@ class Translation(Task):
     def loss(
         self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
     ) -> Tensor:
-        """No heads: phi is that of the encoder's own vectors."""
+        """Rank without heads: phi is that of the encoder's own vectors."""
         first, second, *hard = vectors
         wrong = [part.unflatten(0, (len(rows), -1)) for part in hard] or [None, None]
         loss = ranking_loss(second, first, wrong[0], scale=config.scale)
@@ -102,7 +83,7 @@ class Conversation(Task):
     def loss(
         self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
     ) -> Tensor:
-        """A head on the response side only."""
+        """Rank with a head on the response side only."""
         comments, responses = vectors
         return ranking_loss(comments, _phi(heads.conversation(responses), config), scale=config.scale)
 
@@ -118,14 +99,14 @@ class QuickThought(Task):
     middle: Ints
 
     def sides(self, rows: Ints) -> list[Sentences]:
-        """Predecessors, sentences, successors."""
+        """Return predecessors, sentences, successors."""
         at = self.middle[rows]
         return [self.columns[0].take(at + shift) for shift in (-1, 0, 1)]
 
     def loss(
         self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
     ) -> Tensor:
-        """Both negative log-likelihoods, summed."""
+        """Add up both negative log-likelihoods."""
         before, own, after = (_phi(part, config) for part in heads.quick_thought(*vectors))
         return ranking_loss(own, after, scale=config.scale) + ranking_loss(own, before, scale=config.scale)
 
@@ -143,13 +124,13 @@ class Inference(Task):
     def loss(
         self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
     ) -> Tensor:
-        """Cross-entropy."""
+        """Compute the cross-entropy of the relations."""
         logits = heads.inference(*vectors)
         return inference_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
 
 
 def prepare(encoder: DualEncoder, tasks: Tasks) -> list[Task]:
-    """Tokenise; translation comes first.
+    """Tokenise the tasks; translation comes first.
 
     Raises:
         TrainingError: a task has fewer than two examples.
@@ -190,5 +171,5 @@ def _quick_thought(text: RunningText, read: Callable[[Sequence[str]], Sentences]
 
 
 def _phi(vectors: Tensor, config: DualEncoderConfig) -> Tensor:
-    """A head's vectors as the product takes them: of length 1 where the encoder's are."""
+    """Return a head's vectors as the product takes them: of length 1 where the encoder's are."""
     return F.normalize(vectors, dim=-1) if config.normalised else vectors

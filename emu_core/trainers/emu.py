@@ -1,7 +1,9 @@
 """One training step of Emu (Hirota et al. 2020, algorithm 1), and of the baselines it is compared with."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -10,6 +12,7 @@ from torch import Tensor, nn
 from emu_core.config import Adversary, EmuConfig, Objective
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
+from emu_core.encoders.trainable_parameters import trained_weights
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.contrastive import contrastive_loss
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
@@ -17,13 +20,23 @@ from emu_core.losses.n_pair import n_pair_loss
 from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere, softmax_loss
 from emu_core.models.language_discriminator import LanguageDiscriminator
 from emu_core.processes import ALONE, Processes
-from emu_core.trainers.collapse import gradient_length
-from emu_core.trainers.sampling import Batch, Labelled, draw_rows, n_pairs, partners
+from emu_core.runs.checkpoint import State
+from emu_core.runs.progress import Record
+from emu_core.trainers.collapse import (
+    Spread,
+    Watch,
+    gradient_length,
+    one_class_warning,
+    spread_alarms,
+    step_alarms,
+)
+from emu_core.trainers.emu_data import Batch, TrainingData, draw_rows, epoch_batches, n_pairs, partners
+from emu_core.trainers.fit import Stage, Trainer, Weights
 
 Parts = dict[str, Tensor]
 
 
-class EmuTrainer:
+class EmuTrainer(Trainer[Batch]):
     """Encoder E, classifier C and one discriminator D_t a training language t, with their optimisers.
 
     Attributes:
@@ -31,66 +44,98 @@ class EmuTrainer:
         classifier: the linear layer of the softmax losses; only training uses it, never retrieval.
         centers: (classes, dim) class centres of the center loss.
         critics: D_t by training language; empty without an adversary.
-        gradient: the length of the encoder's gradient at the last step.
-        steps: taken so far; whoever restores a state sets it.
+        rng: draws every batch.
+        steps: taken so far.
+        one_class: steps whose batch had one intent only.
+        dead: steps in which the encoder's gradient was zero or not finite.
     """
 
-    gradient: float = 0.0
-    steps: int = 0
+    memory_advice = (
+        "train fewer weights (--trained last-layers, or lora for a transformer), or take another device"
+    )
+    watch: Watch
+    classifier: nn.Linear
+    centers: Tensor
+    optimizer: torch.optim.Optimizer
 
     def __init__(
         self,
         encoder: Encoder,
-        labelled: Mapping[str, Labelled],
-        unlabelled: Mapping[str, Sequence[TokenIds]],
-        translations: Mapping[str, Mapping[str, TokenIds]],
-        n_classes: int,
+        data: TrainingData,
         config: EmuConfig,
-        rng: np.random.Generator,
+        *,
+        seed: int,
+        score: Callable[[], float] | None = None,
         precision: Precision = Precision.FP32,
         processes: Processes = ALONE,
     ) -> None:
-        """Set up the models; torch's own generator must be seeded by the caller.
+        """Take what is trained and what it is trained on.
 
         Args:
-            encoder: E.
-            labelled: labelled sentences by training language.
-            unlabelled: the adversarial languages' sentences; not read by Emu-Parallel.
-            translations: by adversarial language, the translation of each labelled sentence by parallel id; read by
-                Emu-Parallel alone.
-            n_classes: number of intents.
+            encoder: E, on its device.
+            data: from `prepare`.
             config: hyper-parameters.
-            rng: draws every batch.
+            seed: of every draw and initial weight; the same seed on the same CPU gives the same weights.
+            score: held-out accuracy in percent, which chooses the epoch; None takes the last.
             precision: of the encoder's forward pass; weights, losses and optimisers are float32 in any case.
             processes: those that share each batch.
         """
-        self.encoder, self.config, self.rng = encoder, config, rng
+        self.model = self.encoder = encoder
+        self.data, self.config, self.seed = data, config, seed
         self.precision, self.processes = precision, processes
-        self.labelled, self.unlabelled, self.translations = labelled, unlabelled, translations
-        device = encoder.device
-        self.classifier = nn.Linear(encoder.dim, n_classes).to(device)
-        self.centers = torch.zeros(n_classes, encoder.dim, device=device)
+        steps = sum(1 for _ in epoch_batches(data.labelled, config.batch_size, np.random.default_rng(0)))
+        self.stages = [Stage(config.epochs, steps, score)]
+        self.rng = np.random.default_rng(seed)
+        self.critics: dict[str, LanguageDiscriminator] = {}
+        self.critic_optimizers: dict[str, torch.optim.Optimizer] = {}
+        self.steps = self.one_class = self.dead = 0
+        self._drawn, self._draws_before = 0, self.rng.bit_generator.state
+        self._spread: Spread | None = None
+
+    @contextmanager
+    def training(self) -> Iterator[None]:
+        """Let gradients reach the weights that the settings name, for as long as training takes."""
+        torch.manual_seed(self.seed)
+        self.watch = Watch(self.encoder, self.data.labelled, self.seed)
+        with trained_weights(self.encoder, self.config):
+            yield
+
+    def start_stage(self, number: int) -> None:
+        """Draw the weights of classifier and discriminators from torch's generator."""
+        config, device, dim = self.config, self.encoder.device, self.encoder.dim
+        classes = len(self.data.intents)
+        self.classifier = nn.Linear(dim, classes).to(device)
+        self.centers = torch.zeros(classes, dim, device=device)
         self.optimizer = torch.optim.Adam(
             [
-                {"params": [p for p in encoder.parameters() if p.requires_grad], "lr": config.learning_rate},
+                {
+                    "params": [p for p in self.encoder.parameters() if p.requires_grad],
+                    "lr": config.learning_rate,
+                },
                 {"params": self.classifier.parameters(), "lr": config.classifier_learning_rate},
             ],
             fused=True,
         )
-        self.critics: dict[str, LanguageDiscriminator] = {}
-        self.critic_optimizers: dict[str, torch.optim.Optimizer] = {}
-        if config.adversary is not Adversary.NONE:
-            for language in labelled:
-                critic = LanguageDiscriminator(encoder.dim, config.critic_hidden, config.critic_dropout).to(
-                    device
-                )
-                self.critics[language] = critic
-                self.critic_optimizers[language] = torch.optim.Adam(
-                    critic.parameters(), lr=config.critic_learning_rate, fused=True
-                )
+        if config.adversary is Adversary.NONE:
+            return
+        for language in self.data.labelled:
+            critic = LanguageDiscriminator(dim, config.critic_hidden, config.critic_dropout).to(device)
+            self.critics[language] = critic
+            self.critic_optimizers[language] = torch.optim.Adam(
+                critic.parameters(), lr=config.critic_learning_rate, fused=True
+            )
+
+    def batches(self, epoch: int, done: int) -> list[Batch]:
+        """Draw the order of all labelled sentences."""
+        rng = self.rng
+        if epoch == self._drawn:  # as it was drawn when it began
+            rng = np.random.default_rng()
+            rng.bit_generator.state = self._draws_before
+        self._drawn, self._draws_before = epoch, rng.bit_generator.state
+        return list(epoch_batches(self.data.labelled, self.config.batch_size, rng))[done:]
 
     def step(self, batch: Batch) -> dict[str, float]:
-        """Update the critic k times, then E and C once; the value of each part of the loss, by name.
+        """Update the critic k times, then E and C once; return each part of the loss by name.
 
         Where `adversary_every` is above 1, the critic and its part of the loss are in the first of so many steps only.
         """
@@ -108,23 +153,29 @@ class EmuTrainer:
             loss.backward()
             self.processes.sum_gradients(self.encoder.parameters())
             self.processes.average_gradients(self.classifier.parameters())
-            self.gradient = gradient_length(self.encoder.parameters())
+            gradient = gradient_length(self.encoder.parameters())
             self.optimizer.step()
         finally:
             if critic is not None:
                 critic.requires_grad_(True)
+        self.one_class += len(set(batch.labels)) == 1
+        self.dead += gradient == 0 or not math.isfinite(gradient)
         return values | {name: part.item() for name, part in parts.items()} | {"loss": loss.item()}
 
+    def facts(self, batch: Batch) -> dict[str, str]:
+        """Return the batch's language."""
+        return {"language": batch.language}
+
     def _loss_parts(self, batch: Batch, critic: LanguageDiscriminator | None) -> Parts:
-        """L_C - gamma L_D (eq. 4) in named parts, from one forward pass over everything the step needs."""
+        """Compute L_C - gamma L_D (eq. 4) in named parts, from one forward pass over everything the step needs."""
         config = self.config
         own = batch.ids
         second: list[TokenIds] = []
         if config.objective is Objective.CONTRASTIVE:
-            partner = partners(batch, self.labelled[batch.language], self.rng)
+            partner = partners(batch, self.data.labelled[batch.language], self.rng)
             second = partner.ids
         elif config.objective is Objective.N_PAIR:
-            sentences = self.labelled[batch.language]
+            sentences = self.data.labelled[batch.language]
             anchors, positives = n_pairs(sentences, config.batch_size, self.rng)
             own, second = [sentences.ids[r] for r in anchors], [sentences.ids[r] for r in positives]
         other = self._other_language(batch.language, batch.rows) if critic is not None else []
@@ -152,15 +203,15 @@ class EmuTrainer:
         return parts
 
     def _train_critic(self, critic: LanguageDiscriminator, language: str) -> float:
-        """K updates of D_t, each on fresh sentences and a fresh language; the last loss.
+        """Update D_t k times, each on fresh sentences and a fresh language; return the last loss.
 
         The encoder stands still meanwhile, so the sentences of all k updates are encoded in one pass.
         """
         size, k = self.config.batch_size, self.config.critic_steps
         ids: list[TokenIds] = []
         for _ in range(k):
-            rows = draw_rows(len(self.labelled[language].ids), size, self.rng)
-            ids += [self.labelled[language].ids[r] for r in rows]
+            rows = draw_rows(len(self.data.labelled[language].ids), size, self.rng)
+            ids += [self.data.labelled[language].ids[r] for r in rows]
             ids += self._other_language(language, rows)
         with reduced_precision(self.encoder.device):
             own_part = self.processes.part(ids)
@@ -197,65 +248,86 @@ class EmuTrainer:
         return loss(scores[: len(own)], scores[len(own) :])
 
     def _other_language(self, language: str, rows: Sequence[int]) -> list[TokenIds]:
-        """Sentences of a random adversarial language: fresh ones, or the translations of `rows` (Emu-Parallel)."""
+        """Draw sentences of a random adversarial language: fresh ones, or the translations of `rows` (Emu-Parallel)."""
         if self.config.parallel:
-            options = [other for other in self.translations if other != language]
-            translated = self.translations[options[int(self.rng.integers(len(options)))]]
-            return [translated[self.labelled[language].keys[r]] for r in rows]
-        options = [other for other in self.unlabelled if other != language]
-        sentences = self.unlabelled[options[int(self.rng.integers(len(options)))]]
+            options = [other for other in self.data.translations if other != language]
+            translated = self.data.translations[options[int(self.rng.integers(len(options)))]]
+            return [translated[self.data.labelled[language].keys[r]] for r in rows]
+        options = [other for other in self.data.unlabelled if other != language]
+        sentences = self.data.unlabelled[options[int(self.rng.integers(len(options)))]]
         return [sentences[r] for r in draw_rows(len(sentences), len(rows), self.rng)]
 
     def _head(self) -> tuple[Tensor, Tensor]:
         return self.classifier.weight, self.classifier.bias
 
-    def state(self) -> Parts:
-        """Everything a step changes but the random generators: weights that train, centers, optimisers, by name."""
-        tensors = {f"encoder/{name}": weight for name, weight in trained_state(self.encoder).items()}
-        tensors["centers"] = self.centers
-        for part, module in self._heads().items():
-            tensors |= {f"{part}/{name}": weight for name, weight in module.state_dict().items()}
-        for part, optimizer in self._optimizers().items():
-            for row, values in optimizer.state_dict()["state"].items():
-                tensors |= {f"{part}/{row}/{name}": value for name, value in values.items()}
-        return tensors
-
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `state` gave."""
-        load_trained(self.encoder, _under(tensors, "encoder"))
-        self.centers.copy_(tensors["centers"])
-        for part, module in self._heads().items():
-            module.load_state_dict(_under(tensors, part))
-        for part, optimizer in self._optimizers().items():
-            rows: dict[int, Parts] = {}
-            for name, value in _under(tensors, part).items():
-                row, key = name.split("/")
-                rows.setdefault(int(row), {})[key] = value
-            groups = optimizer.state_dict()["param_groups"]
-            optimizer.load_state_dict({"state": rows, "param_groups": groups})
-
-    def _heads(self) -> dict[str, nn.Module]:
-        return {"classifier": self.classifier} | {f"critic-{t}": c for t, c in self.critics.items()}
-
-    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        return {"optimizer": self.optimizer} | {
-            f"critic-optimizer-{t}": o for t, o in self.critic_optimizers.items()
+    def end_epoch(self) -> Record:
+        """Return how far apart the vectors are, and whether they or the steps are cause for alarm."""
+        base, self._spread = self.watch.base, self.watch.spread()
+        alarms = self._alarms(self._spread)
+        return {
+            "mean_cosine": self._spread.mean_cosine,
+            "effective_rank": self._spread.effective_rank,
+            "base_mean_cosine": base.mean_cosine,
+            "base_effective_rank": base.effective_rank,
+            "one_class_share": self.one_class / self.steps,
+            "dead_share": self.dead / self.steps,
+            **({"alarm": "; ".join(alarms)} if alarms else {}),
         }
 
+    def warnings(self) -> list[str]:
+        """Return those of the data, and the alarms about the weights that were restored."""
+        found = [*self.data.warnings, *self._alarms(self._spread or self.watch.spread())]
+        if self.one_class and (few := one_class_warning(self.steps, self.one_class)) not in found:
+            found.append(few)
+        return found
 
-def trained_state(encoder: Encoder) -> Parts:
-    """The weights that train, by name."""
-    return {name: weight.detach() for name, weight in encoder.named_parameters() if weight.requires_grad}
+    def _alarms(self, spread: Spread) -> list[str]:
+        return [
+            *spread_alarms(self.watch.base, spread, self.watch.intents),
+            *step_alarms(self.steps, self.one_class, self.dead),
+        ]
 
+    def weights(self) -> Weights:
+        """Return the encoder's weights that train, by name."""
+        named = self.encoder.named_parameters()
+        return {name: weight.detach() for name, weight in named if weight.requires_grad}
 
-@torch.no_grad()
-def load_trained(encoder: Encoder, weights: Mapping[str, Tensor]) -> None:
-    """Put weights that `trained_state` gave back."""
-    for name, weight in encoder.named_parameters():
-        if weight.requires_grad:
-            weight.copy_(weights[name])
+    @torch.no_grad()
+    def load_weights(self, weights: Weights) -> None:
+        """Restore the encoder's weights that train."""
+        for name, weight in self.encoder.named_parameters():
+            if weight.requires_grad:
+                weight.copy_(weights[name])
+        self._spread = None
 
+    def state_dict(self) -> State:
+        """Return weights, centres, optimisers, draws and counts."""
+        return {
+            "encoder": self.weights(),
+            "centers": self.centers,
+            **{name: part.state_dict() for name, part in self._parts().items()},
+            "drawn": (self._drawn, self._draws_before, self.rng.bit_generator.state),
+            "counts": (self.steps, self.one_class, self.dead),
+        }
 
-def _under(tensors: Mapping[str, Tensor], part: str) -> Parts:
-    prefix = f"{part}/"
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+    def load_state_dict(self, state: State) -> None:
+        """Restore what `state_dict` returned."""
+        self.load_weights(state["encoder"])
+        self.centers.copy_(state["centers"])
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+        self._drawn, self._draws_before, self.rng.bit_generator.state = state["drawn"]
+        self.steps, self.one_class, self.dead = state["counts"]
+
+    def _parts(self) -> dict[str, nn.Module | torch.optim.Optimizer]:
+        return {
+            "classifier": self.classifier,
+            "optimizer": self.optimizer,
+            **{f"critic {language}": critic for language, critic in self.critics.items()},
+            **{f"critic optimizer {language}": one for language, one in self.critic_optimizers.items()},
+        }
+
+    def shortened(self, batch: Batch, size: int) -> Batch:
+        """Return the first sentences; the next step with them is of the heaviest kind, with the discriminator."""
+        self.config, self.steps = replace(self.config, batch_size=size), 0
+        return Batch(batch.language, batch.rows[:size], batch.ids[:size], batch.labels[:size])

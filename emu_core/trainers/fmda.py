@@ -1,42 +1,62 @@
-"""FMDA's training step: eq. 5, all losses at once or in two stages (sections 3.5 and 4.6)."""
+"""FMDA's training: eq. 5, all losses at once or in two stages (sections 3.5 and 4.6)."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from emu_core.config import FmdaConfig
+from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.losses.cosine_contrast import cosine_contrast
 from emu_core.models.fmda import Fmda, FmdaOutput
-from emu_core.trainers.disentangle import Losses, Stage
+from emu_core.trainers.disentangle import (
+    DisentangleTrainer,
+    Losses,
+    Objective,
+    template_score,
+    translation_score,
+)
 from emu_core.trainers.disentangle_data import DisentangleData, Sentences
-from emu_core.trainers.disentangle_scores import template_score, translation_score
 
 
-def fmda_stages(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Stage]:
-    """One stage with every loss, or the template encoder's and then the rest's.
+def fmda_trainer(
+    encoder: TransformerEncoder, data: DisentangleData, config: FmdaConfig, *, seed: int
+) -> DisentangleTrainer:
+    """Return the trainer of FMDA's layers: one stage with every loss, or the template encoder's and then the rest's.
 
     Args:
-        model: on the data's device.
-        data: with template pairs, if there are two stages.
-        config: which losses there are.
+        encoder: the frozen one.
+        data: its states, from `prepare_disentangling` with the same settings.
+        config: the settings.
+        seed: of first weights and order; the same seed on the same CPU gives the same weights.
     """
+    torch.manual_seed(seed)
+    model = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden).to(encoder.device)
+    if config.standardised:
+        model.standard.fit(data.sentences.cls)
+    return DisentangleTrainer(
+        model, _objectives(model, data, config), data.sentences.negatives, config, seed=seed
+    )
+
+
+def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Objective]:
     score, template = translation_score(model, data.held_out), template_score(model, data.held_out)
     weights = list(model.parameters())
     if data.template_pairs is None:
         return [
-            Stage("all losses", weights, data.pairs, lambda *rows: _all(model, data, config, *rows), score)
+            Objective(
+                "all losses", weights, data.pairs, lambda *rows: _all(model, data, config, *rows), score
+            )
         ]
     frozen = {id(weight) for weight in model.template_layers()}
-    first = [*model.template_layers(), *model.language.parameters()]
     return [
-        Stage(
+        Objective(
             "template",
-            first,
+            [*model.template_layers(), *model.language.parameters()],
             data.template_pairs,
             lambda *rows: _template_stage(model, data.sentences, config, *rows),
             template,
         ),
-        Stage(
+        Objective(
             "rest",
             [weight for weight in weights if id(weight) not in frozen],
             data.pairs,
@@ -47,25 +67,25 @@ def fmda_stages(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[
 
 
 def _all(model: Fmda, data: DisentangleData, config: FmdaConfig, pairs: Tensor, negatives: Tensor) -> Losses:
-    """The losses of eq. 5 for pairs (B, 2) and their negatives (B, 2)."""
+    """Compute the losses of eq. 5 for pairs (B, 2) and their negatives (B, 2)."""
     batch = _Batch(model, data.sentences, pairs, negatives)
     return _template_losses(model, batch, data.sentences, config) | _other_losses(model, batch, data, config)
 
 
 def _rest(model: Fmda, data: DisentangleData, config: FmdaConfig, pairs: Tensor, negatives: Tensor) -> Losses:
-    """The second stage's: all but the template's."""
+    """Compute the second stage's losses: all but the template's."""
     return _other_losses(model, _Batch(model, data.sentences, pairs, negatives), data, config)
 
 
 def _template_stage(
     model: Fmda, sentences: Sentences, config: FmdaConfig, pairs: Tensor, negatives: Tensor
 ) -> Losses:
-    """The first stage's, on pairs of one template in one language."""
+    """Compute the first stage's losses, on pairs of one template in one language."""
     return _template_losses(model, _Batch(model, sentences, pairs, negatives), sentences, config)
 
 
 class _Batch:
-    """What the model makes of B pairs, row by row, and of their negatives."""
+    """The model's output for B pairs, row by row, and for their negatives."""
 
     def __init__(self, model: Fmda, sentences: Sentences, pairs: Tensor, negatives: Tensor) -> None:
         self.rows = pairs.T  # (2, B)
@@ -80,12 +100,12 @@ def _quarters(out: FmdaOutput) -> list[FmdaOutput]:
 
 
 def _error(*rebuilt: tuple[Tensor, Tensor]) -> Tensor:
-    """The mean squared errors of what was rebuilt, each with what it was to be, added up."""
+    """Add up the mean squared errors between what was rebuilt and what it should be."""
     return torch.stack([F.mse_loss(found, target) for found, target in rebuilt]).sum()
 
 
 def _template_losses(model: Fmda, batch: _Batch, sentences: Sentences, config: FmdaConfig) -> Losses:
-    """Reconstruction of the template targets (eq. 1, 2), and contrast of the templates (eq. 3)."""
+    """Compute reconstruction of the template targets (eq. 1, 2), and contrast of the templates (eq. 3)."""
     losses: Losses = {}
     a, b = batch.first, batch.second
     to_a, to_b = model.standard(sentences.template_target[batch.rows])
@@ -105,7 +125,7 @@ def _template_losses(model: Fmda, batch: _Batch, sentences: Sentences, config: F
 
 
 def _other_losses(model: Fmda, batch: _Batch, data: DisentangleData, config: FmdaConfig) -> Losses:
-    """Language identification, the utterance's and the residual's reconstruction, contrast of meanings (eq. 4)."""
+    """Compute language identification, reconstruction of utterance and residual, contrast of meanings (eq. 4)."""
     sentences = data.sentences
     losses: Losses = {}
     a, b = batch.first, batch.second

@@ -1,31 +1,41 @@
-"""The training step of FMDA's baseline (Tiyajamorn et al., 2021)."""
+"""Training of FMDA's baseline (Tiyajamorn et al., 2021)."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from emu_core.config import MeaningLanguageConfig
+from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.losses.cosine_contrast import clipped_contrast
 from emu_core.losses.language_embedding import language_attraction, language_repulsion
 from emu_core.models.meaning_language import MeaningLanguage
-from emu_core.trainers.disentangle import Losses, Stage
+from emu_core.trainers.disentangle import DisentangleTrainer, Losses, Objective, translation_score
 from emu_core.trainers.disentangle_data import DisentangleData
-from emu_core.trainers.disentangle_scores import translation_score
 
 
-def meaning_language_stages(
-    model: MeaningLanguage, data: DisentangleData, config: MeaningLanguageConfig
-) -> list[Stage]:
-    """The one stage that there is."""
-    return [
-        Stage(
-            "all losses",
-            list(model.parameters()),
-            data.pairs,
-            lambda *rows: _losses(model, data, config, *rows),
-            translation_score(model, data.held_out),
-        )
-    ]
+def meaning_language_trainer(
+    encoder: TransformerEncoder, data: DisentangleData, config: MeaningLanguageConfig, *, seed: int
+) -> DisentangleTrainer:
+    """Return the trainer of the baseline's layers, in one stage.
+
+    Args:
+        encoder: the frozen one.
+        data: its states, from `prepare_disentangling` with the same settings.
+        config: the settings.
+        seed: of first weights and order; the same seed on the same CPU gives the same weights.
+    """
+    torch.manual_seed(seed)
+    model = MeaningLanguage(encoder.state_dim, data.languages).to(encoder.device)
+    if config.standardised:
+        model.standard.fit(data.sentences.cls)
+    objective = Objective(
+        "all losses",
+        list(model.parameters()),
+        data.pairs,
+        lambda *rows: _losses(model, data, config, *rows),
+        translation_score(model, data.held_out),
+    )
+    return DisentangleTrainer(model, [objective], data.sentences.negatives, config, seed=seed)
 
 
 def _losses(
@@ -35,7 +45,7 @@ def _losses(
     pairs: Tensor,
     negatives: Tensor,
 ) -> Losses:
-    """Every loss for pairs (B, 2) and their negatives (B, 2)."""
+    """Compute every loss for pairs (B, 2) and their negatives (B, 2)."""
     sentences = data.sentences
     every = torch.cat([pairs.T, negatives.T])  # (4, B)
     cls = sentences.states.first(every.flatten())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from emu_core.data.parallel.text import ParallelText
-from emu_core.encoders.bicvm_tokens import words
+from emu_core.encoders.bicvm.vocabulary import words
 
 MOST_PAIRS = 50_000
 MOST_WORDS = 2_000  # of the training documents, the most frequent: the classifier's features

@@ -1,0 +1,171 @@
+"""Compare two encoders on labelled sentences: a run with its base encoder, two runs, or any two encoders."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from emu_core.api.forgetting import read_forgetting
+from emu_core.api.inputs import Data, labelled_set
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.wording import counted, shown
+from emu_core.devices import pick_device
+from emu_core.encoders.base import FloatArray
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import DataError, RunError
+from emu_core.evaluation.comparison import Comparison
+from emu_core.evaluation.projection import stratified_sample
+from emu_core.runs.run import Run, RunState
+
+ALL = "all"  # rows of every split
+MOST_COMPARED = 20_000  # sentences; each is compared with every other
+RUN = "run:"
+
+
+def compare(
+    data: Data,
+    run: str | Path | Run | None = None,
+    other: str | Path | Run | None = None,
+    *,
+    encoder: str | Sequence[str] | None = None,
+    split: str | None = None,
+    languages: Sequence[str] | None = None,
+    device: str = "auto",
+    mapping: ColumnMapping | None = None,
+    language: str | None = None,
+) -> Comparison:
+    """Compare two encoders on the same sentences, each distinct sentence encoded once by each.
+
+    Args:
+        data: labelled sentences.
+        run: a finished run; alone, it is compared with the encoder that it was trained from.
+        other: a second finished run, whose gain over the first is measured.
+        encoder: what `load_encoder` takes: two encoders in place of runs, or one that `run` is compared with in place
+            of its own base.
+        split: rows of this split, or "all"; None takes test, else dev, else all rows.
+        languages: these only; None takes all.
+        device: "auto", "cpu", "cuda:0".
+        mapping: columns of the files, where their names are unusual.
+        language: language of files that do not say it.
+
+    Returns:
+        The comparison; its `notes` say where sentences were trained on, and where only a sample was measured.
+
+    Raises:
+        DataError: the data can't be read or measured, or there are not two encoders to compare.
+        RunError: a run is damaged or not finished.
+        EncoderError: an encoder can't be opened.
+    """
+    runs = [Run(Path(one)) if isinstance(one, str | Path) else one for one in (run, other) if one is not None]
+    for one in runs:
+        if (state := one.status().state) is not RunState.FINISHED:
+            raise RunError(f"{one.folder} is {state}; only a finished run has an encoder to compare")
+    specs = _specs(runs, [encoder] if isinstance(encoder, str) else list(encoder or ()))
+    labelled, _ = labelled_set(data, mapping=mapping, language=language)
+    part, notes = choose_rows(labelled, split, languages)
+    split = split or usual_split(labelled)
+    for one in runs:
+        notes += training_notes(one, labelled, split)
+    place = pick_device(device)
+    base, new = (_encoded(part, spec, place) for spec in specs)
+    alone = len(runs) == 1 and specs[0] == runs[0].config().encoder
+    return Comparison(
+        part.frame,
+        base,
+        new,
+        _names(specs),
+        read_forgetting(runs[0]) if alone else None,
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def usual_split(labelled: LabelledSet) -> str:
+    """Return the split that encoders are compared on: test, else dev, else all rows."""
+    return next((split for split in ("test", "dev") if split in labelled.splits), ALL)
+
+
+def choose_rows(
+    labelled: LabelledSet, split: str | None, languages: Sequence[str] | None
+) -> tuple[LabelledSet, list[str]]:
+    """Return the sentences to compare on, at most `MOST_COMPARED`, and a note where they are a sample.
+
+    Args:
+        labelled: the whole set.
+        split: a split, or "all"; None takes `usual_split`.
+        languages: these only; None takes all.
+
+    Raises:
+        DataError: there is no such split or language.
+    """
+    split = split or usual_split(labelled)
+    part = labelled.select(languages=languages or None, splits=None if split == ALL else [split])
+    if len(part) <= MOST_COMPARED:
+        return part, []
+    frame = part.frame
+    rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), MOST_COMPARED)
+    note = (
+        f"Measured on {MOST_COMPARED:,} of {counted(len(part), 'sentence')}, drawn evenly from every intent in every "
+        "language: each is compared with every other."
+    )
+    return LabelledSet(frame.iloc[rows].reset_index(drop=True), part.name), [note]
+
+
+def training_notes(
+    run: Run, labelled: LabelledSet, split: str, *, sha256: str = "", title: str = ""
+) -> list[str]:
+    """Return what a reader of figures must know of a run and the sentences: it learnt from them, or from other data.
+
+    Args:
+        run: a finished run.
+        labelled: the whole set.
+        split: the split that is measured, or "all".
+        sha256: `labelled.sha256()`, where it is known already.
+        title: what the set is called; its own name by default.
+    """
+    if run.data().get("sha256") != (sha256 or labelled.sha256()):
+        return [
+            f"The run {run.name} was trained on {shown(run.config().data)}, and not on "
+            f"{shown(title or labelled.name)} as it is now: the figures are for sentences from elsewhere."
+        ]
+    if split not in ("train", ALL):
+        return []
+    rows = "rows of split train, among them, are" if labelled.splits and split == ALL else "these rows are"
+    return [
+        f"The run {run.name} learnt from these sentences: {rows} what it was trained on, so the accuracy in its "
+        "training languages says little about new sentences."
+    ]
+
+
+def _specs(runs: Sequence[Run], encoders: Sequence[str]) -> tuple[str, str]:
+    """Return what `load_encoder` takes for the base encoder and for the other one."""
+    specs = [*encoders, *(f"{RUN}{run.folder}" for run in runs)]
+    if len(runs) == 1 and not encoders:
+        base = runs[0].config().encoder
+        if not base:
+            raise DataError(
+                f"{runs[0].folder} was trained from scratch and has no base encoder; name one to compare it with, such "
+                "as use"
+            )
+        specs.insert(0, base)
+    if len(specs) != 2:
+        raise DataError(
+            f"{counted(len(specs), 'encoder')} can't be compared; name a run, two runs, two encoders, or a run and an "
+            "encoder"
+        )
+    if specs[0] == specs[1]:
+        raise DataError(f"{specs[0]} can't be compared with itself; name another encoder")
+    return specs[0], specs[1]
+
+
+def _names(specs: tuple[str, str]) -> tuple[str, str]:
+    """Return short names of two encoders, or their specs where those are alike."""
+    first, second = (Path(spec.partition(":")[2] or spec).name for spec in specs)
+    return specs if first == second else (first, second)
+
+
+def _encoded(part: LabelledSet, spec: str, device: str) -> FloatArray:
+    texts = part.frame["text"].tolist()
+    distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+    vectors: FloatArray = load_encoder(spec, device=device).encode(list(distinct))
+    return vectors[np.fromiter((distinct[text] for text in texts), np.int64, len(texts))]

@@ -1,0 +1,142 @@
+"""The body of a training run, from loading the encoder to the last status: shared by all methods."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import CancelledError, EmuError, TrainingError
+from emu_core.evaluation.arrays import Encode
+from emu_core.evaluation.labelled_metrics import Measured, labelled_metrics, measure_all
+from emu_core.evaluation.parallel_metrics import parallel_metrics
+from emu_core.files import remove_partial, whole_folder, write_whole
+from emu_core.methods.job import Job, Outcome
+from emu_core.methods.registry import method_named
+from emu_core.processes import Processes
+from emu_core.runs.card import model_card
+from emu_core.runs.checkpoint import Checkpoint
+from emu_core.runs.progress import OnProgress, Progress
+from emu_core.runs.run import Run, RunState
+from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
+from emu_core.trainers.fit import ran_out
+
+CHECKPOINT_S = 30.0
+
+
+def execute(
+    run: Run,
+    processes: Processes,
+    *,
+    checkpoint_s: float = CHECKPOINT_S,
+    cache: str | Path | None = None,
+    on_progress: OnProgress | None = None,
+) -> Run:
+    """Start a queued run, or go on with one that stopped, from its checkpoint if there is one, and finish it.
+
+    Args:
+        run: its folder holds config.json and the data.
+        processes: those that share the work.
+        checkpoint_s: seconds between two checkpoints; 0 writes one after each step.
+        cache: folder for what is slow to compute and the same in another run on the same sentences; None takes the
+            run's own, which is deleted at the end.
+        on_progress: called with the run's status as it moves.
+
+    Raises:
+        EmuError: what can't be trained on, with how to fix it; the run's status then says so too.
+    """
+    config = run.config()
+    method = method_named(config.method)
+    settings = method.settings_from(config.hyperparameters)
+    data = load_data(run.training_folder, config.data)
+    progress = Progress(run, on_progress, writes=processes.main)
+    with record_failure(progress):
+        if processes.main:
+            remove_partial(run.folder)
+        progress.phase("loading")
+        held_out = data.labelled.held_out_part() if isinstance(data, LabelledData) else None
+        base: list[Measured] = []
+
+        def measure_base(encode: Encode) -> None:
+            if held_out is not None:
+                base.append(measure_all(held_out, encode))
+
+        job = Job(
+            run=run,
+            config=config,
+            data=data,
+            base=load_encoder(config.encoder, device=config.device) if config.encoder else None,
+            progress=progress,
+            processes=processes,
+            checkpoint=Checkpoint(run.checkpoint, checkpoint_s),
+            cache=run.training_folder if cache is None else Path(cache),
+            measure_base=measure_base,
+        )
+        outcome = method.train(job, settings)
+        progress.phase("evaluating")
+        if isinstance(data, ParallelData):
+            measured = _parallel_metrics(data, outcome)
+        else:
+            specialised = None if held_out is None else measure_all(held_out, outcome.encode)
+            measured = labelled_metrics(held_out, base[0] if base else None, specialised)
+        metrics = {
+            "selected_epoch": outcome.fitted.selected_epoch,
+            "seconds": round(progress.seconds, 1),
+            "warnings": list(outcome.fitted.warnings),
+            **measured,
+            **outcome.metrics,
+        }
+        progress.phase("saving")
+        if processes.main:
+            _finish(run, outcome, metrics, progress)
+    return run
+
+
+def _parallel_metrics(data: ParallelData, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "warnings": list(dict.fromkeys((*data.tasks.notes, *outcome.fitted.warnings))),
+        "measured_on": "the test pairs" if data.test else "pairs held out, which chose the epoch",
+        **parallel_metrics(outcome.encode, data.test or data.dev),
+    }
+
+
+def _finish(run: Run, outcome: Outcome, metrics: dict[str, Any], progress: Progress) -> None:
+    """Write the encoder, the figures and the card, then the last status, and delete the data."""
+    run.write("metrics.json", metrics)
+    shutil.rmtree(
+        run.encoder_folder, ignore_errors=True
+    )  # of a process that was killed before its last status
+    with whole_folder(run.encoder_folder) as partial:
+        outcome.encoder.save(partial)
+    write_whole(run.folder / "README.md", model_card(run.name, run.config(), run.data(), metrics))
+    progress.end(RunState.FINISHED, " ".join(outcome.fitted.warnings))
+    run.delete_training()
+
+
+@contextmanager
+def record_failure(progress: Progress) -> Iterator[None]:
+    """Write the last status of a run whose body ends by an error, and pass the error on.
+
+    Raises:
+        CancelledError: the run was stopped, from the keyboard too.
+        TrainingError: memory ran out.
+    """
+    try:
+        yield
+    except (CancelledError, KeyboardInterrupt) as stop:
+        message = str(stop) or "stopped from the keyboard"
+        progress.end(RunState.CANCELLED, message)
+        raise CancelledError(message) from None
+    except EmuError as error:
+        progress.end(RunState.FAILED, str(error))
+        raise
+    except BaseException as error:
+        if not ran_out(error):
+            progress.end(RunState.FAILED, f"{type(error).__name__}: {error}")
+            raise
+        message = (
+            "memory ran out while the sentences were encoded; use a device with more, or a smaller encoder"
+        )
+        progress.end(RunState.FAILED, message)
+        raise TrainingError(message) from error

@@ -1,0 +1,205 @@
+"""Heat maps of accuracies, counts and cosines; a cell's value is printed in a colour that can be read on the cell's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from emu_core.charts.style import on_page, plain, short
+from emu_core.data.languages import language_name
+
+# Above so many the cells are too narrow for a number.
+MOST_LANGUAGES = 14  # of accuracies
+MOST_COUNTED = 30  # languages of counts
+MOST_SENTENCES = 12  # of cosines
+DARK, LIGHT = "#111111", "#FFFFFF"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Colours from `low` to `high`.
+
+    Attributes:
+        low: the value of the first colour.
+        high: the value of the last.
+        diverging: light in the middle and dark at both ends.
+        dark_is_high: light to dark, not dark to light.
+    """
+
+    low: float
+    high: float
+    diverging: bool = False
+    dark_is_high: bool = False
+
+    @property
+    def colours(self) -> str:
+        """The name of plotly's scale: all are told apart with every kind of colour vision."""
+        if self.diverging:
+            return "PuOr"
+        return "Cividis_r" if self.dark_is_high else "Cividis"
+
+    def ink(self, values: NDArray[np.float64]) -> NDArray[np.str_]:
+        """Return the colour of the text on each value's colour."""
+        share = (values - self.low) / ((self.high - self.low) or 1.0)
+        towards_dark = share if self.dark_is_high else 1.0 - share
+        dark_ground = np.abs(share - 0.5) > 0.3 if self.diverging else towards_dark > 0.5
+        return np.where(dark_ground & np.isfinite(values), LIGHT, DARK)
+
+
+def heat_map(
+    values: ArrayLike,
+    x: Sequence[Any],
+    y: Sequence[Any],
+    *,
+    scale: Scale,
+    hover: Sequence[Sequence[str]],
+    text: Sequence[Sequence[str]] | None,
+) -> go.Figure:
+    """Return a heat map, its first row on top.
+
+    Args:
+        values: (rows, columns); NaN leaves a hole.
+        x: the columns' places or names.
+        y: the rows'.
+        scale: the colours.
+        hover: (rows, columns) what hovering over a cell says.
+        text: (rows, columns) what the cells say; None prints nothing and shows a colour bar.
+    """
+    z = np.asarray(values, dtype=np.float64)
+    figure = go.Figure(
+        go.Heatmap(
+            z=z, x=list(x), y=list(y), zmin=scale.low, zmax=scale.high, colorscale=scale.colours,
+            text=hover, hovertemplate="%{text}<extra></extra>", showscale=text is None, xgap=2, ygap=2,
+        )
+    )  # fmt: skip
+    if text is not None:
+        figure.add_trace(
+            go.Scatter(
+                x=[column for _ in y for column in x],
+                y=[row for row in y for _ in x],
+                text=[cell for row in text for cell in row],
+                mode="text",
+                textfont={"color": scale.ink(z).ravel().tolist()},
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+    # Numbered axes reach half a cell past the first and the last.
+    figure.update_xaxes(showgrid=False, zeroline=False)
+    figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
+    return figure
+
+
+def accuracy_matrix(
+    accuracy: pd.DataFrame, title: str, span: tuple[float, float] = (0.0, 100.0)
+) -> go.Figure:
+    """Return a heat map of percentages with the values in the cells.
+
+    Args:
+        accuracy: percent by query language (rows) and pool language (columns); NaN where nothing was
+            measured.
+        title: what stands over it.
+        span: percentages of the darkest and the lightest colour; give the same to matrices that are compared.
+    """
+    text = accuracy.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "–")
+    return _matrix(accuracy, text, title, "Acc@1", Scale(*span))
+
+
+def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, title: str) -> go.Figure:
+    """Return a heat map of differences in points: violet above zero, orange below, white at zero.
+
+    Args:
+        difference: points by query language (rows) and pool language (columns); NaN where nothing was
+            measured.
+        significant: of the same shape; a cell that holds gets a star.
+        title: what stands over it.
+    """
+    known = difference.to_numpy()[np.isfinite(difference.to_numpy())]
+    reach = max(1.0, float(np.abs(known).max(initial=0.0)))
+    text = difference.map(lambda value: f"{value:+.1f}" if np.isfinite(value) else "–")
+    starred = text + significant.map(lambda holds: "*" if holds else "")
+    return _matrix(difference, starred, title, "Difference in points", Scale(-reach, reach, diverging=True))
+
+
+def _matrix(values: pd.DataFrame, text: pd.DataFrame, title: str, what: str, scale: Scale) -> go.Figure:
+    rows, columns = [plain(str(code)) for code in values.index], [plain(str(code)) for code in values.columns]
+    cells = text.to_numpy().tolist()
+    hover = [
+        [
+            f"queries: {language_name(row)}<br>labelled pool: {language_name(column)}<br>{what}: {cell}"
+            for column, cell in zip(columns, line, strict=True)
+        ]
+        for row, line in zip(rows, cells, strict=True)
+    ]
+    figure = heat_map(
+        values.to_numpy(), columns, rows, scale=scale, hover=hover,
+        text=cells if len(columns) <= MOST_LANGUAGES else None,
+    )  # fmt: skip
+    # Codes are names even where they look like numbers.
+    figure.update_xaxes(type="category", title="labelled pool")
+    figure.update_yaxes(type="category", title="queries")
+    figure.update_layout(title={"text": title})
+    return on_page(figure, height=140 + max(160, 34 * len(rows)))
+
+
+def class_balance(counts: pd.DataFrame) -> go.Figure:
+    """Return a heat map of counts, intents down and languages across, the numbers printed in the cells.
+
+    Args:
+        counts: sentences by intent (rows) and language code (columns), as `LabelledSet.counts` gives them.
+    """
+    codes, intents = [plain(str(code)) for code in counts.columns], [str(intent) for intent in counts.index]
+    cells = counts.astype(str).to_numpy().tolist()
+    figure = heat_map(
+        counts.to_numpy(),
+        x=codes,
+        y=list(range(len(intents))),  # shortened names may repeat, places don't
+        scale=Scale(0.0, max(1.0, float(counts.to_numpy().max(initial=0))), dark_is_high=True),
+        hover=[
+            [f"{plain(intent)}<br>{language_name(code)}: {n}" for code, n in zip(codes, row, strict=True)]
+            for intent, row in zip(intents, cells, strict=True)
+        ],
+        text=cells if len(codes) <= MOST_COUNTED else None,
+    )
+    figure.update_xaxes(side="top", type="category")
+    names = [plain(short(intent, 32)) for intent in intents]
+    # Half a cell past the first and the last, and no further: the printed numbers would make room for themselves.
+    figure.update_yaxes(
+        tickvals=list(range(len(intents))), ticktext=names, autorange=False, range=[len(intents) - 0.5, -0.5]
+    )
+    return on_page(figure, height=90 + 22 * len(intents))
+
+
+def similarity_matrix(
+    cosines: NDArray[np.floating], sentences: Sequence[str], title: str, span: tuple[float, float]
+) -> go.Figure:
+    """Return a heat map of the cosine of every two of N sentences, numbered from 1 as they come.
+
+    Args:
+        cosines: (N, N).
+        sentences: N texts; the axes have the numbers, hovering shows both texts.
+        title: what stands over it.
+        span: cosines of the darkest and the lightest colour; give the same to encoders that are compared.
+    """
+    texts = [plain(short(text, 90)) for text in sentences]
+    places = [str(place) for place in range(1, len(texts) + 1)]
+    cells = [[f"{value:z.2f}" for value in row] for row in cosines]
+    hover = [
+        [
+            f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}<br>cosine {cell}"
+            for second, cell in zip(places, row, strict=True)
+        ]
+        for first, row in zip(places, cells, strict=True)
+    ]
+    figure = heat_map(
+        cosines, places, places, scale=Scale(*span), hover=hover,
+        text=cells if len(texts) <= MOST_SENTENCES else None,
+    )  # fmt: skip
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(type="category")
+    figure.update_layout(title={"text": title})
+    return on_page(figure, height=110 + max(160, 32 * len(texts)))

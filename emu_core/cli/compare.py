@@ -1,0 +1,111 @@
+"""`emu compare`."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emu_core.cli.options import SPECS, add_data, listed, mapping_of
+from emu_core.cli.printing import print_guard, print_table
+from emu_core.cli.verb import add_verb
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
+from emu_core.files import write_whole
+
+if TYPE_CHECKING:
+    from emu_core.evaluation.comparison import Comparison
+
+MOST_SHOWN = 5  # changed neighbours and triples of each kind; --html and --json have more
+MOST_CHARACTERS = 90  # of a sentence
+
+
+def add_compare(verbs: Any) -> None:
+    """Add `emu compare DATA`."""
+    parser = add_verb(verbs, "compare", _compare, "compare a run with its base encoder, or any two encoders")
+    add_data(parser)
+    parser.add_argument(
+        "--run", action="append", default=[], metavar="DIR", dest="runs",
+        help="a finished run; alone, it is compared with its base encoder; twice, the second with the first",
+    )  # fmt: skip
+    parser.add_argument(
+        "--encoder", action="append", default=[], metavar="SPEC",
+        help=f"an encoder to compare: {SPECS}; repeatable; with one run, the encoder that stands for its base",
+    )  # fmt: skip
+    parser.add_argument("--languages", metavar="en,de", help="these languages only")
+    parser.add_argument("--split", help="rows of this split, or all (default: test, else dev, else all)")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page with interactive charts, which needs no network"
+    )
+
+
+def _compare(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.compare import compare
+
+    if len(options.runs) > 2:
+        raise DataError(f"{len(options.runs)} runs can't be compared at once; name one or two with --run")
+    comparison = compare(
+        options.data,
+        *options.runs,
+        encoder=options.encoder,
+        split=options.split,
+        languages=None if options.languages is None else listed(options.languages),
+        device=options.device,
+        mapping=mapping_of(options),
+        language=options.language,
+    )
+    if options.html:
+        from emu_core.charts import comparison_page
+
+        try:
+            Path(options.html).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(Path(options.html), comparison_page(comparison))
+        except OSError as error:
+            raise DataError(
+                f"can't write {options.html}: {error.strerror}; choose another file with --html"
+            ) from None
+    if options.json:
+        return comparison.facts()
+    _print(comparison)
+    if options.html:
+        print(f"\n{options.html} has the charts")
+    return {}
+
+
+def _print(comparison: "Comparison") -> None:
+    from emu_core.evaluation import metric_rows as rows
+
+    base, other = comparison.names
+    print(f"{other} compared with {base}, on {len(comparison.sentences):,} sentences\n")
+    for note in comparison.notes:
+        print(f"note: {note}")
+    print("Leave-one-out Acc@1\n")
+    print_table(*rows.accuracy_table(comparison))
+    print()
+    print_table(*rows.means_table(comparison))
+    print("\n" + (rows.fallen_sentence(comparison) or "No direction got worse."))
+    print(f"All directions together: {rows.p_value(comparison.wilcoxon.p_value)} (Wilcoxon signed-rank test)")
+    print_guard(comparison.metrics["guard"], "")
+    if comparison.leakage is not None:
+        print("\nLanguage leakage\n")
+        print_table(*rows.leakage_table(comparison.leakage, comparison.names))
+    print("\nSentences whose nearest neighbour changed\n")
+    print_table(*rows.change_counts_table(comparison))
+    changes = comparison.changes()
+    for kind in ("fixed", "broken"):
+        for row in changes[changes["change"] == kind].head(MOST_SHOWN).to_dict("records"):
+            print(f"\n{kind}: {_cut(row['sentence'])} ({row['intent']})")
+            for name, side in ((base, "base"), (other, "other")):
+                print(f"  {name}: {_cut(row[f'{side}_neighbour'])} ({row[f'{side}_intent']})")
+    print(f"\nTriples on which {base} goes by the words: cosine with S1 by {base} and by {other}")
+    for across in (False, True):
+        for row in comparison.triples(across_languages=across).head(MOST_SHOWN).to_dict("records"):
+            print(f"\nS1 {_cut(row['s1'])} ({row['intent']})")
+            for place, intent in ((2, row["intent_s2"]), (3, row["intent"])):
+                cosines = f"{row[f'base_s1{place}']:.2f}, {row[f'other_s1{place}']:.2f}"
+                print(f"  S{place} {cosines}: {_cut(row[f's{place}'])} ({intent})")
+    if comparison.forgetting is not None:
+        print("\nForgetting\n")
+        print_table(*rows.forgetting_table(comparison.forgetting))
+
+
+def _cut(text: str) -> str:
+    return shown(text, MOST_CHARACTERS)

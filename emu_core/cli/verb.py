@@ -1,0 +1,71 @@
+"""A verb's parser and its help. Imports only Python's own, for a machine where packages are missing."""
+
+import argparse
+import shutil
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any
+
+STDOUT = "-"  # where --json prints
+COLUMNS = 100  # of help, at most
+
+
+class _Help(argparse.HelpFormatter):
+    """Help of at most `COLUMNS` columns, in which a line break in a text stays one."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=min(COLUMNS, shutil.get_terminal_size().columns))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return [
+            line for part in text.split("\n") for line in textwrap.wrap(part, width, break_on_hyphens=False)
+        ]
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(textwrap.fill(line, width, initial_indent=indent) for line in text.split("\n"))
+
+
+class VerbParser(argparse.ArgumentParser):
+    """A parser that may add options when it has seen the arguments.
+
+    Attributes:
+        complete: adds them, given the arguments; None where there are none to add.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take what `argparse.ArgumentParser` takes."""
+        super().__init__(*args, **{"formatter_class": _Help, **kwargs})
+        self.complete: Callable[[Sequence[str]], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Complete the options, once, and read the arguments."""
+        complete, self.complete = self.complete, None
+        if complete is not None:
+            complete(args)
+        return super().parse_known_args(args, namespace)
+
+
+def add_verb(
+    verbs: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], dict[str, Any]],
+    summary: str,
+    *,
+    json_file: bool = False,
+) -> VerbParser:
+    """A verb's parser; with `json_file`, --json may name a file, which is then written beside what is printed."""
+    parser: VerbParser = verbs.add_parser(
+        name, help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    parser.set_defaults(verb=run)
+    if json_file:
+        parser.add_argument(
+            "--json",
+            nargs="?",
+            const=STDOUT,
+            metavar="FILE",
+            help="print one JSON object, or write it to FILE",
+        )
+    else:
+        parser.add_argument("--json", action="store_const", const=STDOUT, help="print one JSON object")
+    return parser

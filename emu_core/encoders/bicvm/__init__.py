@@ -1,0 +1,1 @@
+"""BiCVM, a vector for each word: `bicvm`."""

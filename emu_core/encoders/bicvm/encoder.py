@@ -1,0 +1,174 @@
+"""`bicvm`: BiCVM (Hermann and Blunsom 2014), sentence vectors composed of word vectors of each language's own."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Self
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from emu_core.config.bicvm import BicvmConfig, Composition
+from emu_core.encoders.base import EncoderByLanguage, Features, FloatArray, TokenIds
+from emu_core.encoders.bicvm.composition import compose, compose_padded
+from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
+from emu_core.errors import EncoderError
+
+VOCABULARY = "vocabulary.json"
+IMPORTS = """\
+import json
+from pathlib import Path
+
+from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
+"""
+TO_IDS = """\
+vocabulary = Vocabulary.parse(json.loads(Path("{file}").read_text("utf-8")))
+
+
+def token_ids(text):
+    sentence = words(text)
+    return vocabulary.ids(sentence, vocabulary.guess(sentence))[:{max_tokens}]
+"""
+
+
+class BicvmEncoder(EncoderByLanguage):
+    """Word vectors of several languages in one space, and their composition; the vectors are not normalised.
+
+    The method's own distance is the Euclidean one. A sentence without any known word has the mean of all word vectors:
+    the zero vector of an empty sum has no cosine, and one such sentence would stop the evaluation of all others.
+
+    Attributes:
+        table: (words + 1, dim); row 0 is no word and stays zero.
+        vocabulary: the words, by language.
+        composition: the sum, or the sum over bigrams.
+    """
+
+    spec: ClassVar[str] = "bicvm"
+    max_tokens = 512
+
+    def __init__(self, table: Tensor, vocabulary: Vocabulary, composition: Composition) -> None:
+        """Join word vectors and words; `of_texts` makes both, untrained. Raises ValueError when they don't fit."""
+        super().__init__()
+        if table.ndim != 2 or len(table) != len(vocabulary) + 1 or not table.shape[1]:
+            raise ValueError("the table has not a row for each word")
+        if table.dtype != torch.float32 or not table.isfinite().all() or table[0].any():
+            raise ValueError("the table is not of finite numbers, with zeros for no word")
+        self.table = nn.Parameter(table)
+        self.vocabulary = vocabulary
+        self.composition = composition
+        self.dim = table.shape[1]
+        self.languages = vocabulary.languages
+
+    @classmethod
+    def of_texts(cls, texts: Mapping[str, Iterable[str]], config: BicvmConfig, *, seed: int) -> Self:
+        """Make an untrained encoder for the words of sentences, by language: weights from a Gaussian (section 4.1).
+
+        Raises:
+            EncoderError: a language has no word that stands `config.min_count` times.
+        """
+        vocabulary = Vocabulary.of(texts, config.min_count)
+        for language, counts in vocabulary.counts.items():
+            if not counts:
+                raise EncoderError(
+                    f"no word of the text in '{language}' stands in it {config.min_count} times; lower min_count"
+                )
+        draws = torch.Generator().manual_seed(seed)
+        table = config.init_deviation * torch.randn(len(vocabulary) + 1, config.dim, generator=draws)
+        table[0] = 0
+        return cls(table, vocabulary, Composition(config.composition))
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        with opening(folder, cls.spec):
+            config = read_config(folder)
+            content = (folder / VOCABULARY).read_bytes()
+            if config["sha256"] != hashlib.sha256(content).hexdigest():
+                raise ValueError("another vocabulary than the one that was saved")
+            table = load_file(folder / WEIGHTS)["table"]
+            return cls(table, Vocabulary.parse(json.loads(content)), Composition(config["composition"]))
+
+    def save(self, folder: Path) -> None:
+        """Write config.json, vocabulary.json and model.safetensors."""
+        config = {"encoder": self.spec, "dim": self.dim, "composition": str(self.composition)}
+        folder.mkdir(parents=True, exist_ok=True)
+        checksum = self._write_vocabulary(folder)
+        config |= {"languages": self.languages, "sha256": checksum}
+        write_encoder(folder, config, {"table": self.table})
+
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Write the vocabulary, and return the graph."""
+        self._write_vocabulary(folder)
+        graph = partial(compose_padded, self.table, self.composition)
+        token_ids = TO_IDS.format(file=VOCABULARY, max_tokens=self.max_tokens)
+        known = range(
+            1, min(len(self.vocabulary), len(CHECK_TEXTS)) + 1
+        )  # it may know no word of those texts
+        check_ids = [*self.token_ids(CHECK_TEXTS), *([*range(1, last + 1)] for last in known)]
+        return OnnxParts(graph, IMPORTS, token_ids, check_ids)
+
+    def _write_vocabulary(self, folder: Path) -> str:
+        """Write vocabulary.json, and return its checksum."""
+        content = json.dumps(self.vocabulary.counts, ensure_ascii=False).encode()
+        (folder / VOCABULARY).write_bytes(content)
+        return hashlib.sha256(content).hexdigest()
+
+    def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
+        """Return numbers of the words that are known, cut to `max_tokens`; unknown words are left out.
+
+        Args:
+            texts: N sentences.
+            languages: the N texts' languages; "" for one that is not known. Without them, each sentence is taken to
+                be in the language whose training text makes its words likeliest.
+
+        Raises:
+            EncoderError: a language that the encoder has no words of.
+        """
+        codes = [""] * len(texts) if languages is None else languages
+        self._require(filter(None, codes))
+        out = []
+        for text, code in zip(texts, codes, strict=True):
+            sentence = words(text)
+            language = code or self.vocabulary.guess(sentence)
+            out.append(self.vocabulary.ids(sentence, language)[: self.max_tokens])
+        return out
+
+    def forward(self, features: Features) -> Tensor:
+        """(B, T) word numbers -> (B, dim)."""
+        ids, mask = features["input_ids"], features["attention_mask"]
+        before = F.pad(ids, (1, 0))[:, :-1]  # 0 before the first
+        lengths = mask.sum(dim=1)  # (B,)
+        starts = lengths.cumsum(dim=0) - lengths
+        composed = compose(self.table, ids[mask], before[mask], starts, self.composition)
+        return torch.where(lengths[:, None] > 0, composed, self.table[1:].detach().mean(dim=0)).float()
+
+    def embeddings(self) -> list[nn.Parameter]:
+        """Return the word vectors."""
+        return [self.table]
+
+    def layers(self) -> list[list[nn.Parameter]]:
+        """Return none: a composition has no weights, so only training all weights moves this encoder."""
+        return []
+
+    def word_vectors(self, language: str) -> tuple[tuple[str, ...], FloatArray]:
+        """Return the words of a language, the most frequent first, and their vectors (words, dim).
+
+        Raises:
+            EncoderError: a language that the encoder has no words of.
+        """
+        self._require([language])
+        known, start = tuple(self.vocabulary.counts[language]), self.vocabulary.starts[language]
+        return known, self.table.detach()[start : start + len(known)].cpu().numpy().copy()
+
+    def _require(self, languages: Iterable[str]) -> None:
+        for code in languages:
+            if code not in self.languages:
+                raise EncoderError(
+                    f"this encoder has no words of '{code}'; it was trained on: {', '.join(self.languages)}"
+                )

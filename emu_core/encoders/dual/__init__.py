@@ -1,0 +1,1 @@
+"""The dual encoder over hashed words: `dual-encoder`."""

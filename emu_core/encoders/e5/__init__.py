@@ -1,0 +1,1 @@
+"""Multilingual E5, small: `e5-small`."""

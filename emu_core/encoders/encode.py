@@ -1,0 +1,56 @@
+"""Functions from texts to vectors: shared between processes, cached, with a head on top."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.evaluation.arrays import Encode
+from emu_core.models.posterior_head import PosteriorHead
+from emu_core.processes import Processes
+
+
+def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int | None = None) -> Encode:
+    """Return `encoder.encode`, each process encoding every n-th of the batches that one process would make.
+
+    The batches are the same, so the vectors are too, to the bit. Every process gets all of them.
+    """
+    if processes.count == 1:
+        return lambda texts: encoder.encode(texts, batch_tokens=batch_tokens)
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        ids = encoder.token_ids(texts)
+        batches = list(encoder.batches(ids, batch_tokens))
+        mine = batches[processes.index :: processes.count]
+        own = [encoder.encode_ids([ids[row] for row in rows], batch_tokens=batch_tokens) for rows in mine]
+        out = np.empty((len(texts), encoder.dim), dtype=np.float32)
+        for index, vectors in enumerate(processes.gather_objects(own)):
+            for rows, part in zip(batches[index :: processes.count], vectors, strict=True):
+                out[rows] = part
+        return out
+
+    return encode
+
+
+def once(encode: Encode) -> Encode:
+    """Return `encode` with a cache of every list of texts, for an encoder that does not change."""
+    known: dict[tuple[str, ...], FloatArray] = {}
+
+    def remembered(texts: Sequence[str]) -> FloatArray:
+        key = tuple(texts)
+        if key not in known:
+            known[key] = encode(texts)
+        return known[key]
+
+    return remembered
+
+
+def head_after(encode: Encode, head: PosteriorHead) -> Encode:
+    """Return `encode` with a head over its vectors."""
+
+    @torch.no_grad()
+    def encode_with_head(texts: Sequence[str]) -> FloatArray:
+        return head.in_parts(torch.from_numpy(encode(texts)).to(head.bias.device)).cpu().numpy()
+
+    return encode_with_head

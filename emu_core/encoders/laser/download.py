@@ -1,0 +1,111 @@
+"""LASER's three published files: where they lie on this machine, and how they get there."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from emu_core.errors import EncoderError
+
+PACKAGE = "laserembeddings-fork==1.2.2"
+URL = "https://dl.fbaipublicfiles.com/laser/models/"
+CODES, VOCABULARY, MODEL = "93langs.fcodes", "93langs.fvocab", "bilstm.93langs.2018-12-26.pt"
+FILES = (CODES, VOCABULARY, MODEL)
+FOLDER_VARIABLE = "EMU_LASER_DIR"
+PATIENCE_S = 3600.0
+
+
+def package_folder() -> Path | None:
+    """Return where the package is installed, found without running its code; None where it is not."""
+    package = find_spec("laserembeddings")
+    return None if package is None or package.origin is None else Path(package.origin).parent
+
+
+def files_folder() -> Path:
+    """Return the folder that EMU_LASER_DIR names, else the package's own. Raises EncoderError without either."""
+    named, package = os.environ.get(FOLDER_VARIABLE, "").strip(), package_folder()
+    if named:
+        return Path(named).expanduser()
+    if package is None:
+        raise EncoderError(
+            f"the encoder 'laser' needs a package that is not installed: pip install {PACKAGE}"
+        )
+    return package / "data"
+
+
+def missing_files(folder: Path) -> tuple[str, ...]:
+    """Return which of the three are not in a folder."""
+    return tuple(name for name in FILES if not (folder / name).is_file())
+
+
+def absence() -> str:
+    """Return why the encoder can't be loaded here and how to fix it; empty when it can."""
+    if package_folder() is None:
+        return f"pip install {PACKAGE}"
+    folder = files_folder()
+    missing = missing_files(folder)
+    if not missing:
+        return ""
+    return (
+        f"{', '.join(missing)} not found in {folder}: run emu encoders download laser, or set {FOLDER_VARIABLE} to "
+        f"the folder that has {', '.join(FILES)}"
+    )
+
+
+def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> Path:
+    """Fetch the files (about 210 MB) with the package's own command, unless they are there.
+
+    The command's own messages go to stderr. The files appear in the folder together, and whole.
+
+    Args:
+        folder: where to; by default where the encoder looks for them.
+        patience_s: seconds after which a download that hangs is given up.
+
+    Returns:
+        The folder.
+
+    Raises:
+        EncoderError: there is no network, or the folder can't be written; the message says what to do by hand.
+    """
+    target = files_folder() if folder is None else folder
+    if not missing_files(target):
+        return target
+    if package_folder() is None:
+        raise EncoderError(f"a package that is not installed fetches LASER's files: pip install {PACKAGE}")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".laser-", dir=target) as partial:
+            reason = _fetch(Path(partial), patience_s)
+            if reason:
+                raise EncoderError(
+                    f"LASER's files can't be fetched from here ({reason}); fetch "
+                    f"{', '.join(URL + name for name in FILES)} by other means and put them into {target}"
+                )
+            for name in FILES:
+                (Path(partial) / name).replace(target / name)
+    except OSError as error:
+        raise EncoderError(
+            f"LASER's files can't be written to {target} ({error.strerror}); set {FOLDER_VARIABLE} to a folder of "
+            "yours and try again"
+        ) from error
+    return target
+
+
+def _fetch(folder: Path, patience_s: float) -> str:
+    """Run the package's command; return why it failed, or nothing."""
+    # -P: a folder of the same name where the user stands is not the package.
+    command = [sys.executable, "-P", "-m", "laserembeddings", "download-models", str(folder)]
+    utf8 = {**os.environ, "PYTHONIOENCODING": "utf-8"}  # its messages have signs that other encodings lack
+    try:
+        done = subprocess.run(
+            command, stdout=2, stderr=subprocess.PIPE, env=utf8, timeout=patience_s, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took more than {patience_s:.0f} s"
+    lines = done.stderr.decode("utf-8", "replace").split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "no reason given")
+    if done.returncode:
+        return last[:200]
+    return "they did not arrive" if missing_files(folder) else ""

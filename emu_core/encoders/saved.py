@@ -1,0 +1,64 @@
+"""The folder of a saved encoder: config.json, whose `encoder` is its kind, and weights as safetensors."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from torch import Tensor
+
+from emu_core.errors import EncoderError
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+
+def write_encoder(
+    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, name: str = WEIGHTS
+) -> None:
+    """Write config.json and the weights, making the folder where there is none.
+
+    Args:
+        folder: where to write.
+        config: `encoder`, the kind by which `open_encoder` finds the class, and what else opening it takes.
+        weights: by name, on any device; None where they are in files of another format.
+        name: of the file of the weights.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if weights is not None:
+        save_file({key: weight.detach().cpu().contiguous() for key, weight in weights.items()}, folder / name)
+    (folder / CONFIG).write_text(json.dumps(config) + "\n", "utf-8")
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return what config.json holds. Raises EncoderError when it is missing or damaged."""
+    try:
+        config = json.loads((folder / CONFIG).read_text("utf-8"))
+        if isinstance(config["encoder"], str):
+            return dict(config)
+    except FileNotFoundError:
+        raise EncoderError(
+            f"no encoder in {folder}; name the folder of a finished run, which holds encoder/config.json, or train the "
+            "run again"
+        ) from None
+    except (KeyError, TypeError, ValueError, OSError):
+        pass
+    raise EncoderError(f"{folder / CONFIG} is damaged; train the run again")
+
+
+@contextmanager
+def opening(folder: Path, kind: str) -> Iterator[None]:
+    """Raise an EncoderError that says how to fix it for whatever goes wrong while a saved encoder is opened.
+
+    The files may be a stranger's, and their readers raise many kinds of error.
+    """
+    try:
+        yield
+    except EncoderError:
+        raise
+    except FileNotFoundError as missing:
+        name = Path(missing.filename or WEIGHTS).name
+        raise EncoderError(f"{folder} has no {name}: the run did not finish; train it again") from None
+    except Exception:
+        raise EncoderError(f"{folder} does not hold a whole encoder '{kind}'; train the run again") from None

@@ -1,0 +1,1 @@
+"""Transformers of sentence-transformers: `hf:NAME_OR_PATH`."""

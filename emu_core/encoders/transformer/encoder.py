@@ -1,0 +1,253 @@
+"""A model of sentence-transformers as a trainable encoder."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from emu_core.encoders.base import Encoder, Features, TokenIds
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.saved import opening, read_config, write_encoder
+from emu_core.encoders.transformer.for_onnx import (
+    ALONE,
+    TOKENIZER,
+    WITH_TRANSFORMERS,
+    reads_alone,
+    without_prompt,
+)
+from emu_core.encoders.transformer.opening import open_model, quietly
+from emu_core.errors import EncoderError
+
+if TYPE_CHECKING:  # seconds to import
+    from sentence_transformers import SentenceTransformer
+    from transformers import PreTrainedModel
+
+TEXTS = 1024  # tokenised at a time: the tokenizer keeps much more of a text than its ids
+LONGEST = 512  # tokens, for a model that names no limit
+CPU_TOKENS = 2048  # a batch; on the CPU measured about a tenth faster than 4096
+CPU_STEP_TOKENS = 384
+"""Of a training step's few sentences, padded to the longest, nearly half is padding: 32 of SIB-200 in parts took 0.6 of
+the time on a CPU. A GPU is faster with all at once."""
+PROBE = "Where is the pool?"
+READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "prompt_length"}
+
+
+class TransformerEncoder(Encoder):
+    """A transformer with the pooling, prompt and normalisation that its sentence-transformers folder asks for.
+
+    The vectors are those of `SentenceTransformer.encode`. The word embeddings are frozen: moving only the rows that
+    one language's training text touches pulls the languages apart. So is a head of the transformer that the pooling
+    doesn't read.
+
+    Attributes:
+        model: the model, as sentence-transformers has it; `model.save_pretrained` writes a folder for it.
+    """
+
+    model_kwargs: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, model: "SentenceTransformer") -> None:
+        """Wrap a model. Raises EncoderError when it can't be fed with token ids alone."""
+        super().__init__()
+        self.model = model.eval()
+        if model.max_seq_length is None or model.max_seq_length > 1_000_000:
+            model.max_seq_length = LONGEST
+        self.max_tokens = model.max_seq_length
+        name = model.default_prompt_name
+        self._prompt = model.prompts[name] if name else None
+        probe: dict[str, Any] = model.preprocess([PROBE], prompt=self._prompt)
+        with torch.no_grad():
+            vector = self.model(dict(probe)).get("sentence_embedding")
+        if vector is None or "input_ids" not in probe or not READ_FEATURES.issuperset(probe):
+            raise EncoderError(
+                "this model is not a transformer over the tokens of a text; choose one that is, such as "
+                "hf:intfloat/multilingual-e5-small"
+            )
+        # A pooling that leaves the prompt out must know how many tokens it has.
+        self._prompt_length: int | None = probe.get("prompt_length")
+        tokenizer = model.tokenizer
+        self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+        self.dim = model.truncate_dim or int(vector.shape[-1])
+        if model.transformers_model is not None:
+            for weight in self._untrained():
+                weight.requires_grad_(False)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open what `save` wrote, without network. Raises EncoderError when it is not whole."""
+        with opening(folder, cls.spec):
+            expected = np.asarray(read_config(folder)["probe"], dtype=np.float32)
+            try:
+                with quietly():
+                    encoder = cls(open_model(folder / "model", **cls.model_kwargs))
+            except (EncoderError, OSError):
+                raise ValueError("no whole model") from None
+            (vector,) = encoder.encode([PROBE])
+            # transformers fills weights that it does not find with random ones.
+            if not vector @ expected >= 0.999 * np.linalg.norm(vector) * np.linalg.norm(expected):
+                raise ValueError("another vector than that of the model that was saved")
+            return encoder
+
+    def save(self, folder: Path) -> None:
+        """Write config.json and `model/`, a sentence-transformers folder that opens with no emu_core installed."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with quietly():
+            self.model.save_pretrained(str(folder / "model"), create_model_card=False)
+        config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE])[0].tolist()}
+        write_encoder(folder, config)
+
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Write the tokenizer, and return the graph."""
+        texts = [*CHECK_TEXTS, " ".join(CHECK_TEXTS) * (self.max_tokens // 100 + 1)]
+        ids = self.token_ids(texts)  # the tokenizer is saved with the limit of its last use
+        with quietly():
+            self.model.tokenizer.save_pretrained(str(folder))
+        if not (folder / TOKENIZER).exists():
+            package, code = "transformers", WITH_TRANSFORMERS
+        elif reads_alone(folder, [self.prompt + text for text in texts], ids):
+            package, code = "tokenizers", ALONE
+        else:
+            raise EncoderError(
+                f"the tokenizer of '{self.spec}' makes other tokens once it is saved alone; export it with "
+                "--format sentence-transformers"
+            )
+        token_ids = code.format(prompt=self.prompt, max_tokens=self.max_tokens)
+        return OnnxParts(self._padded_vectors, f"import {package}", token_ids, ids[: len(CHECK_TEXTS)])
+
+    def _padded_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        leaves_prompt_out = not all(
+            getattr(module, "include_prompt", True) for module in self.model.children()
+        )
+        if self._prompt_length is None or not leaves_prompt_out:
+            return self({"input_ids": input_ids, "attention_mask": attention_mask})
+        vectors = without_prompt(self.model, self._prompt_length, input_ids, attention_mask)
+        return vectors[:, : self.dim].float()
+
+    @property
+    def backbone(self) -> "PreTrainedModel":
+        """The transformer itself, without pooling and what follows. Raises EncoderError where there is none."""
+        if self.model.transformers_model is None:
+            raise EncoderError(
+                f"'{self.spec}' holds no transformer whose layers can be told apart; choose another model"
+            )
+        return self.model.transformers_model
+
+    @property
+    def state_dim(self) -> int:
+        """Length of a token's state, which a dense module after the pooling may make another than `dim`."""
+        return int(self.backbone.config.hidden_size)
+
+    @property
+    def prompt(self) -> str:
+        """The text that is put before each sentence."""
+        return self._prompt or ""
+
+    @property
+    def mask_id(self) -> int:
+        """The id of the mask token. Raises EncoderError where the tokenizer has none."""
+        found = self.model.tokenizer.mask_token_id
+        if found is None:
+            raise EncoderError(
+                f"the tokenizer of '{self.spec}' has no mask token, with which slots are hidden; choose another model"
+            )
+        return int(found)
+
+    def tokens_with_offsets(self, texts: Sequence[str]) -> tuple[list[TokenIds], list[list[tuple[int, int]]]]:
+        """Return the token ids of `token_ids`, and where each token stands in its text with the prompt before it.
+
+        Tokens that stand for no characters, such as the first and last, are at (0, 0).
+
+        Raises:
+            EncoderError: the tokenizer can't say where a token stands.
+        """
+        tokenizer = self.model.tokenizer
+        if not tokenizer.is_fast:
+            raise EncoderError(
+                f"the tokenizer of '{self.spec}' can't say where in a text a token stands; choose a model with a fast "
+                "one"
+            )
+        found = tokenizer(
+            [self.prompt + text.strip() for text in texts],
+            truncation=True,
+            max_length=self.max_tokens,
+            return_offsets_mapping=True,
+        )
+        if found["input_ids"] != self.token_ids(texts):
+            raise EncoderError(
+                f"'{self.spec}' changes a text before it makes tokens of it, so slots can't be found among them; "
+                "choose another model"
+            )
+        return found["input_ids"], found["offset_mapping"]
+
+    def states(self, features: Features) -> Tensor:
+        """(B, T) token ids -> the last layer's states (B, T, state_dim), float32."""
+        out: Tensor = self.backbone(
+            input_ids=features["input_ids"], attention_mask=features["attention_mask"]
+        ).last_hidden_state
+        return out.float()
+
+    def embeddings(self) -> list[nn.Parameter]:
+        """Return the word embeddings."""
+        return list(self.backbone.get_input_embeddings().parameters())
+
+    def layers(self) -> list[list[nn.Parameter]]:
+        """Return the weights before the transformer's blocks (positions, their norm), then the blocks.
+
+        Weights after the blocks (a last norm, dense modules) belong to the last of them. A model without a list of
+        its `num_hidden_layers` blocks, such as one that shares them, is one layer.
+        """
+        untrained = {id(weight) for weight in self._untrained()}
+        weights = [weight for weight in self.model.parameters() if id(weight) not in untrained]
+        count = self.backbone.config.num_hidden_layers
+        lists = [m for m in self.backbone.modules() if isinstance(m, nn.ModuleList) and len(m) == count]
+        if not lists:
+            return [weights]
+        block_of = {id(weight): i for i, block in enumerate(lists[0], 1) for weight in block.parameters()}
+        layers: list[list[nn.Parameter]] = [[] for _ in range(count + 1)]
+        at = 0
+        for weight in weights:
+            at = block_of.get(id(weight), at)
+            layers[at].append(weight)
+        return [layer for layer in layers if layer]
+
+    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
+        """Return token ids with the prompt and the special tokens, cut to `max_tokens`."""
+        ids: list[TokenIds] = []
+        as_lists = {"text": {"padding": False}, "common": {"return_tensors": None}}
+        for start in range(0, len(texts), TEXTS):
+            part = list(texts[start : start + TEXTS])
+            ids += self.model.preprocess(part, prompt=self._prompt, processing_kwargs=as_lists)["input_ids"]
+        return ids
+
+    def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
+        """Put sentences of like lengths into one batch; a CPU's are smaller."""
+        if batch_tokens is None and self.device.type == "cpu":
+            batch_tokens = CPU_TOKENS
+        return super().batches(ids, batch_tokens)
+
+    @property
+    def step_tokens(self) -> int | None:
+        """Few on a CPU; on a GPU all sentences of a step are computed together."""
+        return CPU_STEP_TOKENS if self.device.type == "cpu" else None
+
+    def collate(self, ids: Sequence[TokenIds]) -> Features:
+        """Pad token ids to `input_ids` and `attention_mask`, both (B, T); the mask is 1 on tokens."""
+        features = super().collate(ids)
+        return {**features, "attention_mask": features["attention_mask"].long()}
+
+    def forward(self, features: Features) -> Tensor:
+        """(B, T) token ids -> (B, dim), of length 1 where the model normalises."""
+        read: dict[str, Any] = dict(features)  # the model writes into what it is given
+        if self._prompt_length is not None:
+            read["prompt_length"] = self._prompt_length
+        out: Tensor = self.model(read)["sentence_embedding"]
+        return out[:, : self.dim].float()
+
+    def _untrained(self) -> list[nn.Parameter]:
+        """Return the word embeddings, and the weights of a head whose output the pooling doesn't read."""
+        first: Any = self.model[0]
+        read = first.modality_config["text"]["method_output_name"]
+        head = getattr(self.backbone, "pooler", None) if read == "last_hidden_state" else None
+        return [*self.embeddings(), *(head.parameters() if head is not None else ())]

@@ -1,0 +1,105 @@
+"""`hf:NAME_OR_PATH`: a transformer from the Hugging Face hub or a local folder, through sentence-transformers."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from emu_core.encoders.base import EncoderInfo
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.opening import open_model
+from emu_core.errors import EncoderError
+
+if TYPE_CHECKING:  # seconds to import
+    from sentence_transformers import SentenceTransformer
+
+
+class HfEncoder(TransformerEncoder):
+    """Any text transformer that sentence-transformers opens, with that model's pooling, prompt and normalisation.
+
+    A plain transformers model gets sentence-transformers' default, the mean over tokens. `languages` is empty: models
+    don't say in one way what they were trained on.
+    """
+
+    spec: ClassVar[str] = "hf"
+    languages = ()
+
+    @classmethod
+    def info(cls) -> EncoderInfo:
+        """Describe what can be opened."""
+        name = "A transformer from the Hugging Face hub or a folder"
+        return EncoderInfo("hf:", name, dim=0, languages=(), size_mb=0, licence="", available=True, reason="")
+
+    @classmethod
+    def load(cls, name: str = "") -> Self:
+        """Open a folder, a model in the cache, or else one from the hub, which is then cached.
+
+        Args:
+            name: a folder's path, or a name on the hub such as `intfloat/multilingual-e5-small`.
+
+        Raises:
+            EncoderError: there is no such model within reach, or it needs code of its own.
+        """
+        if not name.strip():
+            raise EncoderError(
+                "name a model after hf: such as hf:intfloat/multilingual-e5-small, or a folder"
+            )
+        folder = as_folder(name)
+        if folder is None:
+            return cls(from_hub(name))
+        try:
+            return cls(open_model(folder))
+        except OSError as error:
+            raise EncoderError(f"the folder {name} holds no whole model; name one that does") from error
+
+
+def as_folder(name: str) -> Path | None:
+    """Return the folder of that name, if there is one."""
+    try:
+        folder = Path(name).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # too long for a path, ~ of nobody, a null byte
+        return None
+
+
+def from_hub(name: str) -> "SentenceTransformer":
+    """Open a model from the cache, or fetch it. Raises EncoderError when neither can be done."""
+    from huggingface_hub import model_info
+    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+    from sentence_transformers.util import ORIGINAL_TRANSFORMER_MODELS
+
+    short = "/" not in name and name.lower() not in ORIGINAL_TRANSFORMER_MODELS
+    full = f"sentence-transformers/{name}" if short else name  # as sentence-transformers reads it
+    try:
+        if in_cache(full):
+            try:
+                return open_model(full)
+            except (OSError, EncoderError):
+                pass  # a download that was cut short is finished below
+        model_info(full, timeout=10)  # a missing model or network shows here at once, and below in minutes
+        model = open_model(full, local_only=False)
+        if not in_cache(full):
+            raise OSError("only a part of the model is cached")
+        return model
+    except EncoderError:
+        raise
+    except (HFValidationError, RepositoryNotFoundError):
+        raise EncoderError(
+            f"'{name}' is neither a folder here nor a public model of the hub; see https://huggingface.co/models"
+        ) from None
+    except Exception as error:  # whatever the network's libraries raise
+        raise EncoderError(
+            f"the model '{name}' is not in the cache and can't be fetched from the hub; go online once, or name a "
+            "model's local folder"
+        ) from error
+
+
+def in_cache(name: str) -> bool:
+    """Return whether the cache knows which modules a hub's model has, if it has any beside the transformer.
+
+    Where it doesn't, as when only transformers used the model, sentence-transformers would guess the pooling.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    # A path, or a sentinel when the hub has no such file; None when nothing is known.
+    folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+    return try_to_load_from_cache(name, "modules.json", cache_dir=folder) is not None

@@ -1,0 +1,215 @@
+"""A frozen transformer's states of every token, and of sentences with some characters masked."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from emu_core.encoders.base import TokenIds, evaluation_mode
+from emu_core.encoders.transformer.encoder import PROBE, TransformerEncoder
+from emu_core.errors import EncoderError
+from emu_core.files import whole_file
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class TokenStates:
+    """States of the tokens of N sentences, without padding.
+
+    Attributes:
+        states: (tokens of all sentences, d), in half precision, so that tens of thousands of
+            sentences stay in memory.
+        starts: (N + 1,), where each sentence's tokens begin; the last number is where they all end.
+    """
+
+    states: Tensor
+    starts: Tensor
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self.starts) - 1
+
+    def batch(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """States (B, L, d) of some sentences, float32, and their mask (B, L), True on tokens."""
+        begin = self.starts[rows]
+        length = self.starts[rows + 1] - begin
+        place = torch.arange(int(length.max()), device=rows.device)  # (L,)
+        mask = place < length[:, None]  # (B, L)
+        at = torch.where(mask, begin[:, None] + place, begin[:, None])
+        return self.states[at].float() * mask.unsqueeze(-1), mask
+
+    def first(self, rows: Tensor) -> Tensor:
+        """States of the first token of some sentences (B, d), float32."""
+        return self.states[self.starts[rows]].float()
+
+
+def token_states(
+    encoder: TransformerEncoder,
+    ids: Sequence[TokenIds],
+    *,
+    cache: Path | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> TokenStates:
+    """Run the encoder once over sentences and return the last layer's state of every token, on its device.
+
+    Args:
+        encoder: is put into evaluation mode for the time of the call.
+        ids: token ids of N sentences.
+        cache: folder of stored states, which are read again when encoder and tokens are the same.
+        on_progress: called with (sentences done, N) after each batch.
+    """
+    lengths = torch.tensor([len(own) for own in ids], dtype=torch.long)
+    starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
+    out = torch.empty((int(starts[-1]), encoder.state_dim), dtype=torch.float16, device=encoder.device)
+
+    def put(rows: list[int], states: Tensor, mask: Tensor) -> None:
+        at = torch.cat([torch.arange(int(starts[row]), int(starts[row + 1])) for row in rows])
+        out[at.to(out.device)] = states[mask].half()
+
+    _run(encoder, ids, out, put, cache and cache / f"states-{_digest(encoder, ids)}.safetensors", on_progress)
+    return TokenStates(out, starts.to(out.device))
+
+
+def cls_states(
+    encoder: TransformerEncoder,
+    ids: Sequence[TokenIds],
+    *,
+    cache: Path | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Tensor:
+    """Return the first token's states alone (N, d), float32, as `token_states` does. Equal token ids are run once."""
+    place = {one: row for row, one in enumerate(dict.fromkeys(map(tuple, ids)))}
+    distinct = [list(one) for one in place]
+    out = torch.empty((len(distinct), encoder.state_dim), device=encoder.device)
+
+    def put(rows: list[int], states: Tensor, mask: Tensor) -> None:
+        out[rows] = states[:, 0]
+
+    _run(
+        encoder,
+        distinct,
+        out,
+        put,
+        cache and cache / f"cls-{_digest(encoder, distinct)}.safetensors",
+        on_progress,
+    )
+    return out[torch.tensor([place[tuple(one)] for one in ids], device=out.device)]
+
+
+@torch.no_grad()
+def _run(
+    encoder: TransformerEncoder,
+    ids: Sequence[TokenIds],
+    out: Tensor,
+    put: Callable[[list[int], Tensor, Tensor], None],
+    file: Path | None,
+    on_progress: Callable[[int, int], None] | None,
+) -> None:
+    """Fill `out` from a file, or by running the encoder, and then write the file.
+
+    Args:
+        encoder: is put into evaluation mode for the time of the call.
+        ids: token ids of N sentences.
+        out: the states that are wanted.
+        put: writes a batch to `out`: its row numbers, token states (B, L, d) and mask (B, L).
+        file: where the states are cached.
+        on_progress: called with (sentences done, N) after each batch.
+    """
+    if file is not None:
+        try:
+            out.copy_(_of_shape(load_file(file)["states"], out.shape))
+            return
+        except (SafetensorError, KeyError, OSError, ValueError):
+            pass  # there is none, or none that is whole
+    done = 0
+    with evaluation_mode(encoder):
+        for rows in encoder.batches(ids):
+            features = encoder.collate([ids[row] for row in rows])
+            put(rows, encoder.states(features), features["attention_mask"].bool())
+            done += len(rows)
+            if on_progress is not None:
+                on_progress(done, len(ids))
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(file) as partial:
+            save_file({"states": out.cpu()}, partial)
+
+
+def _of_shape(states: Tensor, shape: torch.Size) -> Tensor:
+    if states.shape != shape:
+        raise ValueError("states of other sentences")
+    return states
+
+
+def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
+    """Return a checksum of the sentences and, by the vector of one, of the encoder's weights."""
+    digest = hashlib.sha256(encoder.encode([PROBE]).tobytes())
+    for own in ids:
+        digest.update(np.asarray([len(own), *own], dtype="<i8").tobytes())
+    return digest.hexdigest()[:32]
+
+
+def joined(parts: Sequence[TokenStates]) -> TokenStates:
+    """Return the sentences of several, one after the other."""
+    ends = [0, *accumulate(int(part.starts[-1]) for part in parts)]
+    starts = [part.starts[:-1] + before for part, before in zip(parts, ends, strict=False)]
+    last = torch.tensor([ends[-1]], device=parts[0].starts.device)
+    return TokenStates(torch.cat([part.states for part in parts]), torch.cat([*starts, last]))
+
+
+def masked_ids(
+    encoder: TransformerEncoder, texts: Sequence[str], spans: Sequence[Sequence[Span]]
+) -> list[TokenIds]:
+    """Return token ids of texts in which the tokens that touch a span have given way to one mask token.
+
+    One for all of them, so that the mask does not show how long the hidden words were.
+
+    Args:
+        encoder: its tokenizer says where each token stands.
+        texts: N sentences.
+        spans: for each, (start, end) of characters to mask.
+
+    Raises:
+        EncoderError: the tokenizer has no mask token, or can't say where a token stands.
+    """
+    mask, prompt = encoder.mask_id, encoder.prompt
+    found = []
+    for start in range(0, len(texts), 1024):
+        some = slice(start, start + 1024)
+        ids, offsets = encoder.tokens_with_offsets(texts[some])
+        for text, own, places, masked in zip(texts[some], ids, offsets, spans[some], strict=True):
+            lead = len(prompt) - (len(text) - len(text.lstrip()))  # spaces at the ends are not tokenised
+            hidden = np.zeros(len(prompt) + len(text), dtype=bool)
+            for begin, end in masked:
+                hidden[max(lead + begin, len(prompt)) : max(lead + end, 0)] = True
+            # A token may begin at the space before its word, and that space may be another span's.
+            blank = [at for at, letter in enumerate(prompt + text.lstrip()) if letter.isspace()]
+            hidden[blank] = False
+            replaced = [mask if hidden[a:b].any() else i for i, (a, b) in zip(own, places, strict=True)]
+            found.append([i for at, i in enumerate(replaced) if i != mask or replaced[at - 1] != mask])
+    return found
+
+
+def template_spans(length: int, slots: Sequence[Span]) -> list[Span]:
+    """Return the spans of a text of so many characters that are in none of its slots: its template."""
+    edges = [0, *(edge for slot in sorted(slots) for edge in slot), length]
+    return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
+
+
+def require_transformer(encoder: Any) -> TransformerEncoder:
+    """Return the encoder if it has a state for each token. Raises EncoderError otherwise."""
+    if not isinstance(encoder, TransformerEncoder):
+        raise EncoderError(
+            f"the encoder '{encoder.spec}' has no states of single tokens, from which templates are learnt; choose "
+            "e5-small or hf:NAME"
+        )
+    return encoder

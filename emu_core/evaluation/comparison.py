@@ -1,0 +1,428 @@
+"""The comparison of two encoders on the same labelled sentences: accuracy, gains, leakage, neighbours and triples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emu_core.data.wording import counted
+from emu_core.errors import DataError
+from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.guard import guard
+from emu_core.evaluation.leakage import Leakage, language_leakage
+from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
+from emu_core.evaluation.retrieval import TIE
+from emu_core.evaluation.significance import SignedRank, binomial_interval, paired_test, wilcoxon
+from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
+from emu_core.evaluation.triples import PAIRS, suggest_triples, triple
+
+SIGNIFICANT = 0.05
+POINTS = 0.05  # smaller differences are zero to the first decimal
+TRIPLES = 12  # suggested of each kind
+EXAMPLE_LANGUAGES = 3  # in which the sentences of `Comparison.example_rows` are
+COLUMNS = ("text", "intent", "language", "id")
+_SLOW = ("measured", "suggested", "accuracy", "metrics", "wilcoxon")  # properties of `Comparison`
+
+Vectors = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One encoder on labelled sentences.
+
+    Attributes:
+        accuracy: leave-one-out, of every direction.
+        leakage: None where there are too few sentences or languages to measure it.
+    """
+
+    accuracy: LeaveOneOut
+    leakage: Leakage | None
+
+
+def measure_encoder(sentences: pd.DataFrame, vectors: Vectors) -> Measured:
+    """Measure accuracy and language leakage.
+
+    Args:
+        sentences: N rows with the columns `intent`, `language` and `id`.
+        vectors: (N, d).
+
+    Raises:
+        DataError: a language has too few sentences to be measured, or a vector is zero or not finite.
+    """
+    intents, languages, ids = (sentences[column].tolist() for column in ("intent", "language", "id"))
+    accuracy = leave_one_out(vectors, intents, languages, ids)
+    try:
+        leakage = language_leakage(vectors, languages, ids)
+    except DataError:  # one language, or too few sentences of one
+        leakage = None
+    return Measured(accuracy, leakage)
+
+
+def guard_and_leakage(base: Measured, other: Measured) -> dict[str, Any]:
+    """Return the language guard and both encoders' leakage as metrics.json has them."""
+    changes = guard(base.accuracy, other.accuracy)
+    leakage = None
+    if base.leakage is not None and other.leakage is not None:
+        leakage = {"base": base.leakage.facts(), "specialised": other.leakage.facts()}
+    return {"guard": {language: change.facts() for language, change in changes.items()}, "leakage": leakage}
+
+
+class Change(StrEnum):
+    """How a sentence's nearest neighbour differs between two encoders."""
+
+    FIXED = "fixed"
+    BROKEN = "broken"
+    MOVED = "moved"
+    SAME = "same"
+
+    @property
+    def meaning(self) -> str:
+        """What the word stands for."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Change.FIXED: "the old neighbour had another intent, the new one has the sentence's own",
+    Change.BROKEN: "the old neighbour had the sentence's own intent, the new one has another",
+    Change.MOVED: "another neighbour, as right or as wrong as the old one",
+    Change.SAME: "the same neighbour",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two encoders on the same labelled sentences; each figure is computed when it is first asked for, and once.
+
+    Attributes:
+        sentences: N rows with the columns `text`, `intent`, `language` and `id` ("" is no id; the same id in two
+            languages means translations of each other).
+        base: (N, d) vectors of the encoder that is compared with.
+        other: (N, e) vectors of the encoder whose gain is measured.
+        names: what the two are called.
+        forgetting: what `emu forgetting` measured, as `forgetting_table` gives it; None where it was not run.
+        notes: what a reader of the figures should know, such as that the sentences were trained on.
+    """
+
+    sentences: pd.DataFrame
+    base: Vectors
+    other: Vectors
+    names: tuple[str, str] = ("Base", "Specialised")
+    forgetting: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that everything fits.
+
+        Raises:
+            DataError: a column is missing, the numbers of rows differ, or both encoders have one name.
+        """
+        if missing := [column for column in COLUMNS if column not in self.sentences]:
+            raise DataError(f"the sentences have no column '{missing[0]}'; give {', '.join(COLUMNS)}")
+        if not len(self.sentences) == len(self.base) == len(self.other):
+            raise DataError(
+                f"{len(self.base):,} and {len(self.other):,} vectors can't be paired over {len(self.sentences):,} "
+                "sentences; encode the same sentences with both encoders"
+            )
+        if self.names[0] == self.names[1]:
+            raise DataError(f"both encoders are called '{self.names[0]}'; give them two names")
+        object.__setattr__(self, "sentences", self.sentences.reset_index(drop=True))
+
+    # ------------------------------------------------------------------------------------------- computed once
+
+    def computed(self) -> dict[str, Any]:
+        """Compute everything that takes time, and return it without the vectors: what another process sends back."""
+        return {name: getattr(self, name) for name in _SLOW}
+
+    def with_computed(self, figures: dict[str, Any]) -> "Comparison":
+        """Take over what `computed` returned for the same comparison elsewhere, and return self."""
+        self.__dict__.update(figures)
+        return self
+
+    @cached_property
+    def measured(self) -> tuple[Measured, Measured]:
+        """The measures of the base encoder and of the other one."""
+        return measure_encoder(self.sentences, self.base), measure_encoder(self.sentences, self.other)
+
+    @cached_property
+    def suggested(self) -> dict[bool, NDArray[np.int64]]:
+        """Rows (k, 3) of the triples that `triples` scores, by whether S3 is in another language."""
+        texts, intents, languages, ids = (self.sentences[column].tolist() for column in COLUMNS)
+        return {
+            across: suggest_triples(
+                self.base,
+                intents,
+                texts,
+                languages,
+                ids,
+                TRIPLES,
+                np.random.default_rng(0),
+                across_languages=across,
+            )
+            for across in (False, True)
+        }
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages measured, English first."""
+        return self.measured[0].accuracy.languages
+
+    # ------------------------------------------------------------------------------------------- accuracy
+
+    @cached_property
+    def accuracy(self) -> pd.DataFrame:
+        """Leave-one-out Acc@1 of each direction.
+
+        Columns: `pair`, `queries`, `pool`, `n` (queries); percent with the 95 % binomial interval (`base`, `base_low`,
+        `base_high`, and so for `other`); `difference` in points with its interval (`difference_low`,
+        `difference_high`), `fixed` and `broken` (sentences that only one encoder has right) and `p_value`, all of the
+        paired test (exact McNemar).
+        """
+        base, other = (measured.accuracy for measured in self.measured)
+        return pd.DataFrame(
+            [
+                _direction(base, other, source, target)
+                for source in self.languages
+                for target in self.languages
+            ]
+        )
+
+    @cached_property
+    def means(self) -> pd.DataFrame:
+        """Mean accuracy over all directions and, where English is among several languages, over those with English.
+
+        Columns: `over` (such as "36 directions"), `base`, `other` (percent), `difference` (points).
+        """
+        base, other = (measured.accuracy for measured in self.measured)
+        rows = [(counted(len(base.accuracy), "direction"), base.mean, other.mean)]
+        if "en" in self.languages and len(self.languages) > 1:
+            over = f"{2 * len(self.languages) - 1} directions with English"
+            rows.append((over, base.mean_with("en"), other.mean_with("en")))
+        table = pd.DataFrame(rows, columns=["over", "base", "other"])
+        return table.assign(difference=table["other"] - table["base"])
+
+    @cached_property
+    def wilcoxon(self) -> SignedRank:
+        """The signed-rank test over the directions' differences."""
+        return wilcoxon(self.accuracy["difference"].to_numpy())
+
+    @property
+    def fallen(self) -> pd.DataFrame:
+        """The rows of `accuracy` whose direction got worse, the largest fall first."""
+        return self.accuracy[self.accuracy["difference"] < -POINTS].sort_values("difference")
+
+    @property
+    def risen(self) -> pd.DataFrame:
+        """The rows of `accuracy` whose direction got better, the largest gain first."""
+        better = self.accuracy[self.accuracy["difference"] > POINTS]
+        return better.sort_values("difference", ascending=False)
+
+    def matrix(self, column: str) -> pd.DataFrame:
+        """Return a column of `accuracy` as a matrix: languages of the queries down, of the pool across."""
+        order = list(self.languages)
+        table = self.accuracy.pivot_table(index="queries", columns="pool", values=column)
+        return table.reindex(index=order, columns=order)
+
+    # ------------------------------------------------------------------------------------------- languages
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """The language guard and the leakage, as a run's metrics.json has them."""
+        return guard_and_leakage(*self.measured)
+
+    @property
+    def gains(self) -> pd.DataFrame:
+        """What the queries of each language gained or lost over all pools (the language guard).
+
+        Columns: `language`, `difference`, `low`, `high` (points, 95 %), `verdict`, `queries`.
+        """
+        return pd.DataFrame([{"language": code, **change} for code, change in self.metrics["guard"].items()])
+
+    @property
+    def leakage(self) -> pd.DataFrame | None:
+        """How well the vectors tell which language a sentence is in; None where that can't be measured.
+
+        Columns: `measure` ("probe" or "neighbours", see `Leakage`), `base`, `other`, `chance` (percent), `sentences`,
+        `languages` (how many were measured).
+        """
+        found = self.metrics["leakage"]
+        if found is None:
+            return None
+        base, other = found["base"], found["specialised"]
+        return pd.DataFrame(
+            [
+                {
+                    "measure": name,
+                    "base": base[name],
+                    "other": other[name],
+                    "chance": base[f"{name}_chance"],
+                    "sentences": base["sentences"],
+                    "languages": base["languages"],
+                }
+                for name in ("probe", "neighbours")
+            ]
+        )
+
+    # ------------------------------------------------------------------------------------------- neighbours
+
+    def changes(self, pool: str | None = None) -> pd.DataFrame:
+        """Return a row for each sentence: its nearest neighbour by both encoders, and whether that changed.
+
+        A sentence never meets its own id. Columns: `change` (see `Change`), `sentence`, `language`, `intent`, and of
+        the neighbour by each encoder, with `base_` and `other_` before them: `neighbour`, `language`, `intent`,
+        `cosine` and `row`.
+
+        Args:
+            pool: the language in which neighbours are looked for; None looks in all at once.
+        """
+        intents = self.sentences["intent"].to_numpy()
+        (old, _), (new, _) = found = [self._nearest(measured.accuracy, pool) for measured in self.measured]
+        was_right, is_right = intents[old] == intents, intents[new] == intents
+        change = np.select(
+            [~was_right & is_right, was_right & ~is_right, old != new],
+            [Change.FIXED.value, Change.BROKEN.value, Change.MOVED.value],
+            Change.SAME.value,
+        )
+        table = self.sentences[["text", "language", "intent"]].rename(columns={"text": "sentence"})
+        table.insert(0, "change", change)
+        for name, (rows, cosines) in zip(("base", "other"), found, strict=True):
+            for column, title in (("text", "neighbour"), ("language", "language"), ("intent", "intent")):
+                table[f"{name}_{title}"] = self.sentences[column].to_numpy()[rows]
+            table[f"{name}_cosine"] = cosines
+            table[f"{name}_row"] = rows
+        return table
+
+    def change_counts(self, pool: str | None = None) -> pd.DataFrame:
+        """Return how many sentences of each language changed their neighbour, and how.
+
+        Columns: `language`, then one for each `Change`.
+        """
+        table = self.changes(pool)
+        counts = pd.crosstab(table["language"], table["change"])
+        counts = counts.reindex(
+            index=list(self.languages), columns=[str(kind) for kind in Change], fill_value=0
+        )
+        return counts.rename_axis(columns=None).reset_index()
+
+    def _nearest(self, found: LeaveOneOut, pool: str | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return each sentence's nearest row and its cosine, (N,) each; of equal cosines the row that comes first."""
+        nearest = np.empty(len(self.sentences), dtype=np.int64)
+        cosines = np.empty(len(self.sentences), dtype=np.float32)
+        pools = found.languages if pool is None else (pool,)
+        for source, queries in found.queries.items():
+            rows = np.stack([found.nearest[pair_name(source, target)] for target in pools])
+            near = np.stack([found.cosines[pair_name(source, target)] for target in pools])
+            equal = near >= near.max(axis=0) - TIE
+            best = np.where(equal, rows, len(nearest)).argmin(axis=0)
+            nearest[queries] = np.take_along_axis(rows, best[None], axis=0)[0]
+            cosines[queries] = np.take_along_axis(near, best[None], axis=0)[0]
+        return nearest, cosines
+
+    # ------------------------------------------------------------------------------------------- chosen sentences
+
+    def triples(self, *, across_languages: bool = False) -> pd.DataFrame:
+        """Return triples of the data on which the base encoder goes by the words, scored by both encoders.
+
+        S3 means what S1 means, S2 only looks like S1, and yet the base encoder puts S2 nearer to S1. Columns: `s1`,
+        `s2`, `s3` (texts); `intent`, `intent_s2`, `language`, `language_s3`; the rows `row1`, `row2`,
+        `row3`; and for both encoders (`base_`, `other_`) the cosines `s12`, `s13`, `s23` and `closest`, such as "1-3".
+
+        Args:
+            across_languages: S3 in another language than S1 and S2.
+        """
+        found = self.suggested[across_languages]
+        text, intent, language = (
+            self.sentences[column].to_numpy() for column in ("text", "intent", "language")
+        )
+        table = {f"s{place}": text[found[:, place - 1]] for place in (1, 2, 3)}
+        table |= {"intent": intent[found[:, 0]], "intent_s2": intent[found[:, 1]]}
+        table |= {"language": language[found[:, 0]], "language_s3": language[found[:, 2]]}
+        table |= {f"row{place}": found[:, place - 1] for place in (1, 2, 3)}
+        for name, vectors in (("base", self.base), ("other", self.other)):
+            scored = [triple(vectors[rows]) for rows in found]
+            for place, (i, j) in enumerate(PAIRS):
+                table[f"{name}_s{i}{j}"] = np.array([one.cosines[place] for one in scored])
+            table[f"{name}_closest"] = np.array(
+                ["-".join(map(str, one.closest)) for one in scored], dtype=object
+            )
+        return pd.DataFrame(table)
+
+    def example_rows(self) -> list[int]:
+        """Return the rows of a triple that the base encoder gets wrong, with its translations; none without any."""
+        if not len(self.suggested[False]):
+            return []
+        rows = self.suggested[False][0].tolist()
+        own = self.sentences["language"].iloc[rows[0]]
+        spoken = [own, *(code for code in self.languages if code != own)][:EXAMPLE_LANGUAGES]
+        ids = set(self.sentences["id"].iloc[rows]) - {""}
+        translated = self.sentences["id"].isin(ids) & self.sentences["language"].isin(spoken)
+        return list(dict.fromkeys([*rows, *np.flatnonzero(translated).tolist()]))
+
+    def similarity(self, rows: Sequence[int]) -> dict[str, pd.DataFrame]:
+        """Return the cosines of every two of some sentences by both encoders, by the encoders' names.
+
+        Args:
+            rows: row numbers; the matrices have them by intent, then by language, as index and as columns.
+        """
+        part = self.sentences.iloc[list(rows)]
+        order = part.index[heat_map_order(part["intent"].tolist(), part["language"].tolist())]
+        return {
+            name: pd.DataFrame(cosine_matrix(vectors[order]), index=order, columns=order)
+            for name, vectors in zip(self.names, (self.base, self.other), strict=True)
+        }
+
+    # ------------------------------------------------------------------------------------------- all together
+
+    def facts(self) -> dict[str, Any]:
+        """Return everything as one object for JSON; neighbours that stayed the same are counted and not listed."""
+        changes = self.changes()
+        rows = self.example_rows()
+        return {
+            "base": self.names[0],
+            "other": self.names[1],
+            "sentences": len(self.sentences),
+            "languages": list(self.languages),
+            "notes": list(self.notes),
+            "means": _records(self.means),
+            "accuracy": _records(self.accuracy),
+            "wilcoxon_p": self.wilcoxon.p_value,
+            "guard": self.metrics["guard"],
+            "leakage": None if self.leakage is None else _records(self.leakage),
+            "change_counts": _records(self.change_counts()),
+            "changes": _records(changes[changes["change"] != Change.SAME]),
+            "triples": _records(self.triples()),
+            "triples_across_languages": _records(self.triples(across_languages=True)),
+            "similarity": {
+                name: {
+                    "sentences": self.sentences["text"].iloc[matrix.index].tolist(),
+                    "cosines": matrix.to_numpy().tolist(),
+                }
+                for name, matrix in (self.similarity(rows).items() if rows else ())
+            },
+            "forgetting": None if self.forgetting is None else _records(self.forgetting),
+        }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _direction(base: LeaveOneOut, other: LeaveOneOut, source: str, target: str) -> dict[str, object]:
+    pair = pair_name(source, target)
+    test = paired_test(base.correct[pair], other.correct[pair])
+    row: dict[str, object] = {"pair": pair, "queries": source, "pool": target, "n": base.counts[pair]}
+    for name, result in (("base", base), ("other", other)):
+        interval = binomial_interval(int(result.correct[pair].sum()), result.counts[pair])
+        row |= {name: result.accuracy[pair], f"{name}_low": interval.low, f"{name}_high": interval.high}
+    return row | {
+        "difference": test.difference,
+        "difference_low": test.low,
+        "difference_high": test.high,
+        "fixed": test.gained,
+        "broken": test.lost,
+        "p_value": test.p_value,
+    }

@@ -1,0 +1,58 @@
+"""The multi-task dual encoder (Chidambaram et al. 2019), trained from scratch on parallel text and other tasks."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emu_core.config.dual_encoder import TUNED_DUAL_ENCODER, DualEncoderConfig
+from emu_core.methods.method import Method, Needs
+
+if TYPE_CHECKING:
+    from emu_core.data.texts.tasks import Tasks
+    from emu_core.methods.job import Job, Outcome
+
+
+def _train(job: "Job", config: DualEncoderConfig) -> "Outcome":
+    from emu_core.encoders.dual.encoder import DualEncoder
+    from emu_core.evaluation.parallel_metrics import mean_p_at_1
+    from emu_core.methods.job import Outcome
+    from emu_core.trainers.dual_encoder import DualEncoderTrainer
+
+    data, seed = job.parallel_data, job.config.seed
+    encoder = DualEncoder.random(config, job.config.languages, seed=seed).to(job.config.device)
+    score = None if not data.dev else lambda: mean_p_at_1(encoder.encode, data.dev)
+    fitted = job.fit(DualEncoderTrainer(encoder, data.tasks, config, seed=seed, score=score))
+    return Outcome(
+        encoder, encoder.encode, replace(fitted, warnings=(*fitted.warnings, *_advice(data.tasks)))
+    )
+
+
+def _advice(tasks: "Tasks") -> list[str]:
+    """Return what data that is not there would add."""
+    missing = [
+        (tasks.running_text, "running text (--running-text) teaches what a sentence is about"),
+        (tasks.dialogues, "comments with responses (--dialogues) teach what a sentence is meant to do"),
+        (tasks.nli, "NLI pairs (--nli) teach which sentences contradict each other"),
+    ]
+    advice = [sentence for texts, sentence in missing if not texts]
+    if not advice:
+        return []
+    return [
+        "trained on translation ranking"
+        + (" alone" if len(advice) == len(missing) else " and other tasks")
+        + ", which is enough to find translations; for similarity and classification the paper adds more: "
+        + ", ".join(advice)
+    ]
+
+
+DUAL_ENCODER = Method(
+    name="dual-encoder",
+    title="Multi-task dual encoder",
+    summary="A transformer over hashed words and character n-grams, trained from scratch so that a sentence finds its "
+    "translation among others; dialogues, running text and NLI pairs may be added as tasks.",
+    settings=DualEncoderConfig,
+    needs=Needs.PARALLEL_TEXT,
+    train=_train,
+    tuned=lambda *_: TUNED_DUAL_ENCODER,
+    encoder="",
+    reads_tasks=True,
+)

@@ -1,0 +1,57 @@
+"""Intent probabilities appended to the embedding: a head on the encoder as it is, ours."""
+
+from typing import TYPE_CHECKING
+
+from emu_core.config.posterior import PosteriorConfig
+from emu_core.methods.method import Method, Needs
+
+if TYPE_CHECKING:
+    from emu_core.methods.job import Job, Outcome
+    from emu_core.runs.config import RunConfig
+    from emu_core.runs.stored_data import LabelledData
+
+
+def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
+    """Fit the head on the base encoder's vectors; each sentence is encoded once."""
+    from emu_core.data.demo import reference_texts
+    from emu_core.encoders.encode import head_after, once, shared_encode
+    from emu_core.encoders.posterior import PosteriorEncoder
+    from emu_core.methods.job import Outcome
+    from emu_core.trainers.emu_data import labelled_rows
+    from emu_core.trainers.fit import Fitted
+    from emu_core.trainers.posterior import fit_head
+
+    encode = once(shared_encode(job.encoder, job.processes))  # the encoder under the head does not change
+    job.measure_base(encode)
+    job.progress.phase("fitting")
+    texts, labels, ids = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
+    reference = (
+        {language: encode(some) for language, some in reference_texts().items()}
+        if config.language_directions or config.centering
+        else {}
+    )
+    head = fit_head(encode(texts), labels, reference, config, ids)
+    specialised = PosteriorEncoder(job.encoder, head)
+    return Outcome(specialised, head_after(encode, specialised.head), Fitted(0, ()))
+
+
+def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> None:
+    from emu_core.trainers.emu_data import labelled_rows
+    from emu_core.trainers.posterior import check_rows
+
+    check_rows(labelled_rows(data.labelled.train_part(), config.train_languages)[1])
+
+
+# `use` is trained on translations to have no language directions, and its mean is near zero.
+_USE = {"kernel_temperature": 0.05, "gate_temperature": 0.1, "language_directions": 0, "centering": 0.0}
+POSTERIOR = Method(
+    name="posterior",
+    title="Intent probabilities appended",
+    summary="Done in seconds, without fine-tuning: the probabilities of the intents are appended to the embedding "
+    "where a sentence is like the labelled ones.",
+    settings=PosteriorConfig,
+    needs=Needs.INTENTS,
+    train=_train,
+    tuned=lambda encoder, _: _USE if encoder == "use" else {},
+    check=_check,
+)

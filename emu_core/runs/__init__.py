@@ -1,0 +1,1 @@
+"""The run folder: status, stored data, checkpoint and model card."""

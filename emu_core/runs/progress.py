@@ -1,0 +1,117 @@
+"""The progress of a run: status.json, the log, and a listener."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TextIO
+
+from emu_core.errors import CancelledError
+from emu_core.files import write_whole
+from emu_core.runs.run import Run, RunState, Status
+
+Record = dict[str, float | int | str]
+OnProgress = Callable[[Status], None]
+OnRecord = Callable[[Record], None]
+LOG = "log.jsonl"
+INTERVAL_S = 0.25  # a step may take milliseconds; nobody reads faster than this
+
+
+class Progress:
+    """Writes a run's status and log.
+
+    Attributes:
+        status: the last one written or to be written.
+    """
+
+    def __init__(self, run: Run, listener: OnProgress | None, *, writes: bool = True) -> None:
+        """Mark the run as running.
+
+        Args:
+            run: the run.
+            listener: called with every status.
+            writes: whether this process is the one that writes status and log; another stays silent.
+        """
+        now = time.time()
+        self._run, self._listener, self._writes = run, listener, writes
+        self.status = Status(state=RunState.RUNNING, started_at=now, pid=os.getpid())
+        self._write()
+
+    def phase(self, name: str) -> None:
+        """Begin a phase; a run that was asked to cancel stops here."""
+        if self._run.cancel_asked:
+            raise CancelledError("cancelled before the end")
+        self.status = replace(self.status, phase=name, done=0.0)
+        self._write()
+
+    def counted(self, done: int, total: int) -> None:
+        """Say how far a phase is that takes long and has no steps; a run that was asked to cancel stops here."""
+        if self._run.cancel_asked:
+            raise CancelledError("cancelled before the end")
+        self.status = replace(self.status, done=done / total)
+        if time.time() - self.status.updated_at >= INTERVAL_S:
+            self._write()
+
+    @contextmanager
+    def training(self, steps: int, epochs: int, *, epoch: int = 0, step: int = 0) -> Iterator[OnRecord]:
+        """Begin training, or go on; yield the function that logs a step or an epoch.
+
+        Args:
+            steps: in all.
+            epochs: in all; at most so many where training may end before them.
+            epoch: the epoch that training begins or goes on in; 0 for the first.
+            step: the steps done already. What the log says of later ones is dropped: they are done again.
+        """
+        before = _forget_after(self._run.folder / LOG, epoch, step) if self._writes else 0.0
+        self.status = replace(
+            self.status, steps=steps, step=step, epochs=epochs, training_since=time.time() - before
+        )
+        self.phase("training")
+        if not self._writes:
+            yield lambda record: None
+            return
+        with (self._run.folder / LOG).open("a", encoding="utf-8") as log:
+            yield lambda record: self._record(record, log)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began, with those of training before it was resumed."""
+        return time.time() - min(self.status.started_at, self.status.training_since or self.status.started_at)
+
+    def _record(self, record: Record, log: TextIO) -> None:
+        seconds = round(time.time() - self.status.training_since, 3)
+        log.write(json.dumps({**record, "seconds": seconds}) + "\n")
+        self.status = replace(self.status, step=int(record["step"]), epoch=int(record["epoch"]))
+        if time.time() - self.status.updated_at >= INTERVAL_S:
+            log.flush()
+            self._write()
+
+    def end(self, state: RunState, message: str) -> None:
+        """Write the last status."""
+        self.status = replace(self.status, state=state, message=message)
+        self._write()
+
+    def _write(self) -> None:
+        if not self._writes:
+            return
+        self.status = self._run.write_status(self.status)
+        if self._listener is not None:
+            self._listener(self.status)
+
+
+def _forget_after(log: Path, epoch: int, step: int) -> float:
+    """Drop the records of steps after `step` and of epochs from `epoch` on; the seconds that the rest took."""
+    kept, seconds = [], 0.0
+    for line in log.read_text("utf-8").splitlines() if log.exists() else []:
+        try:
+            record = json.loads(line)
+        except ValueError:  # cut short when the process died
+            continue
+        if record["epoch"] < epoch if record["kind"] == "epoch" else record["step"] <= step:
+            kept.append(line + "\n")
+            seconds = max(seconds, record["seconds"])
+    write_whole(log, "".join(kept))
+    return seconds

@@ -1,0 +1,133 @@
+"""The data a run trains on, stored in its folder until it is finished, so that it can be started and resumed there."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled import UnlabelledSet
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.stored import read_texts, write_texts
+from emu_core.data.texts.tasks import Tasks
+from emu_core.errors import DataError, RunError
+from emu_core.runs.config import RunConfig
+
+_LABELLED, _UNLABELLED = "labelled.parquet", "unlabelled.parquet"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledData:
+    """Sentences with intents.
+
+    Attributes:
+        labelled: every row, those of all splits.
+        unlabelled: sentences whose labels are not read; None where the method reads none.
+        audit: what the audit found, a sentence each.
+    """
+
+    labelled: LabelledSet
+    unlabelled: UnlabelledSet | None = None
+    audit: tuple[str, ...] = ()
+
+    def facts(self, config: RunConfig) -> dict[str, Any]:
+        """Return hash and counts, the contents of data.json."""
+        counts = self.labelled.frame.groupby(["language", "split"]).size()
+        return {
+            "name": self.labelled.name,
+            "sha256": self.labelled.sha256(),
+            "rows": len(self.labelled),
+            "labelled": len(self.labelled.train_part().select(languages=config.train_languages)),
+            "intents": len(self.labelled.intents),
+            "counts": {f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
+            "audit": list(self.audit),
+        }
+
+    def store(self, folder: Path) -> None:
+        """Write both sets."""
+        if self.unlabelled is not None:
+            self.unlabelled.frame.to_parquet(folder / _UNLABELLED)
+        self.labelled.frame.to_parquet(folder / _LABELLED)
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        """Read what `store` wrote."""
+        unlabelled = folder / _UNLABELLED
+        return cls(
+            LabelledSet(pd.read_parquet(folder / _LABELLED), name),
+            UnlabelledSet(pd.read_parquet(unlabelled), name) if unlabelled.exists() else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelData:
+    """Texts to train an encoder on from scratch.
+
+    Attributes:
+        tasks: what is trained on.
+        dev: pairs that choose the epoch.
+        test: pairs that the encoder is measured on; none takes those of `dev`.
+    """
+
+    tasks: Tasks
+    dev: Sequence[ParallelText]
+    test: Sequence[ParallelText] = ()
+
+    def facts(self, config: RunConfig) -> dict[str, Any]:
+        """Return hash and counts, the contents of data.json."""
+        pairs = {"train": self.tasks.translation, "dev": self.dev, "test": self.test}
+        counts = {
+            part: {"-".join(text.languages): len(text) for text in texts} for part, texts in pairs.items()
+        }
+        return {
+            "name": config.data,
+            "sha256": texts_digest(self.tasks.translation),
+            "pairs": counts["train"],
+            "dev": counts["dev"],
+            "test": counts["test"],
+            "dialogues": sum(map(len, self.tasks.dialogues)),
+            "running_text": sum(map(len, self.tasks.running_text)),
+            "nli": sum(map(len, self.tasks.nli)),
+        }
+
+    def store(self, folder: Path) -> None:
+        """Write every text."""
+        write_texts(folder, {"train": self.tasks.all, "dev": self.dev, "test": self.test})
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        """Read what `store` wrote."""
+        parts = read_texts(folder)
+        dev, test = (
+            [text for text in parts.get(part, []) if isinstance(text, ParallelText)]
+            for part in ("dev", "test")
+        )
+        return cls(Tasks.of(parts.get("train", [])), dev, test)
+
+
+def texts_digest(texts: Sequence[ParallelText]) -> str:
+    """Return a checksum of parallel texts in their order."""
+    return hashlib.sha256("".join(text.sha256() for text in texts).encode()).hexdigest()
+
+
+Data = LabelledData | ParallelData
+
+
+def load_data(folder: Path, name: str) -> Data:
+    """Read the data of a run from its training folder.
+
+    Args:
+        folder: where `store` wrote it.
+        name: of the data, for people.
+
+    Raises:
+        RunError: it is damaged.
+    """
+    kind = LabelledData if (folder / _LABELLED).is_file() else ParallelData
+    try:
+        return kind.load(folder, name)
+    except (OSError, ValueError, KeyError, TypeError, DataError):
+        raise RunError(f"the data stored in {folder} is damaged; train the run again") from None
