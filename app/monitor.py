@@ -8,14 +8,11 @@ import streamlit as st
 from app.cache import job_manager
 from app.columns import roomy_columns
 from app.guard_panel import draw_guard
-from app.jobs import ABOUT_TO_GO_ON
-from app.pretrain_request import is_pretrained
 from app.pretraining.results import draw_results, draw_training
 from app.run_table import P_AT_1, progress_line, runs_frame, status_of
-from app.state import method_of, runs_root
+from app.state import config_of, is_from_scratch, runs_root
 from app.wording import literal, sentence
 from emu_core import charts
-from emu_core.config import DISENTANGLING
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
@@ -50,10 +47,10 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         st.rerun()
     status = status_of(run)
     if status.state is RunState.RUNNING:
-        line = progress_line(status, may_end_early=method_of(run) in DISENTANGLING)
+        config = config_of(run)
+        early = config is not None and "patience" in config.hyperparameters
+        line = progress_line(status, may_end_early=early)
         st.progress(status.progress, text=line)
-    elif _held(run, status) and status.message == ABOUT_TO_GO_ON:
-        st.info("About to go on.")
     elif status.state is RunState.QUEUED:
         ahead = job_manager().ahead_of(run)
         st.info(
@@ -103,7 +100,7 @@ def draw_end(run: Run, status: Status) -> None:
         st.error(sentence(status.message), icon=":material/error:")
     elif status.state is not RunState.FINISHED:
         st.warning(sentence(f"{status.state.value}: {status.message}"), icon=":material/block:")
-    elif is_pretrained(run):
+    elif is_from_scratch(run):
         draw_results(run)
     else:
         draw_gain(run)
@@ -131,14 +128,14 @@ def draw_gain(run: Run) -> None:
             help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
             f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
         )
-        if method_of(run) in DISENTANGLING:
+        if "parts" in metrics:
             st.caption(
-                "Of the meaning, as a vector of its own. It has not learnt from intents, but from translations."
+                "Of the meaning, as a vector of its own. It was trained on translations, and not on intents."
             )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
     st.page_link("pages/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
-    if method_of(run) in DISENTANGLING:
+    if "parts" in metrics:
         st.page_link(
             "pages/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
         )
@@ -149,7 +146,7 @@ def draw_gain(run: Run) -> None:
 def draw_curves(run: Run) -> None:
     """Draw a run's losses so far, and an alarm where the last epoch gave one."""
     history = run.history()
-    if is_pretrained(run):
+    if is_from_scratch(run):
         draw_training(history)
         return
     if status_of(run).state is not RunState.FINISHED:  # then the alarm is among its warnings
@@ -166,17 +163,17 @@ def draw_alarm(history: Sequence[dict[str, Any]]) -> None:
         st.error(f"Epoch {int(last['epoch'])}: {sentence(alarm)}", icon=":material/notification_important:")
 
 
-def draw_list(runs: Sequence[Run], *, from_nothing: bool = False) -> None:
+def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
     """Draw runs, the newest first.
 
     Args:
         runs: the runs.
-        from_nothing: whether all of them trained an encoder from nothing, which has no base.
+        from_scratch: whether all of them trained an encoder from scratch, which has no base.
     """
     table = runs_frame(runs)
     accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
     st.dataframe(
-        table.drop(columns=["Encoder", "Before", "After", "Gain"]) if from_nothing else table,
+        table.drop(columns=["Encoder", "Before", "After", "Gain"]) if from_scratch else table,
         hide_index=True,
         placeholder="",
         column_config={
@@ -186,7 +183,7 @@ def draw_list(runs: Sequence[Run], *, from_nothing: bool = False) -> None:
             "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
             P_AT_1: st.column_config.NumberColumn(
                 format="%.1f",
-                help="Of encoders trained from nothing: how often a held-out sentence's nearest one in the other "
+                help="Of encoders trained from scratch: how often a held-out sentence's nearest one in the other "
                 "language is its translation, percent; the mean of the directions trained on.",
             ),
             "Started": st.column_config.DatetimeColumn(format="calendar", width=140),

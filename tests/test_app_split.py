@@ -18,14 +18,24 @@ from app import cache, encoders, run_table
 from app.jobs import JobManager
 from app.methods import METHODS, all_settings
 from app.request import TrainRequest
-from app.split import maps, pool
-from app.split.neighbours import shared
-from app.split.pool import Pool
-from app.split.sample import EACH, TEMPLATES, language_pairs, pairs_of, template_sample
-from app.split.sentence import SplitSentence, Token
+from app.split import maps
+from app.split.parts import NAMES, parts_of
 from app.split.utterance import kind_of, looks_at
-from app.split.words import NAMES, parts_of_method
 from emu_core import train
+from emu_core.api import split
+from emu_core.api.split import (
+    EACH,
+    TEMPLATES,
+    Pool,
+    SplitSentence,
+    Token,
+    language_pairs,
+    pairs_of,
+    read_pool,
+    shared,
+    split_sentence,
+    template_sample,
+)
 from emu_core.charts.attention import TokenKind
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
@@ -227,14 +237,14 @@ def test_the_baseline_has_no_attention_and_says_so(app: AppTest) -> None:
     assert not app.get("plotly_chart")
     assert any("has no attention over words" in info.value for info in app.info)
     lines = written(app)
-    assert [part for part in Part if f"**{NAMES[part]}**" in lines] == list(
-        parts_of_method("meaning-language")
-    )
+    shown = [part for part in Part if f"**{NAMES[part]}**" in lines]
+    assert shown == [Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING]
 
 
 def test_the_order_of_the_embeddings_is_the_encoders(root: Path) -> None:
     for method in ("fmda", "meaning-language"):
-        assert encoder_of(root, method).part_names == parts_of_method(method)
+        names = encoder_of(root, method).part_names
+        assert names == parts_of(np.zeros((len(names), 3, 2), dtype=np.float32))
 
 
 def test_a_sentence_is_typed_with_its_slots(app: AppTest) -> None:
@@ -272,7 +282,7 @@ def test_a_language_that_the_run_has_not_learnt_is_said(root: Path, monkeypatch:
 
 
 def test_the_numbers_are_those_of_the_run(app: AppTest, root: Path) -> None:
-    tab(app, "What each part is good for")
+    tab(app, "Evaluation of the parts")
     table = app.dataframe[0].value.set_index("Embedding")
     measured = Run(root / "fmda").metrics()["parts"]
     assert list(table.index) == [NAMES[part] for part in Part]
@@ -327,13 +337,13 @@ def test_a_few_templates_are_coloured_by_template(app: AppTest) -> None:
 
 def test_rare_templates_share_a_colour() -> None:
     many = [Utterance(*parse_annotated(f"{word} [place : x]"), "i", word, "en") for word in "abcdefghij"]
-    points = maps.points_of([*many, *many[3:]])
-    assert points["template"].nunique() == maps.NAMED + 1
-    assert set(points["template"][:3]) == {maps.OTHERS}
-    assert max(points["template"]) == maps.OTHERS  # the last of the legend
+    points = split.points_of([*many, *many[3:]])
+    assert points["template"].nunique() == split.NAMED + 1
+    assert set(points["template"][:3]) == {split.OTHERS}
+    assert max(points["template"]) == split.OTHERS  # the last of the legend
     german = Utterance(*parse_annotated("das ist a [place : y]"), "i", "a", "de")
-    assert maps.points_of([many[0], german])["template"].tolist() == ["a [place]", "a [place]"]
-    assert maps.points_of([Utterance("plain", (), "i", "a", "en")])["template"].tolist() == [maps.OTHERS]
+    assert split.points_of([many[0], german])["template"].tolist() == ["a [place]", "a [place]"]
+    assert split.points_of([Utterance("plain", (), "i", "a", "en")])["template"].tolist() == [split.OTHERS]
 
 
 # ---------------------------------------------------------------------------------- what is underneath
@@ -401,16 +411,14 @@ def test_annotations_that_do_not_fit_are_counted_and_left_out(
 
 
 def test_a_large_set_is_cut_with_translations_kept_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST", 20)
-    found = pool._pool("some", fmda_set(), pool.ALL)
+    monkeypatch.setattr(split, "MOST", 20)
+    found = read_pool("some", fmda_set().frame)
     assert 18 <= len(found.frame) <= 20 and found.total == len(fmda_set())
     assert set(found.frame.groupby("id").size()) == {3}
     assert found.texts == found.frame["text"].tolist()
 
 
 def test_a_token_is_in_a_slot_where_they_overlap(root: Path) -> None:
-    from app.split.sentence import split_sentence
-
     encoder = encoder_of(root)
     [one, *_] = utterances(LabelledSet(fmda_set().frame, "x"), "en")
     tokens = split_sentence(encoder, one.text).tokens

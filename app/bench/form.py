@@ -8,9 +8,9 @@ import streamlit as st
 from app.bench.folder import BENCHES
 from app.bench.outline import Outline, outline
 from app.bench.request import BenchRequest
-from app.encoder_choice import KEPT, draw_encoder
-from app.model_name import short_name
-from app.settings_form import draw_train_languages
+from app.forms.encoder import KEPT, draw_encoder
+from app.forms.model_name import short_name
+from app.forms.training import draw_train_languages
 from app.state import ChosenData, runs_root
 from app.wording import sentence, time_span
 from emu_core.bench.plan import Part

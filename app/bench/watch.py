@@ -11,7 +11,7 @@ from app.bench.form import TABLES
 from app.bench.start import go_on
 from app.bench.status import BenchStatus, status_of
 from app.cache import job_manager
-from app.model_name import short_name
+from app.forms.model_name import short_name
 from app.state import runs_root
 from app.wording import literal, sentence
 from emu_core.bench.plan import Part

@@ -10,7 +10,7 @@ from app.bench.status import status_of
 from app.bench.watch import POLL_S, WATCHED, draw_go_on, draw_list, draw_watched
 from app.cache import job_manager, start_helpers
 from app.datafile import save_data
-from app.starting import start_and_watch
+from app.forms.starting import start_and_watch
 from app.state import ChosenData, chosen_data, runs_root
 from app.wording import sentence
 from emu_core.data.demo import DEMO

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.encoder_choice import facts
-from app.model_name import EXAMPLE, HF
+from app.forms.encoder import facts
+from app.forms.model_name import EXAMPLE, HF
 from app.run_table import runs_frame
 from app.state import finished_runs
 from app.wording import literal

@@ -1,22 +1,19 @@
-"""Pretrain: an encoder trained from nothing on parallel text."""
+"""Pretrain: an encoder trained from scratch on parallel text."""
 
 import streamlit as st
-from emu_core.config.pretraining import Pretraining
 
-from app.cache import job_manager, start_helpers
+from app.cache import start_helpers
+from app.forms.pretraining import PLACE, draw_form, draw_method
+from app.forms.starting import draw_start_button
 from app.monitor import draw_list, draw_runs
-from app.pretrain_request import PretrainRequest, is_pretrained
-from app.pretraining.form import draw_form, draw_method, why_not, with_files
 from app.pretraining.shown import draw_others, draw_parallel
 from app.pretraining.texts import Kind, Read
 from app.pretraining.upload import draw_box, keep_texts, texts_of
-from app.starting import start_and_watch
-from app.state import runs_root
-from app.wording import sentence
+from app.state import is_from_scratch, runs_root
 from emu_core.data.parallel.labelled import demo_pairs
 from emu_core.runs.run import list_runs
 
-PLACE, STARTED, WATCHED = "pretrain", "pretrained_started", "pretrain-watched"
+WATCHED = "pretrain-watched"
 OTHERS = (Kind.RUNNING, Kind.DIALOGUES, Kind.NLI)
 
 
@@ -25,36 +22,28 @@ def page() -> None:
     start_helpers()
     st.title("Pretrain")
     st.caption(
-        "Train an encoder of your own from nothing, on sentences and their translations. A run goes on when you leave "
+        "Train an encoder of your own from scratch, on sentences and their translations. A run goes on when you leave "
         "this page or close the tab."
     )
     settings, runs = st.columns([5, 7], gap="large")
     with settings:
         draw_start()
-    pretrained = [run for run in list_runs(runs_root()) if is_pretrained(run)]
+    pretrained = [run for run in list_runs(runs_root()) if is_from_scratch(run)]
     with runs:
         draw_runs(pretrained, WATCHED)
     if pretrained:
-        st.subheader("All runs from nothing")
-        draw_list(pretrained, from_nothing=True)
+        st.subheader("All runs from scratch")
+        draw_list(pretrained, from_scratch=True)
 
 
 def draw_start() -> None:
     """Ask for texts and settings, and start a run."""
     parallel = draw_texts()
     method = draw_method()
-    others = draw_other_texts() if method is "dual-encoder" else {}
-    pairs = "" if parallel is None else "-".join(dict.fromkeys(
-        code for text in parallel.parallel for code in text.languages
-    ))  # fmt: skip
-    request = draw_form(method, pairs, st.session_state.setdefault(STARTED, 0))
-    problem = why_not(request, parallel)
-    if problem:
-        st.warning(sentence(problem), icon=":material/block:")
-    if st.button(
-        "Start the run", type="primary", icon=":material/play_arrow:", disabled=bool(problem), width="stretch"
-    ) and parallel is not None:  # fmt: skip
-        start(request, {Kind.PARALLEL: parallel, **others})
+    others = draw_other_texts() if method.reads_tasks else {}
+    texts = others if parallel is None else {Kind.PARALLEL: parallel, **others}
+    name, plan = draw_form(method, texts)
+    draw_start_button(PLACE, name, plan, WATCHED)
 
 
 def draw_texts() -> Read | None:
@@ -92,11 +81,6 @@ def draw_other_texts() -> dict[Kind, Read]:
 def example() -> Read:
     """Return the demo set as parallel text."""
     return Read("example", "Example: the demo set's translations", tuple(demo_pairs()))
-
-
-def start(request: PretrainRequest, texts: dict[Kind, Read]) -> None:
-    """Queue a run on the texts and watch it."""
-    start_and_watch(lambda: job_manager().submit(with_files(request, texts)).name, WATCHED, STARTED)
 
 
 page()

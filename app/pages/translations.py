@@ -1,12 +1,12 @@
 """Translations: what an encoder finds in another language, how alike its languages lie, and its words."""
 
 import streamlit as st
+from app.pretrain_request import is_pretrained
 
 from app.cache import start_helpers
-from app.encoder_choice import Choice, draw_encoder
 from app.encoders import encoded
-from app.model_name import RUN, short_name
-from app.pretrain_request import is_pretrained
+from app.forms.encoder import Choice, draw_encoder
+from app.forms.model_name import RUN, short_name
 from app.state import finished_runs
 from app.translations.eigen import draw_eigen
 from app.translations.ranked import draw_ranked

@@ -5,12 +5,12 @@ import streamlit as st
 from app.background import Done
 from app.columns import roomy_columns
 from app.encoders import computed
-from app.split.sentence import SplitSentence, Token
-from app.split.words import MEANINGS, NAMES
+from app.split.parts import MEANINGS, NAMES
 from app.tasks import split
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts
+from emu_core.api.split import SplitSentence, Token
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.data.languages import language_name
 from emu_core.data.slots.utterances import Utterance

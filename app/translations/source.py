@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from app.model_name import RUN
+from app.forms.model_name import RUN
 from app.pretrain_request import PretrainRequest, is_pretrained
 from app.pretraining.results import mean_p_at_1
 from app.pretraining.texts import Kind, Read

@@ -1,46 +1,13 @@
-"""What a benchmark is made of: one system, trained on some languages' labels, with one seed."""
+"""A cell of a benchmark: one system, trained on some languages or language pairs, with one seed."""
 
 import hashlib
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from emu_core.methods.method import Needs
-from emu_core.methods.registry import methods_that_need
+from emu_core.evaluation.arrays import pair_name
 
-
-class Kind(StrEnum):
-    """What a cell trains."""
-
-    BASE = "base"
-    TRANSLATION = "translation"
-    METHOD = "method"
-    PEER = "peer"
-
-
-class Peer(StrEnum):
-    """What others do with the same encoder and labels today."""
-
-    LOGISTIC = "logistic-regression"
-    LDA = "lda"
-    SOFTMAX = "st-softmax"
-    TRIPLET = "st-batch-all-triplet"
-    RANKING = "st-multiple-negatives"
-    COSENT = "st-cosent"
-    SETFIT = "setfit"
-
-    @property
-    def is_frozen(self) -> bool:
-        """Whether the encoder stays as it is; there is then nothing that a seed or a learning rate could change."""
-        return self in (Peer.LOGISTIC, Peer.LDA)
-
-
-class Rate(StrEnum):
-    """Which learning rate a peer is trained with."""
-
-    NONE = ""
-    THEIRS = "theirs"
-    OURS = "ours"
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -48,79 +15,54 @@ class Cell:
     """One system to train and measure.
 
     Attributes:
-        kind: what it is.
-        name: the method's or the peer's; empty for the base encoder.
-        train_languages: languages whose labels it sees; empty where it sees none.
+        system: its name in its benchmark.
+        on: what it is trained on: languages whose labels it sees, or language pairs such as "en-de"; empty where
+            nothing is trained.
         seed: of every draw.
-        rate: for a peer that trains the encoder.
+        variant: tells two cells of a system apart, such as by the learning rate; "" where there is one.
     """
 
-    kind: Kind
-    name: str = ""
-    train_languages: tuple[str, ...] = ()
+    system: str
+    on: tuple[str, ...] = ()
     seed: int = 0
-    rate: Rate = Rate.NONE
+    variant: str = ""
 
     @property
     def key(self) -> str:
         """The name of the cell's file without its ending."""
-        parts = (self.kind, self.name, self.rate, file_part(self.train_languages), f"s{self.seed}")
-        return ".".join(part for part in parts if part)
+        return ".".join(
+            part for part in (self.system, self.variant, _file_part(self.on), f"s{self.seed}") if part
+        )
 
     @property
     def label(self) -> str:
-        """What to call it while it runs."""
-        words = [self.name or self.kind]
-        if self.train_languages:
-            words += ["on", "+".join(self.train_languages)]
-        if self.rate:
-            words.append(f"({self.rate} learning rate)")
-        return " ".join([*words, f"seed {self.seed}"]) if self.kind is not Kind.BASE else "base encoder"
+        """The cell's name while it runs."""
+        words = [self.system.removeprefix("peer.")]
+        if self.on:
+            words += ["on", ", ".join(self.on)]
+        if self.variant:
+            words.append(f"({self.variant} learning rate)")
+        return " ".join([*words, f"seed {self.seed}"]) if self.on else f"{self.system} encoder"
 
 
-BASE = Cell(Kind.BASE)
-TRANSLATION = Cell(Kind.TRANSLATION)
-# Table 2's order; a method that the paper does not have comes after them.
-PAPER_ORDER = (
-    "contrastive",
-    "n-pair",
-    "softmax",
-    "emu",
-    "emu-without-ld",
-    "emu-without-ld-cl",
-    "emu-parallel",
-)
-LABELS = {
-    Kind.BASE.value: "base encoder",
-    "contrastive": "Contrastive loss",
-    "n-pair": "N-pair loss",
-    "softmax": "Softmax loss",
-    "emu": "Emu",
-    "emu-without-ld": "Emu w/o LD",
-    "emu-without-ld-cl": "Emu w/o LD+CL",
-    "emu-parallel": "Emu-Parallel",
-    Peer.LOGISTIC.value: "frozen + logistic regression",
-    Peer.LDA.value: "frozen + LDA (shrinkage 0.5)",
-    Peer.SOFTMAX.value: "sentence-transformers, softmax classifier",
-    Peer.TRIPLET.value: "sentence-transformers, BatchAllTripletLoss",
-    Peer.RANKING.value: "sentence-transformers, MultipleNegativesRankingLoss",
-    Peer.COSENT.value: "sentence-transformers, CoSENTLoss",
-    Peer.SETFIT.value: "SetFit",
-}
+def cells_of(systems: Iterable[str], on: Iterable[Sequence[str]], seeds: Sequence[int]) -> list[Cell]:
+    """Return a cell for each system, for each thing that it is trained on, for each seed."""
+    trained_on = [tuple(names) for names in on]
+    return [Cell(system, names, seed) for system in systems for names in trained_on for seed in seeds]
 
 
-def methods() -> tuple[str, ...]:
-    """Every method that learns from intents, the paper's first and in its order."""
-    return (*PAPER_ORDER, *(method for method in methods_that_need(Needs.INTENTS) if method not in PAPER_ORDER))
+def pair_names(pairs: Iterable[Pair]) -> tuple[str, ...]:
+    """Return names such as "en-de"."""
+    return tuple(pair_name(*pair) for pair in pairs)
 
 
-def label_of(name: str) -> str:
-    """What a table calls a method or a peer."""
-    return LABELS.get(name, name)
+def both_ways(pairs: Iterable[Pair]) -> list[str]:
+    """Return the directions "s-t" and "t-s" of each pair."""
+    return [pair_name(*way) for pair in pairs for way in (pair, pair[::-1])]
 
 
-def file_part(codes: tuple[str, ...]) -> str:
-    """Return codes as a part of a file's name: a code may be any text that a person put into a language column."""
+def _file_part(codes: Sequence[str]) -> str:
+    """Return codes as a part of a file's name: a code may be any text that a user put into a language column."""
     joined = "+".join(codes)
     if re.fullmatch(r"[a-z0-9+-]{0,60}", joined):
         return joined

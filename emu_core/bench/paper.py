@@ -1,4 +1,4 @@
-"""The papers' own numbers, copied from their tables (paper.json is Emu's, fmda_paper.json FMDA's)."""
+"""The papers' own figures, copied from their tables into a file paper.json each."""
 
 import json
 from functools import cache
@@ -7,21 +7,13 @@ from typing import Any
 
 
 @cache
-def numbers_in(name: str) -> dict[str, Any]:
-    """What a file of this package holds."""
-    numbers: dict[str, Any] = json.loads((files("emu_core.bench") / name).read_text("utf-8"))
-    return numbers
+def paper_numbers(paper: str) -> dict[str, Any]:
+    """Return the figures of a paper, each table under its number.
 
-
-def paper_numbers() -> dict[str, Any]:
-    """Tables 1 to 5 of Hirota et al. 2020, each under the table's number, accuracies in percent.
-
-    `queries` holds the sizes of the test sets as Table 2's accuracies have them. Quora's differs from Table 1's.
+    Args:
+        paper: the package of its benchmark: "emu" (Hirota et al. 2020, Tables 1 to 5), "fmda" (Wu et al., Tables 2 to
+            6 and 9), "bicvm" (Hermann and Blunsom 2014, Table 1) or "dual_encoder" (Chidambaram et al. 2019, Tables 1
+            to 7 and section 3.4).
     """
-    return numbers_in("paper.json")
-
-
-def paper_mean(dataset: str, method: str) -> float:
-    """Return a method's mean accuracy over the 11 directions of Table 2, in percent."""
-    row = paper_numbers()["table2"]["datasets"][dataset][method]["accuracy"]
-    return float(sum(row) / len(row))
+    numbers: dict[str, Any] = json.loads((files("emu_core.bench") / paper / "paper.json").read_text("utf-8"))
+    return numbers

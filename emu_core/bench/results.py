@@ -1,26 +1,184 @@
-"""The finished cells as the tables ask for them: by system and direction, over seeds."""
+"""The measurements of a benchmark: one tidy table, and beside it each cell's costs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from emu_core.bench.cells import BASE, Cell, Kind, Rate
-from emu_core.bench.result import CellResult
-from emu_core.evaluation.arrays import pair_name
+from emu_core.bench.cells import Cell
+from emu_core.errors import RunError
+from emu_core.files import whole_file
 
-FloatArray = NDArray[np.float64]
+Values = NDArray[np.float64]
+Key = tuple[str, str, str]
+KEY = ("measure", "part", "where")
+_FACTS = b"emu"  # in the metadata of a cell's file
 
 
 @dataclass(frozen=True)
-class Row:
+class View:
+    """Points of a picture.
+
+    Attributes:
+        points: their places (N, 2).
+        groups: of each point, shown by its colour.
+        texts: a second label of each point, such as its language or its word; empty where there is none.
+        note: which points these are.
+        found: by "a-b", how many of the words of a have the right one of b nearest, and how many there are.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    groups: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    note: str = ""
+    found: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, points: NDArray[np.floating], groups: Sequence[str], texts: Sequence[str] = (), **facts: Any
+    ) -> Self:
+        """Make a view of an array of places (N, 2), rounded to three decimals."""
+        rounded = points.astype(float).round(3).tolist()
+        return cls(tuple((x, y) for x, y in rounded), tuple(groups), tuple(texts), **facts)
+
+
+@dataclass(frozen=True, eq=False)
+class CellResult:
+    """The measurements of a cell and what they cost.
+
+    Attributes:
+        values: arrays (queries,) by measure, part (such as an embedding or a number of documents; "" where the measure
+            has none) and where (a direction "s-t" or a language).
+        seconds: of training alone, from the loaded encoder or the texts to the trained encoder; 0 where nothing is
+            trained.
+        cpu_seconds: computed by all threads in that time.
+        seconds_whole: from loading the encoder or reading the texts to the last measure.
+        peak_mb: the most resident memory of the cell's process up to then, in megabytes.
+        gpu_mb: the most memory of a GPU that torch held, in megabytes; 0 on a CPU.
+        facts: settings and counts that a reader should see.
+        views: points of pictures, by name.
+        error: why nothing was measured; "" where something was.
+    """
+
+    values: Mapping[Key, Values] = field(default_factory=dict)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    seconds_whole: float = 0.0
+    peak_mb: float = 0.0
+    gpu_mb: float = 0.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
+    error: str = ""
+
+    def get(self, measure: str, part: str = "", where: str = "") -> Values | None:
+        """Return an array (queries,); None where it was not measured."""
+        return self.values.get((measure, part, where))
+
+    def keys(self, measure: str) -> list[tuple[str, str]]:
+        """Return part and where of everything that was measured, in its order."""
+        return [(part, where) for name, part, where in self.values if name == measure]
+
+    def wheres(self, measure: str, part: str | None = None) -> list[str]:
+        """Return where something was measured, each once and in its order; `part` None takes every part."""
+        return list(dict.fromkeys(where for own, where in self.keys(measure) if part is None or own == part))
+
+    def frame(self) -> pd.DataFrame:
+        """Return the tidy table: measure, part, where, query and value."""
+        lengths = [len(values) for values in self.values.values()]
+        columns = zip(*self.values, strict=True) if self.values else ((), (), ())
+        table: dict[str, Any] = {
+            name: np.repeat(np.array(column, dtype=object), lengths)
+            for name, column in zip(KEY, columns, strict=True)
+        }
+        table["query"] = (
+            np.concatenate([np.arange(n) for n in lengths]) if lengths else np.array([], np.int64)
+        )
+        table["value"] = np.concatenate(list(self.values.values())) if lengths else np.array([], np.float64)
+        return pd.DataFrame(table)
+
+
+COSTS = ("seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb")
+
+
+def numbers(values: Mapping[Key, Any]) -> dict[Key, Values]:
+    """Return measurements as arrays of floats; a number alone becomes an array of one."""
+    return {
+        (str(measure), str(part), str(where)): np.atleast_1d(np.asarray(value, dtype=np.float64))
+        for (measure, part, where), value in values.items()
+    }
+
+
+def write_cell(path: Path, result: CellResult, facts: Mapping[str, Any]) -> None:
+    """Write a finished cell, whole or not at all.
+
+    Args:
+        path: a Parquet file.
+        result: what was measured.
+        facts: what the reader has to know of the cell beside that.
+    """
+    described = {
+        **facts,
+        **{name: getattr(result, name) for name in COSTS},
+        "facts": result.facts,
+        "views": {name: asdict(view) for name, view in result.views.items()},
+    }
+    table = pa.Table.from_pandas(result.frame(), preserve_index=False)
+    table = table.replace_schema_metadata(
+        {_FACTS: json.dumps(described, default=str).encode("utf-8", "replace")}
+    )
+    with whole_file(path) as partial:
+        pq.write_table(table, partial)
+
+
+def read_cell(path: Path) -> tuple[CellResult, dict[str, Any]]:
+    """Read what `write_cell` wrote, and the facts that it was given.
+
+    Raises:
+        RunError: the file is damaged.
+    """
+    try:
+        table = pq.read_table(path)
+        described = json.loads(table.schema.metadata[_FACTS])
+        frame = table.to_pandas()
+        values = frame["value"].to_numpy()
+        if values.dtype != np.float64 or not np.isfinite(values).all():
+            raise ValueError("values are finite numbers")
+        result = CellResult(
+            values={key: values[rows] for key, rows in frame.groupby(list(KEY), sort=False).indices.items()},
+            views={name: _view(view) for name, view in described.pop("views").items()},
+            facts=described.pop("facts"),
+            **{name: float(described.pop(name)) for name in COSTS},
+        )
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, pa.ArrowException):
+        raise RunError(f"{path} is damaged; delete the file, and the cell is run again") from None
+    return result, described
+
+
+def _view(values: Mapping[str, Any]) -> View:
+    return View(
+        points=tuple((float(x), float(y)) for x, y in values["points"]),
+        groups=tuple(map(str, values["groups"])),
+        texts=tuple(map(str, values["texts"])),
+        note=str(values["note"]),
+        found={way: (int(right), int(count)) for way, (right, count) in values["found"].items()},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class OverSeeds:
     """One system over its seeds.
 
     Attributes:
         cells: its finished cells, a seed each; empty where none was measured.
-        reason: why there is none.
-        asked: seeds that were asked for; 0 where that does not matter.
+        reason: why one is missing; "" where none is.
+        asked: seeds that were asked for.
     """
 
     cells: tuple[CellResult, ...]
@@ -33,92 +191,72 @@ class Row:
             return label
         return f"{label} ({len(self.cells)} of {self.asked} seeds)"
 
-    def accuracy(self, directions: Sequence[str]) -> FloatArray:
-        """Acc@1 in percent, (seeds, directions)."""
-        return np.array([[cell.accuracy(direction) for direction in directions] for cell in self.cells])
+    def values(self, measure: str, part: str = "", where: str = "") -> Values | None:
+        """Return an array (seeds, queries); None where no seed has it."""
+        found = [cell.get(measure, part, where) for cell in self.cells]
+        there = [values for values in found if values is not None]
+        return np.array(there) if there else None
 
-    @property
-    def seconds(self) -> float:
-        """Mean seconds of training."""
-        return float(np.mean([cell.seconds for cell in self.cells]))
+    def numbers(self, measure: str, part: str = "", where: str = "") -> list[float]:
+        """Return a number a seed, of a measure that has one; without the seeds that have none."""
+        values = self.values(measure, part, where)
+        return [] if values is None else [float(row[0]) for row in values]
 
-    @property
-    def cpu_seconds(self) -> float:
-        """Mean seconds that the threads computed in training."""
-        return float(np.mean([cell.cpu_seconds for cell in self.cells]))
-
-    @property
-    def seconds_whole(self) -> float:
-        """Mean seconds from loading to the last measure."""
-        return float(np.mean([cell.seconds_whole for cell in self.cells]))
-
-    @property
-    def peak_mb(self) -> float:
-        """The most memory of any seed."""
-        return max(cell.peak_mb for cell in self.cells)
-
-    def classified(self) -> dict[str, float]:
-        """A classifier's accuracy by language of the sentence, in percent; empty where there is none."""
-        return {
-            language: float(np.mean([100 * cell.classified[language].mean() for cell in self.cells]))
-            for language in (self.cells[0].classified if self.cells else {})
-        }
+    def mean(self, cost: str) -> float:
+        """Return the mean over seeds of one of `COSTS`; of memory the most of any seed."""
+        found = [float(getattr(cell, cost)) for cell in self.cells]
+        return max(found) if cost.endswith("mb") else float(np.mean(found))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results:
     """All cells of a benchmark.
 
     Attributes:
         cells: what each measured.
-        languages: measured, English first.
-        train_languages: whose labels were used.
-        seeds: of the cells.
+        seeds: asked for.
     """
 
     cells: Mapping[Cell, CellResult]
-    languages: tuple[str, ...]
-    train_languages: tuple[str, ...]
     seeds: tuple[int, ...]
 
-    @property
-    def base(self) -> CellResult:
-        """The base encoder."""
-        return self.cells[BASE]
-
-    @property
-    def directions(self) -> tuple[str, ...]:
-        """The directions with the first training language on a side: 11 of 6 languages, in Table 2's order."""
-        centre = self.train_languages[0]
-        others = [code for code in self.languages if code != centre]
-        pairs = [(centre, centre), *((centre, o) for o in others), *((o, centre) for o in others)]
-        return tuple(pair_name(*pair) for pair in pairs)
-
-    def base_accuracy(self, directions: Sequence[str]) -> FloatArray:
-        """The base encoder's Acc@1 in percent, (directions,)."""
-        return np.array([self.base.accuracy(direction) for direction in directions])
-
-    def row(
-        self,
-        kind: Kind,
-        name: str = "",
-        train_languages: Sequence[str] | None = None,
-        *,
-        rate: Rate = Rate.NONE,
-        seeds: Sequence[int] | None = None,
-    ) -> Row:
-        """A system over its seeds.
+    def of(
+        self, system: str, on: Sequence[str] = (), variant: str = "", seeds: Sequence[int] | None = None
+    ) -> OverSeeds:
+        """Return a system over its seeds.
 
         Args:
-            kind: what it is.
-            name: the method's or the peer's.
-            train_languages: None takes the benchmark's.
-            rate: a tuned peer's learning rate.
-            seeds: None takes the benchmark's.
+            system: its name.
+            on: what it is trained on.
+            variant: see `Cell`.
+            seeds: None takes those of the benchmark.
         """
-        languages = tuple(self.train_languages if train_languages is None else train_languages)
-        asked = [Cell(kind, name, languages, seed, rate) for seed in (self.seeds if seeds is None else seeds)]
+        asked = [Cell(system, tuple(on), seed, variant) for seed in (self.seeds if seeds is None else seeds)]
         found = [self.cells[cell] for cell in asked if cell in self.cells]
-        missing = [cell.not_measured for cell in found if cell.not_measured]
-        whole = tuple(cell for cell in found if not cell.not_measured)
-        return Row(whole, missing[0] if missing else "" if whole else "not asked for", len(asked))
+        missing = [cell.error for cell in found if cell.error]
+        whole = tuple(cell for cell in found if not cell.error)
+        return OverSeeds(whole, missing[0] if missing else "" if whole else "not asked for", len(asked))
+
+    def trained(self, systems: Sequence[str]) -> list[tuple[str, tuple[str, ...], OverSeeds]]:
+        """Return each of these systems on whatever it was trained on, over its seeds, in the systems' order."""
+        on = list(dict.fromkeys((cell.system, cell.on) for cell in self.cells))
+        return [
+            (system, trained_on, self.of(system, trained_on))
+            for one in systems
+            for system, trained_on in on
+            if system == one
+        ]
+
+    def measured(self) -> Iterator[tuple[Cell, CellResult]]:
+        """Iterate over the cells that were measured."""
+        return ((cell, result) for cell, result in self.cells.items() if not result.error)
+
+    def each(self, of: Callable[[CellResult], Sequence[str]]) -> list[str]:
+        """Return what `of` gives for every cell, each once and in order."""
+        return list(dict.fromkeys(one for _, result in self.measured() for one in of(result)))
+
+    def frame(self) -> pd.DataFrame:
+        """Return the tidy table of all cells: cell, measure, part, where, query and value."""
+        frames = [result.frame().assign(cell=cell.key) for cell, result in self.measured()]
+        whole = pd.concat(frames, ignore_index=True) if frames else CellResult().frame().assign(cell="")
+        return whole[["cell", *KEY, "query", "value"]]

@@ -1,28 +1,79 @@
-"""What a disentangled encoder's embeddings are each good for, as it stands in metrics.json."""
+"""The measures of FMDA and its baseline: what each of a sentence's embeddings holds (Wu et al., section 4.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.slots.template_pairs import template_pairs
-from emu_core.data.slots.utterances import SlotPairs, slot_pairs
-from emu_core.encoders.base import FloatArray
-from emu_core.encoders.disentangled import DisentangledEncoder
+from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
+from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.errors import DataError
-from emu_core.evaluation.leakage import language_leakage
-from emu_core.evaluation.template_retrieval import template_retrieval
-from emu_core.evaluation.translation_retrieval import translation_retrieval
+from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.leakage import Leakage, language_leakage
+from emu_core.evaluation.template_retrieval import TemplateRetrieval, template_retrieval
+from emu_core.evaluation.translation_retrieval import TranslationRetrieval, translation_retrieval
 from emu_core.models.parts import Part
 
-Parts = dict[Part, FloatArray]
+PartsOf = Callable[[Sequence[str]], Mapping[Part, NDArray[np.floating]]]
+"""N sentences to their embeddings, (N, d) each."""
+
+
+class Embedded:
+    """Sentences and their embeddings, each sentence embedded once.
+
+    Attributes:
+        parts: the embeddings that are measured.
+    """
+
+    def __init__(self, embed: PartsOf, parts: Sequence[Part], texts: Iterable[str]) -> None:
+        """Embed sentences.
+
+        Args:
+            embed: gives the embeddings.
+            parts: those to measure.
+            texts: every sentence that will be asked for.
+        """
+        self._rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        embedded = embed(list(self._rows))
+        self.parts = tuple(parts)
+        self._vectors = {part: embedded[part] for part in parts}
+
+    def of(self, part: Part, texts: Iterable[str]) -> NDArray[np.floating]:
+        """Return an embedding of sentences, (N, d)."""
+        return self._vectors[part][[self._rows[text] for text in texts]]
+
+    def translations(self, part: Part, pair: SlotPairs) -> dict[str, TranslationRetrieval]:
+        """Return cross-lingual retrieval by an embedding, both ways, by direction "s-t"."""
+        first, second = ([one.text for one in side] for side in (pair.first, pair.second))
+        there, back = self.of(part, first), self.of(part, second)
+        return {
+            pair_name(pair.source, pair.target): translation_retrieval(there, back, second),
+            pair_name(pair.target, pair.source): translation_retrieval(back, there, first),
+        }
+
+    def templates(self, part: Part, made: TemplatePairs) -> TemplateRetrieval:
+        """Return template retrieval by an embedding."""
+        targets = made.target_texts
+        return template_retrieval(self.of(part, made.source_texts), self.of(part, targets), targets)
+
+    def leakage(self, part: Part, spoken: Sequence[Utterance]) -> Leakage:
+        """Return how well an embedding tells the language of utterances."""
+        vectors = self.of(part, [one.text for one in spoken])
+        return language_leakage(vectors, [one.language for one in spoken], [one.id for one in spoken])
 
 
 def disentangled_metrics(
-    encoder: DisentangledEncoder, held_out: LabelledSet, pairs: Sequence[tuple[str, str]]
+    embed: PartsOf, parts: Sequence[Part], held_out: LabelledSet, pairs: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
-    """Measure every embedding on held-out sentences, each encoded once.
+    """Measure every embedding on held-out sentences, as it stands in metrics.json.
+
+    Args:
+        embed: gives the embeddings of sentences.
+        parts: the embeddings to measure.
+        held_out: the sentences.
+        pairs: language pairs of which translations are looked for.
 
     Returns:
         By embedding: `translation` (Acc@1 in percent by "s-t", queries in s), `template` (Acc@1 by language) and
@@ -30,63 +81,37 @@ def disentangled_metrics(
         measure for which the sentences do not do is left out, with the reason in `notes`.
     """
     notes: list[str] = []
-    found: dict[str, Any] = {part.value: {"translation": {}, "template": {}} for part in encoder.part_names}
+    found: dict[str, Any] = {part.value: {"translation": {}, "template": {}} for part in parts}
     counts: dict[str, dict[str, int]] = {"translation": {}, "template": {}}
     try:
         paired = slot_pairs(held_out, [(a, b) for a, b in pairs])
     except DataError as error:
         return {**found, "counts": counts, "notes": [str(error)]}
-    utterances = {code: _side(paired, code) for pair in paired for code in (pair.source, pair.target)}
-    vectors = {code: encoder.parts([one.text for one in own]) for code, own in utterances.items()}
+    utterances: dict[str, dict[str, Utterance]] = {}
     for pair in paired:
-        row = {code: {one.id: n for n, one in enumerate(utterances[code])} for code in utterances}
-        for queries, pool in ((pair.first, pair.second), (pair.second, pair.first)):
-            source, target = queries[0].language, pool[0].language
-            counts["translation"][f"{source}-{target}"] = len(queries)
-            asked, looked = [row[source][one.id] for one in queries], [row[target][one.id] for one in pool]
-            for part in encoder.part_names:
-                right = translation_retrieval(
-                    vectors[source][part][asked], vectors[target][part][looked], [one.text for one in pool]
-                )
-                found[part]["translation"][f"{source}-{target}"] = round(right.accuracy, 2)
+        for code, side in ((pair.source, pair.first), (pair.target, pair.second)):
+            utterances.setdefault(code, {}).update({one.id: one for one in side})
+    templates: dict[str, TemplatePairs] = {}
     for code, own in utterances.items():
         try:
-            made = template_pairs(own, distinct_templates=True)
+            templates[code] = template_pairs(list(own.values()), distinct_templates=True)
         except DataError as error:
             notes.append(f"{code}: {error}")
-            continue
-        counts["template"][code] = len(made)
-        targets = encoder.parts(made.target_texts)
-        for part in encoder.part_names:
-            retrieved = template_retrieval(
-                vectors[code][part][list(made.rows)], targets[part], made.target_texts
-            )
-            found[part]["template"][code] = round(retrieved.accuracy, 2)
-    _probes(encoder, utterances, vectors, found, notes)
-    return {**found, "counts": counts, "notes": notes}
-
-
-def _side(paired: Sequence[SlotPairs], code: str) -> list[Any]:
-    sides = [
-        pair.first if pair.source == code else pair.second
-        for pair in paired
-        if code in (pair.source, pair.target)
-    ]
-    return list({one.id: one for side in sides for one in side}.values())
-
-
-def _probes(
-    encoder: DisentangledEncoder,
-    utterances: dict[str, list[Any]],
-    vectors: dict[str, Parts],
-    found: dict[str, Any],
-    notes: list[str],
-) -> None:
-    languages = [code for code, own in utterances.items() for _ in own]
-    ids = [one.id for own in utterances.values() for one in own]
+    every = [one for own in utterances.values() for one in own.values()]
+    made = [text for one in templates.values() for text in (*one.source_texts, *one.target_texts)]
+    embedded = Embedded(embed, parts, [*(one.text for one in every), *made])
+    for pair in paired:
+        for part in parts:
+            for way, right in embedded.translations(part, pair).items():
+                found[part]["translation"][way] = round(right.accuracy, 2)
+                counts["translation"][way] = len(pair)
+    for code, one in templates.items():
+        counts["template"][code] = len(one)
+        for part in parts:
+            found[part]["template"][code] = round(embedded.templates(part, one).accuracy, 2)
     try:
-        for part in encoder.part_names:
-            together = np.concatenate([vectors[code][part] for code in utterances])
-            found[part]["probe"] = round(language_leakage(together, languages, ids).probe, 2)
+        for part in parts:
+            found[part]["probe"] = round(embedded.leakage(part, every).probe, 2)
     except DataError as error:
         notes.append(str(error))
+    return {**found, "counts": counts, "notes": notes}

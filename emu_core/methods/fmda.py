@@ -45,9 +45,10 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
     fitted = job.fit(trainer)
     specialised = DisentangledEncoder(base, trainer.model)
     held_out = labelled.held_out_part()
-    metrics = (
-        {} if held_out is None else {"parts": disentangled_metrics(specialised, held_out, job.config.pairs)}
-    )
+    metrics: dict[str, Any] = {}
+    if held_out is not None:
+        embed, parts = specialised.parts, specialised.part_names
+        metrics["parts"] = disentangled_metrics(embed, parts, held_out, job.config.pairs)
     fitted = replace(fitted, warnings=(*data.warnings, *fitted.warnings))
     return Outcome(specialised, shared_encode(specialised, job.processes), fitted, metrics)
 

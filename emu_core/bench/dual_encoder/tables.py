@@ -1,289 +1,338 @@
 """The tables of the dual encoder's benchmark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from emu_core.bench.dual_encoder.paper import paper_figure
-from emu_core.bench.dual_encoder.systems import LABELS, System, paper_name
-from emu_core.bench.pretrained.grid import MISSING, Line, grid
-from emu_core.bench.pretrained.ranking import DOT
-from emu_core.bench.pretrained.result import PretrainedResult
-from emu_core.bench.pretrained.results import PretrainedResults, PretrainedRow, score_of
-from emu_core.bench.score import Score
-from emu_core.bench.table import Table
+from emu_core.bench.cells import Pair, both_ways, pair_names
+from emu_core.bench.dual_encoder.experiment import System
+from emu_core.bench.paper import paper_numbers
+from emu_core.bench.parallel.experiment import MISSING, candidates_of, precision
+from emu_core.bench.parallel.ranking import DOT
+from emu_core.bench.results import OverSeeds, Results
+from emu_core.bench.tables import (
+    Line,
+    Row,
+    Score,
+    Table,
+    grid,
+    mean_score,
+    plain_rows,
+    present,
+    spread,
+    why_missing,
+)
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.translation_ranking import NS
 
-Systems = tuple[System, ...]
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        System.SUM_OF_WORDS: "sum of words",
+        System.TRANSLATION: "translation ranking",
+        System.HARD_NEGATIVES: "translation ranking, hard negatives",
+        System.QUICK_THOUGHT: "translation + quick thought",
+        System.DIALOGUES: "translation + conversation",
+        System.NLI: "translation + NLI",
+        System.MULTI_TASK: "translation + all other tasks",
+    }
+)
+PAPER_TABLES = {
+    "table1": "Table 1",
+    "section3.4": "section 3.4",
+    "table2": "Table 2",
+    "table3": "Table 3",
+    "table4": "Table 4",
+    "table5": "Table 5",
+    "table6": "Table 6",
+    "table7": "Table 7",
+}
+_THREE_PLACES = ("table2", "table3", "table7")
+STS_NOTE = (
+    "Pearson's r between people's scores and minus the angle of the two vectors; en-de has the first sentence "
+    "in English and the second in German. The paper's figures are dev / test. In report.json it is 100 r."
+)
+ZERO_SHOT_NOTE = (
+    "Accuracy in percent of a small network on the frozen vectors: trained on sentences of the first language, "
+    "tested on the second's (en-en is not zero-shot, but what is there to reach); each by the model of that "
+    "pair, or of the first pair with the language."
+)
+EIGEN_NOTE = (
+    "Equation 3 over 1,000 samples of 10 test pairs: the smaller, the more alike the two languages' sentences "
+    "lie; beside it the variance between samples. The paper says neither which distance nor which Laplacian it "
+    "takes, so that its figures can be compared with each other but not with ours: ours are of angles and of "
+    "the Laplacian that is not normalised. The paper prints no variance, though it says that it is high."
+)
 
 
-def ranking_table(results: PretrainedResults, systems: Systems) -> Table:
-    """Section 3.4: P@1, P@3 and P@10 both ways."""
-    ways = [pair_name(*way) for pair in results.pairs for way in (pair, pair[::-1])]
-    columns = [f"{way} P@{n}" for way in ways for n in NS]
-    lines = []
-    for system in systems:
-        scores: dict[str, Score] = {}
-        rows = [results.row(system, (pair,)) for pair in results.pairs]
-        for pair, row in zip(results.pairs, rows, strict=True):
-            for way in (pair_name(*pair), pair_name(*pair[::-1])):
-                for n in NS:
-                    if (score := row.precision(DOT, way, n)) is not None:
-                        scores[f"{way} P@{n}"] = score
-        paper = {
-            f"{pair_name(*pair)} P@1": figure
-            for pair in results.pairs
-            if (figure := paper_figure("section3.4", paper_name(system, systems), pair_name(*pair)))
-        }
-        lines.append(Line((LABELS[system],), system, scores, paper, reason=_reason(rows)))
-    counts = {way: n for cell in results.cells.values() for way, n in cell.candidates.items()}
-    return grid(
-        "ranking",
-        "Section 3.4: translation ranking",
-        ("model",),
-        columns,
-        lines,
-        verdict=(*_against(results, systems, ways), *_multi_task(results, systems, ways)),
-        notes=(
-            "Percent of test sentences whose translation is among the N best of "
-            f"{', '.join(f'{count:,} ({way})' for way, count in counts.items())} targets, the others drawn at random; "
-            "scores are dot products. The paper draws 999 others, ranks one way, and says of "
-            "P@3 and P@10 that the results are identical. Its translation ranking has hard negatives.",
-        ),
-        queries=True,
-    )
+def paper_figure(table: str, row: str, column: str) -> str:
+    """Return a figure as the paper prints it, such as "95.1" or "0.803 / 0.763" (dev / test); "" where it has none.
+
+    Args:
+        table: such as "table2".
+        row: such as "multi-task en-fr".
+        column: such as "fr".
+    """
+    found = paper_numbers("dual_encoder")[table]
+    if row not in found["rows"] or column not in found["columns"]:
+        return ""
+    return _printed(found["rows"][row][found["columns"].index(column)], table)
 
 
-def sts_table(results: PretrainedResults, systems: Systems) -> Table:
-    """Tables 2 and 3: Pearson's r of the angle, in each language and across."""
-    measured = dict.fromkeys(name for cell in results.cells.values() for name in cell.sts)
-    columns = sorted(measured, key=_cross_last)
-    lines = []
-    for system in systems:
-        for pair in results.pairs:
-            row, name = results.row(system, (pair,)), pair_name(*pair)
-            values = {column: row.values(_pearson(column)) for column in columns}
-            scores = {column: score_of([100 * r for r in own]) for column, own in values.items() if own}
-            paper = {
-                column: figure
-                for column in columns
-                if (figure := paper_figure("table2", f"{paper_name(system, systems)} {name}", column))
-            }
-            lines.append(
-                Line(
-                    (LABELS[system], name),
-                    f"{system} {name}",
-                    {column: score for column, score in scores.items() if score is not None},
-                    paper,
-                    {column: three_places(own) for column, own in values.items() if own},
-                    row.reason,
-                )
-            )
-    return grid(
-        "sts",
-        "Tables 2 and 3: STS, Pearson's r",
-        ("model", "trained on"),
-        columns,
-        lines,
-        verdict=_sts_verdict(results, systems),
-        notes=(
-            "Pearson's r between people's scores and minus the angle of the two vectors; en-de has the first sentence "
-            "in English and the second in German. The paper's figures are dev / test. In report.json it is 100 r.",
-        ),
-    )
-
-
-def zero_shot_table(results: PretrainedResults, systems: Systems) -> Table:
-    """Table 5: a classifier trained in one language, tested in both."""
-    ways = list(dict.fromkeys(way for cell in results.cells.values() for way in cell.zero_shot))
-    lines = []
-    for system in systems:
-        rows = [results.row(system, (pair,)) for pair in results.pairs]
-        scores: dict[str, Score] = {}
-        for way in ways:
-            # English on English is measured in every pair's model: the first pair's stands for all.
-            own = next((found for row in rows if (found := row.values(_zero_shot(way)))), [])
-            if (score := score_of(own)) is not None:
-                scores[way] = score
-        lines.append(Line((LABELS[system],), system, scores, reason=_reason(rows)))
-    return grid(
-        "zero_shot",
-        "Table 5: zero-shot classification",
-        ("model",),
-        ways,
-        lines,
-        notes=(
-            "Accuracy in percent of a small network on the frozen vectors: trained on sentences of the first language, "
-            "tested on the second's (en-en is not zero-shot, but what is there to reach); each by the model of that "
-            "pair, or of the first pair with the language.",
-        ),
-    )
-
-
-def few_shot_table(results: PretrainedResults, systems: Systems) -> Table:
-    """Table 6: more and more of the target language's labels, with the source language's and without."""
-    every = [one for cell in results.cells.values() for shares in cell.few_shot.values() for one in shares]
-    shares = sorted({float(one["share"]) for one in every})
-    lines = []
-    for pair in results.pairs:
-        way, target = pair_name(*pair), pair[1]
-        for system in systems:
-            row = results.row(system, (pair,))
-            for kind, words in (
-                ("few_shot", f"100 % {pair[0]} + X % {target}"),
-                ("monolingual", f"X % {target}"),
-            ):
-                scores = {
-                    f"{share:g} %": score
-                    for share in shares
-                    if (score := score_of(row.values(_few_shot(way, share, kind)))) is not None
-                }
-                if scores:
-                    lines.append(Line((LABELS[system], target, words), f"{system} {target} {kind}", scores))
-    return grid(
-        "few_shot",
-        "Table 6: few-shot classification, accuracy in %",
-        ("model", "tested in", "trained on"),
-        [f"{share:g} %" for share in shares],
-        lines,
-        notes=("The paper's own, of sentiment in Amazon reviews, is below.",),
-    )
-
-
-def eigen_table(results: PretrainedResults, systems: Systems) -> Table:
-    """Table 7: eigen-similarity and its variance."""
-    columns = [pair_name(*pair) for pair in results.pairs]
-    rows, data = [], dict[str, Any]()
-    printed = [name for name in columns if paper_figure("table7", "multi-task", name)]
-    for system in systems:
-        cells = []
-        data[system] = {}
-        for pair, name in zip(results.pairs, columns, strict=True):
-            found = [cell.eigen[name] for cell in results.row(system, (pair,)).cells if name in cell.eigen]
-            if not found:
-                cells += [MISSING, MISSING]
-                continue
-            own = {key: float(np.mean([one[key] for one in found])) for key in found[0]}
-            own["deviation"] = (
-                float(np.std([one["mean"] for one in found], ddof=1)) if len(found) > 1 else 0.0
-            )
-            data[system][name] = own
-            cells += [three_places([one["mean"] for one in found]), f"{own['variance']:.3f}"]
-        paper = [paper_figure("table7", paper_name(system, systems), name) for name in printed]
-        rows.append((LABELS[system], *cells, *paper))
-    head = ("model", *(part for name in columns for part in (name, f"{name} variance")))
-    return Table(
-        "eigen",
-        "Table 7: eigen-similarity",
-        (*head, *(f"paper: {name}" for name in printed)),
-        tuple(rows),
-        _eigen_verdict(results, systems, data),
+def paper_table(name: str) -> Table:
+    """Return a table as printed."""
+    numbers = paper_numbers("dual_encoder")
+    table = numbers[name]
+    head = ("target language, training" if name == "table6" else "model", *table["columns"])
+    rows = [(row, *(_printed(value, name) or "–" for value in own)) for row, own in table["rows"].items()]
+    notes = (
         (
-            "Equation 3 over 1,000 samples of 10 test pairs: the smaller, the more alike the two languages' sentences "
-            "lie; beside it the variance between samples. The paper says neither which distance nor which Laplacian it "
-            "takes, so that its figures can be compared with each other but not with ours: ours are of angles and of "
-            "the Laplacian that is not normalised. The paper prints no variance, though it says that it is high.",
-        ),
-        data,
-    )
-
-
-def three_places(values: Sequence[float]) -> str:
-    """A mean with its standard deviation where there are several, such as "0.803 ±0.004"."""
-    mean = f"{np.mean(values):.3f}"
-    return mean + (f" ±{np.std(values, ddof=1):.3f}" if len(values) > 1 else "")
-
-
-def mean_precision(results: PretrainedResults, system: System, n: int = 1) -> float | None:
-    """P@n over all pairs, both ways and all seeds; None where one is missing."""
-    scores = [
-        results.row(system, (pair,)).precision(DOT, pair_name(*way), n)
-        for pair in results.pairs
-        for way in (pair, pair[::-1])
-    ]
-    there = [score.mean for score in scores if score is not None]
-    return sum(there) / len(there) if len(there) == len(scores) else None
-
-
-def _against(results: PretrainedResults, systems: Systems, ways: Sequence[str]) -> tuple[str, ...]:
-    plain = mean_precision(results, System.SUM_OF_WORDS)
-    said = []
-    for system in systems[1:]:
-        own = mean_precision(results, system)
-        if plain is not None and own is not None:
-            said.append(
-                f"{LABELS[system]}: P@1 {own:.1f}, mean of {len(ways)} directions, {own - plain:+.1f} points against "
-                "the sum of words."
-            )
-    return tuple(said)
-
-
-def _multi_task(results: PretrainedResults, systems: Systems, ways: Sequence[str]) -> tuple[str, ...]:
-    base = mean_precision(results, System.TRANSLATION)
-    said = []
-    for system in systems:
-        own = mean_precision(results, system)
-        others = system in (System.QUICK_THOUGHT, System.DIALOGUES, System.NLI, System.MULTI_TASK)
-        if others and base is not None and own is not None:
-            said.append(
-                f"{LABELS[system]} against translation ranking alone: {own - base:+.1f} points of P@1."
-            )
-    return tuple(said)
-
-
-def _sts_verdict(results: PretrainedResults, systems: Systems) -> tuple[str, ...]:
-    said = []
-    for system in systems[1:]:
-        gains = []
-        for pair in results.pairs:
-            own, plain = (results.row(one, (pair,)) for one in (system, System.SUM_OF_WORDS))
-            for name in dict.fromkeys(name for cell in own.cells for name in cell.sts):
-                values, base = own.values(_pearson(name)), plain.values(_pearson(name))
-                if values and base:
-                    gains.append((float(np.mean(values) - np.mean(base)), f"{name} ({pair_name(*pair)})"))
-        if gains:
-            least, where = min(gains)
-            mean = sum(gain for gain, _ in gains) / len(gains)
-            said.append(
-                f"{LABELS[system]} against the sum of words: {mean:+.3f} of Pearson's r on average, at least "
-                f"{least:+.3f} in {where}."
-            )
-    return tuple(said)
-
-
-def _eigen_verdict(results: PretrainedResults, systems: Systems, data: dict[str, Any]) -> tuple[str, ...]:
-    base, own = data.get(System.TRANSLATION, {}), data.get(systems[-1], {})
-    if systems[-1] in (System.TRANSLATION, System.HARD_NEGATIVES):
-        return (
-            "No running text, dialogues or NLI was given, so that there is no multi-task model to compare with "
-            "translation ranking.",
+            "The columns' heads are in the order of the paper's other tables: the print at hand has lost three of the "
+            "four.",
         )
-    parts = [
-        f"{name} {own[name]['mean']:.3f} against {base[name]['mean']:.3f} "
-        f"(standard errors {own[name]['standard_error']:.3f} and {base[name]['standard_error']:.3f})"
-        for name in own
-        if name in base
-    ]
-    return (f"{LABELS[systems[-1]]} against translation ranking alone: {'; '.join(parts)}.",) if parts else ()
+        if name == "table7"
+        else ()
+    )
+    title = f"The paper's {PAPER_TABLES[name]}: {table['title']}; {numbers['encoder']}"
+    return Table(f"paper_{name.replace('.', '_')}", title, head, plain_rows(rows), notes=notes)
 
 
-def _reason(rows: Sequence[PretrainedRow]) -> str:
-    return next((row.reason for row in rows if row.reason), "")
+def _printed(value: float | list[float] | None, table: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return " / ".join(f"{part:.3f}" for part in value)
+    return f"{value:.3f}" if table in _THREE_PLACES else f"{value:.1f}"
 
 
-def _cross_last(name: str) -> bool:
-    return "-" in name
+class DualTables:
+    """Makes the tables of finished cells.
 
+    Attributes:
+        results: the cells.
+        systems: that were trained.
+        pairs: language pairs; a model is trained on each.
+    """
 
-def _pearson(name: str) -> Callable[[PretrainedResult], float | None]:
-    return lambda cell: cell.sts[name]["pearson"] if name in cell.sts else None
+    def __init__(self, results: Results, systems: Sequence[System], pairs: Sequence[Pair]) -> None:
+        """Take the results of cells."""
+        self.results, self.systems, self.pairs = results, tuple(systems), tuple(pairs)
+        self.names = pair_names(pairs)
 
+    def row(self, system: str, pair: str) -> OverSeeds:
+        """Return a system trained on a pair, over its seeds."""
+        return self.results.of(system, [pair])
 
-def _zero_shot(way: str) -> Callable[[PretrainedResult], float | None]:
-    return lambda cell: cell.zero_shot.get(way)
+    def ways(self) -> list[tuple[str, str]]:
+        """Return pair and direction, both ways of each pair."""
+        return [(pair_name(*pair), way) for pair in self.pairs for way in both_ways([pair])]
 
+    def precision(self, system: str) -> list[Score | None]:
+        """Return P@1 of each pair and direction."""
+        return [precision(self.row(system, pair), DOT, way) for pair, way in self.ways()]
 
-def _few_shot(way: str, share: float, kind: str) -> Callable[[PretrainedResult], float | None]:
-    return lambda cell: next((one[kind] for one in cell.few_shot.get(way, ()) if one["share"] == share), None)
+    def paper_name(self, system: System) -> str:
+        """Return which of the paper's models a system is beside: its multi-task one, its translation-ranking one, or "".
+
+        The paper's translation ranking has hard negatives; its multi-task model is beside the system with most tasks.
+        """
+        if system is System.HARD_NEGATIVES:
+            return "translation-ranking"
+        return "multi-task" if system is self.systems[-1] else ""
+
+    def _paper(
+        self, table: str, system: System, columns: Mapping[str, str], suffix: str = ""
+    ) -> dict[str, str]:
+        row = self.paper_name(system) + suffix
+        figures = {column: paper_figure(table, row, name) for column, name in columns.items()}
+        return {column: figure for column, figure in figures.items() if figure}
+
+    def ranking(self) -> Table:
+        """Return section 3.4: P@1, P@3 and P@10 both ways."""
+        columns = {f"{way} P@{n}": (pair, way, n) for pair, way in self.ways() for n in NS}
+        lines = []
+        for system in self.systems:
+            scores = {
+                column: precision(self.row(system, pair), DOT, way, n)
+                for column, (pair, way, n) in columns.items()
+            }
+            paper = self._paper("section3.4", system, {f"{name} P@1": name for name in self.names})
+            lines.append(
+                Line((LABELS[system],), system, present(scores), paper, reasons=self._reasons(system))
+            )
+        counts = ", ".join(f"{count:,} ({way})" for way, count in candidates_of(self.results).items())
+        return grid(
+            "ranking",
+            "Section 3.4: translation ranking",
+            ("model",),
+            list(columns),
+            lines,
+            verdict=self._ranking_verdict(),
+            notes=(
+                f"Percent of test sentences whose translation is among the N best of {counts} targets, the others "
+                "drawn at random; scores are dot products. The paper draws 999 others, ranks one way, and says of "
+                "P@3 and P@10 that the results are identical. Its translation ranking has hard negatives.",
+            ),
+        )
+
+    def _reasons(self, system: System) -> tuple[str, ...]:
+        every = [why_missing([LABELS[system]], self.row(system, name)) for name in self.names]
+        return next((reasons for reasons in every if reasons), ())
+
+    def _ranking_verdict(self) -> tuple[str, ...]:
+        means = {system: mean_score(self.precision(system)) for system in System}
+        plain, base = means[System.SUM_OF_WORDS], means[System.TRANSLATION]
+        sentences, count = [], len(self.ways())
+        for system in self.systems[1:]:
+            if plain is not None and (own := means[system]) is not None:
+                sentences.append(
+                    f"{LABELS[system]}: P@1 {own:.1f}, mean of {count} directions, {own - plain:+.1f} points against "
+                    "the sum of words."
+                )
+        for system in self.systems[3:]:
+            if base is not None and (own := means[system]) is not None:
+                sentences.append(
+                    f"{LABELS[system]} against translation ranking alone: {own - base:+.1f} points of P@1."
+                )
+        return tuple(sentences)
+
+    def sts(self) -> Table:
+        """Return Tables 2 and 3: Pearson's r of the angle, in each language and across."""
+        measured = self.results.each(lambda cell: cell.wheres("sts"))
+        columns = sorted(measured, key=lambda name: "-" in name)
+        lines = []
+        for system in self.systems:
+            for name in self.names:
+                row, labels = self.row(system, name), (LABELS[system], name)
+                values = {column: row.numbers("sts", "pearson", column) for column in columns}
+                scores = {column: Score.of_numbers([100 * r for r in own]) for column, own in values.items()}
+                texts = {column: spread(np.array(own), 3) for column, own in values.items() if own}
+                paper = self._paper("table2", system, {column: column for column in columns}, f" {name}")
+                reasons = why_missing(labels, row)
+                lines.append(Line(labels, f"{system} {name}", present(scores), paper, texts, reasons))
+        return grid(
+            "sts",
+            "Tables 2 and 3: STS, Pearson's r",
+            ("model", "trained on"),
+            columns,
+            lines,
+            verdict=self._sts_verdict(),
+            notes=(STS_NOTE,),
+        )
+
+    def _sts_verdict(self) -> tuple[str, ...]:
+        sentences = []
+        for system in self.systems[1:]:
+            gains = []
+            for pair in self.names:
+                own, plain = (self.row(one, pair) for one in (system, System.SUM_OF_WORDS))
+                for where in dict.fromkeys(where for cell in own.cells for where in cell.wheres("sts")):
+                    values, base = (row.numbers("sts", "pearson", where) for row in (own, plain))
+                    if values and base:
+                        gains.append((float(np.mean(values) - np.mean(base)), f"{where} ({pair})"))
+            if gains:
+                least, where = min(gains)
+                mean = sum(gain for gain, _ in gains) / len(gains)
+                sentences.append(
+                    f"{LABELS[system]} against the sum of words: {mean:+.3f} of Pearson's r on average, at least "
+                    f"{least:+.3f} in {where}."
+                )
+        return tuple(sentences)
+
+    def zero_shot(self) -> Table:
+        """Return Table 5: a classifier trained in one language, tested in both."""
+        ways = self.results.each(lambda cell: cell.wheres("zero_shot"))
+        lines = []
+        for system in self.systems:
+            rows = [self.row(system, name) for name in self.names]
+            scores = {
+                # English on English is measured in every pair's model: the first pair's stands for all.
+                way: Score.of_numbers(
+                    next((own for row in rows if (own := row.numbers("zero_shot", "", way))), [])
+                )
+                for way in ways
+            }
+            lines.append(Line((LABELS[system],), system, present(scores), reasons=self._reasons(system)))
+        title = "Table 5: zero-shot classification"
+        return grid("zero_shot", title, ("model",), ways, lines, notes=(ZERO_SHOT_NOTE,))
+
+    def few_shot(self) -> Table:
+        """Return Table 6: more and more of the target language's labels, with the source language's and without."""
+        parts = self.results.each(lambda cell: [part for part, _ in cell.keys("few_shot")])
+        shares = {f"{part} %": part for part in sorted(parts, key=float)}
+        lines = []
+        for pair, name in zip(self.pairs, self.names, strict=True):
+            source, target = pair
+            for system in self.systems:
+                row = self.row(system, name)
+                for kind, words in (
+                    ("few_shot", f"100 % {source} + X % {target}"),
+                    ("monolingual", f"X % {target}"),
+                ):
+                    scores = present(
+                        {
+                            column: Score.of_numbers(row.numbers(kind, part, name))
+                            for column, part in shares.items()
+                        }
+                    )
+                    if scores:
+                        labels = (LABELS[system], target, words)
+                        lines.append(Line(labels, f"{system} {target} {kind}", scores))
+        return grid(
+            "few_shot",
+            "Table 6: few-shot classification, accuracy in %",
+            ("model", "tested in", "trained on"),
+            list(shares),
+            lines,
+            notes=("The paper's own, of sentiment in Amazon reviews, is below.",),
+        )
+
+    def eigen(self) -> Table:
+        """Return Table 7: eigen-similarity and its variance."""
+        printed = [name for name in self.names if paper_figure("table7", "multi-task", name)]
+        rows, data = [], dict[str, Any]()
+        for system in self.systems:
+            texts = []
+            data[system] = {}
+            for name in self.names:
+                row = self.row(system, name)
+                means = np.array(row.numbers("eigen", "mean", name))
+                if not len(means):
+                    texts += [MISSING, MISSING]
+                    continue
+                own = {
+                    field: float(np.mean(row.numbers("eigen", field, name)))
+                    for field in ("mean", "variance", "standard_error")
+                }
+                own["deviation"] = float(np.std(means, ddof=1)) if len(means) > 1 else 0.0
+                data[system][name] = own
+                texts += [spread(means, 3), f"{own['variance']:.3f}"]
+            paper = [paper_figure("table7", self.paper_name(system), name) for name in printed]
+            rows.append(Row((LABELS[system], *texts, *paper), system))
+        head = ("model", *(part for name in self.names for part in (name, f"{name} variance")))
+        return Table(
+            "eigen",
+            "Table 7: eigen-similarity",
+            (*head, *(f"paper: {name}" for name in printed)),
+            tuple(rows),
+            self._eigen_verdict(data),
+            notes=(EIGEN_NOTE,),
+            data=data,
+        )
+
+    def _eigen_verdict(self, data: Mapping[str, Any]) -> tuple[str, ...]:
+        last = self.systems[-1]
+        if last in (System.TRANSLATION, System.HARD_NEGATIVES):
+            return (
+                "No running text, dialogues or NLI was given, so that there is no multi-task model to compare with "
+                "translation ranking.",
+            )
+        base, own = data.get(System.TRANSLATION, {}), data.get(last, {})
+        parts = [
+            f"{name} {own[name]['mean']:.3f} against {base[name]['mean']:.3f} "
+            f"(standard errors {own[name]['standard_error']:.3f} and {base[name]['standard_error']:.3f})"
+            for name in own
+            if name in base
+        ]
+        return (f"{LABELS[last]} against translation ranking alone: {'; '.join(parts)}.",) if parts else ()

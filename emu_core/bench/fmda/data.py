@@ -1,16 +1,22 @@
-"""One parallel set for every system alike: what is learnt from, and what is measured."""
+"""The data of FMDA's benchmark: one parallel set, what is learnt from and what is measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
 
-from emu_core.bench.fmda.cells import Pair
+import pandas as pd
+
+from emu_core.bench.cells import Pair
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_code
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, slot_pairs, utterances
 from emu_core.data.wording import listed, shown
-from emu_core.errors import DataError
+from emu_core.errors import DataError, RunError
+from emu_core.runs.config import RunConfig
 
+_SENTENCES = "sentences.parquet"
 TEMPLATE_SEED = 0  # of the slot values in template retrieval: every cell has the same queries
 
 
@@ -24,18 +30,40 @@ class FmdaData:
 
     whole: LabelledSet
 
+    def facts(self, config: RunConfig) -> dict[str, Any]:
+        """Return the checksum and counts, the contents of data.json."""
+        counts = self.whole.frame.groupby(["language", "split"]).size()
+        return {
+            "name": self.whole.name,
+            "sha256": self.whole.sha256(),
+            "rows": len(self.whole),
+            "counts": {f"{language} {split}": int(n) for (language, split), n in counts.items()},
+        }
+
+    def store(self, folder: Path) -> None:
+        """Write all of it into an empty folder."""
+        self.whole.frame.to_parquet(folder / _SENTENCES)
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        """Read what `store` wrote. Raises RunError where it is damaged."""
+        try:
+            return cls(LabelledSet(pd.read_parquet(folder / _SENTENCES), name))
+        except (OSError, ValueError, DataError):
+            raise RunError(f"the data stored in {folder} is damaged; run the benchmark again") from None
+
     @property
     def learnt(self) -> LabelledSet:
-        """What a system is given: train, and dev to choose its epoch by."""
+        """The rows that a system is given: train, and dev to choose its epoch by."""
         return self.whole.select(splits=[split for split in ("train", "dev") if split in self.whole.splits])
 
     @property
     def test(self) -> LabelledSet:
-        """What is measured."""
+        """The rows that are measured."""
         return self.whole.select(splits=["test"])
 
     def test_pairs(self, pairs: Sequence[Pair]) -> list[SlotPairs]:
-        """The test utterances of some language pairs, position by position with one meaning."""
+        """Return the test utterances of some language pairs, position by position with one meaning."""
         codes = dict.fromkeys(code for pair in pairs for code in pair)
         by_id = {code: {one.id: one for one in utterances(self.test, code)} for code in codes}
         # Which ids each language has was checked when the set was read.
@@ -45,7 +73,7 @@ class FmdaData:
         ]
 
     def templates(self, language: str, each: int) -> TemplatePairs:
-        """The queries of template retrieval: each template of the test split once, with `each` targets.
+        """Return the queries of template retrieval: each template of the test split once, with `each` targets.
 
         Raises:
             DataError: no test utterance of the language has slots that can be filled so often.
@@ -59,7 +87,7 @@ class FmdaData:
 
     @property
     def note(self) -> str:
-        """How the sentences are used, as a sentence."""
+        """A sentence that says how the sentences are used."""
         chosen = (
             "its best epoch is chosen on split dev"
             if "dev" in self.whole.splits
@@ -96,7 +124,7 @@ def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:
 
 
 def read_pairs(pairs: Sequence[Pair | str] | None, languages: Sequence[str]) -> tuple[Pair, ...]:
-    """The language pairs asked for, such as ("en", "de") or "en-de"; None pairs the first language with each other one.
+    """Return the language pairs asked for, such as ("en", "de") or "en-de"; None pairs the first language with each other one.
 
     Raises:
         DataError: a pair does not name two languages of the set, or there is none.

@@ -1,153 +1,426 @@
-"""The tables of accuracies: 2, 3, 4, 5, 6 and 9."""
+"""The tables of FMDA's benchmark: 2 to 6, 9, and the language probes."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
-from emu_core.bench.fmda.cells import ABLATION, System
-from emu_core.bench.fmda.columns import Column, Values, template_columns, translation_columns
-from emu_core.bench.fmda.grid import FIVE_LINES, MISSING, Line, grid
-from emu_core.bench.fmda.paper import paper_figure, paper_numbers
-from emu_core.bench.fmda.results import FmdaResults
-from emu_core.bench.fmda.verdicts import meaning_verdict, two_stage_verdict
-from emu_core.bench.score import Score
-from emu_core.bench.table import Table
+from emu_core.bench.cells import Pair, pair_names
+from emu_core.bench.fmda.experiment import ABLATION, System
+from emu_core.bench.paper import paper_numbers
+from emu_core.bench.results import OverSeeds, Results, Values
+from emu_core.bench.tables import (
+    NOT_MEASURED,
+    Line,
+    Row,
+    Score,
+    Table,
+    grid,
+    plain_rows,
+    present,
+    scored,
+)
 from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.guard import LanguageChange, language_change
 from emu_core.models.parts import Part
 
+Place = tuple[System, Part]
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        System.BASE: "frozen encoder",
+        System.BASELINE: "Tiyajamorn et al. (2021)",
+        System.FMDA: "FMDA",
+        System.TWO_STAGE: "FMDA, two stages",
+        System.WITHOUT_RECONSTRUCTION: "w/o all reconstruction losses",
+        System.WITHOUT_UTTERANCE: "w/o utterance reconstruction loss",
+        System.WITHOUT_TEMPLATE: "w/o template reconstruction loss",
+        System.WITHOUT_RESIDUAL: "w/o residual reconstruction loss",
+        System.WITHOUT_CONTRAST: "w/o contrastive loss",
+        System.EQUATION_5: "w/o our utterance cross-reconstruction (eq. 5)",
+    }
+)
+FIVE_PLACES: tuple[Place, ...] = (
+    (System.BASE, Part.CLS),
+    (System.BASE, Part.MEAN),
+    (System.BASELINE, Part.MEANING),
+    (System.FMDA, Part.MEANING),
+    (System.FMDA, Part.TEMPLATE),
+    (System.FMDA, Part.RESIDUAL),
+)
+_PROBED: tuple[Place, ...] = (
+    (System.BASE, Part.CLS),
+    (System.BASE, Part.MEAN),
+    (System.BASELINE, Part.LANGUAGE),
+    (System.BASELINE, Part.MEANING),
+    (System.FMDA, Part.LANGUAGE),
+    (System.FMDA, Part.MEANING),
+    (System.FMDA, Part.TEMPLATE),
+    (System.FMDA, Part.RESIDUAL),
+)
+_PROBES = (("probe", "probe"), ("neighbours", "neighbours in own language"))
+_PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
 TEMPLATE_NOTE = (
     "Sources are the test utterances with slots, each template once (two sources of one template would make each "
     "other's targets as right as their own); a target is its source with every slot's value replaced by another of the "
     "same slot; the pool holds the targets of all sources and no source."
 )
+ABLATION_NOTE = (
+    "Each row is trained without the losses it names; a reconstruction is taken out with its cross-lingual form. "
+    "FMDA is trained here with one loss more than eq. 5 has: the utterance is also rebuilt with the other "
+    "language's embedding. The last row is without it."
+)
+PROBES_NOTE = (
+    "Probe: balanced accuracy in percent of a linear probe that names the language of a test sentence, neither it nor "
+    "its translation learnt from; 50 is chance. Neighbours: percent of a sentence's ten nearest that are in its own "
+    "language, its translation left out; about 50 is chance."
+)
+TABLE_9_NOTE = (
+    "Cross-lingual rows are of the meaning embedding; rows of one language are template retrieval with FMDA's "
+    "template embedding and the baseline's meaning, and a language of several pairs has the mean over their "
+    "models. The model for all pairs is trained on every pair here; the paper leaves Japanese out of all rows but "
+    "the Japanese ones."
+)
 
 
-def table_2(results: FmdaResults) -> Table:
-    """Cross-lingual semantic retrieval."""
-    columns = translation_columns(results.pairs)
-    return grid(
-        "2",
-        "cross-lingual semantic retrieval, Acc@1",
-        FIVE_LINES,
-        columns,
-        results,
-        verdict=meaning_verdict(results, columns),
-    )
+def part_label(part: Part) -> str:
+    """Return what a table calls an embedding."""
+    return _PART_LABELS.get(part, part.value)
 
 
-def table_3(results: FmdaResults) -> Table:
-    """Template retrieval with one target."""
-    columns = template_columns(results.pairs)
-    return grid("3", "template retrieval, Acc@1", FIVE_LINES, columns, results, notes=(TEMPLATE_NOTE,))
+def place_key(place: Place) -> str:
+    """Return the name of a system's embedding in JSON and in the paper's file."""
+    return f"{place[0]} {place[1]}"
 
 
-def table_4(results: FmdaResults) -> Table:
-    """What each group of losses adds, on the first pair."""
-    lines: list[Line] = [
-        (System.BASE, Part.CLS),
-        (System.BASELINE, Part.MEANING),
-        (System.FMDA, Part.MEANING),
-    ]
-    lines += [(system, Part.MEANING) for system in ABLATION]
-    note = (
-        "Each row is trained without the losses it names; a reconstruction is taken out with its cross-lingual form. "
-        "FMDA is trained here with one loss more than eq. 5 has: the utterance is also rebuilt with the other "
-        "language's embedding. The last row is without it."
-    )
-    columns = translation_columns(results.pairs[:1])
-    return grid(
-        "4", "ablation, cross-lingual semantic retrieval, Acc@1", lines, columns, results, notes=(note,)
-    )
+def place_label(place: Place) -> str:
+    """Return what a sentence calls a system's embedding."""
+    return f"{LABELS[place[0]]}, {part_label(place[1])}"
 
 
-def table_5(results: FmdaResults) -> Table:
-    """All losses at once against two stages."""
-    lines: list[Line] = [
-        (system, part)
-        for system in (System.FMDA, System.TWO_STAGE)
-        for part in (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
-    ]
-    columns = [*translation_columns(results.pairs), *template_columns(results.pairs)]
-    return grid(
-        "5",
-        "all losses together against two stages, Acc@1",
-        lines,
-        columns,
-        results,
-        verdict=two_stage_verdict(results, template_columns(results.pairs)),
-        notes=(TEMPLATE_NOTE,),
-    )
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: such as "en-de", or "en (en-de)": English, of the model that is trained on en-de.
+        on: the name of the pair that the systems of the column are trained on.
+        measure: what is measured.
+        where: the direction or the language.
+    """
+
+    name: str
+    on: str
+    measure: str
+    where: str
 
 
-def table_6(results: FmdaResults) -> Table:
-    """Template retrieval with five targets."""
-    columns = template_columns(results.pairs, five=True)
-    return grid(
-        "6", "template retrieval with five targets, MAP", FIVE_LINES, columns, results, notes=(TEMPLATE_NOTE,)
-    )
+def row_of(results: Results, system: System, on: Sequence[str]) -> OverSeeds:
+    """Return a system trained on some pairs in one model, over its seeds; the frozen encoder is trained on none."""
+    if system is System.BASE:
+        return results.of(system, seeds=(0,))
+    return results.of(system, on)
 
 
-def table_9(results: FmdaResults) -> Table:
-    """A model for each pair against one for all pairs."""
-    head = (
-        "task",
-        "baseline",
-        "one pair",
-        "all pairs",
-        *(f"paper: {name}" for name in paper_numbers()["table9"]["columns"]),
-    )
-    translate, template = translation_columns(results.pairs), template_columns(results.pairs)
-    tasks: list[tuple[str, list[Column], Part]] = [
-        (column.name, [column], Part.MEANING) for column in translate if column.pair != _way(column)
-    ]
-    for code in dict.fromkeys(column.name.split(" ")[0] for column in template):
-        tasks.append(
-            (code, [column for column in template if column.name.split(" ")[0] == code], Part.TEMPLATE)
+class FmdaTables:
+    """Makes the tables of finished cells.
+
+    Attributes:
+        results: the cells.
+        pairs: the language pairs.
+    """
+
+    def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
+        """Take the results of the cells trained on these language pairs."""
+        self.results, self.pairs = results, tuple(pairs)
+
+    def translations(self, pairs: Sequence[Pair] | None = None) -> list[Column]:
+        """Return the columns of cross-lingual retrieval, both ways of each pair."""
+        return [
+            Column(pair_name(*way), pair_name(*pair), "translation", pair_name(*way))
+            for pair in (self.pairs if pairs is None else pairs)
+            for way in (pair, pair[::-1])
+        ]
+
+    def templates(self, measure: str = "template") -> list[Column]:
+        """Return the columns of template retrieval: the first languages of the pairs, then the second ones."""
+        return [
+            Column(f"{pair[side]} ({pair_name(*pair)})", pair_name(*pair), measure, pair[side])
+            for side in (0, 1)
+            for pair in self.pairs
+        ]
+
+    def values(self, place: Place, column: Column) -> Values | None:
+        """Return an embedding's (seeds, queries) values from 0 to 1 in a column; None where it has none."""
+        row = row_of(self.results, place[0], [column.on])
+        return row.values(column.measure, place[1], column.where)
+
+    def scores(self, place: Place, columns: Sequence[Column]) -> dict[str, Score]:
+        """Return an embedding's scores by column, of those that were measured."""
+        return present({column.name: scored(self.values(place, column)) for column in columns})
+
+    def table(self, part: str) -> Table:
+        """Return the table of a part of the report."""
+        match part:
+            case "2":
+                columns = self.translations()
+                title = "cross-lingual semantic retrieval, Acc@1"
+                return self._grid("2", title, FIVE_PLACES, columns, verdict=self._meaning_verdict(columns))
+            case "3":
+                title = "template retrieval, Acc@1"
+                return self._grid("3", title, FIVE_PLACES, self.templates(), notes=(TEMPLATE_NOTE,))
+            case "4":
+                places: list[Place] = [(System.BASE, Part.CLS)]
+                places += [(system, Part.MEANING) for system in (System.BASELINE, System.FMDA, *ABLATION)]
+                title = "ablation, cross-lingual semantic retrieval, Acc@1"
+                columns = self.translations(self.pairs[:1])
+                return self._grid("4", title, places, columns, notes=(ABLATION_NOTE,))
+            case "5":
+                places = [
+                    (system, embedding)
+                    for system in (System.FMDA, System.TWO_STAGE)
+                    for embedding in (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
+                ]
+                columns = [*self.translations(), *self.templates()]
+                title = "all losses together against two stages, Acc@1"
+                verdict = self._two_stage_verdict(self.templates())
+                return self._grid("5", title, places, columns, verdict=verdict, notes=(TEMPLATE_NOTE,))
+            case "6":
+                title = "template retrieval with five targets, MAP"
+                columns = self.templates("precision")
+                return self._grid("6", title, FIVE_PLACES, columns, notes=(TEMPLATE_NOTE,))
+            case "9":
+                return self._table_9()
+            case _:
+                return self._probes()
+
+    def _grid(
+        self,
+        number: str,
+        title: str,
+        places: Sequence[Place],
+        columns: Sequence[Column],
+        *,
+        verdict: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> Table:
+        lines = [
+            Line(
+                (LABELS[place[0]], part_label(place[1])),
+                place_key(place),
+                self.scores(place, columns),
+                _printed(number, place_key(place), [column.name for column in columns]),
+                reasons=self._missing(place[0], columns),
+            )
+            for place in places
+        ]
+        return grid(
+            f"table{number}",
+            f"Table {number}: {title}",
+            ("model", "embedding"),
+            [column.name for column in columns],
+            lines,
+            verdict=verdict,
+            notes=notes,
+            missing=NOT_MEASURED,
         )
-    rows, data = [], dict[str, Any]()
-    every = results.row(System.FMDA, results.pairs)
-    for name, columns, part in tasks:
-        scores = {
-            "baseline": _mean([column.of(results, System.BASELINE, Part.MEANING) for column in columns]),
-            "one pair": _mean([column.of(results, System.FMDA, part) for column in columns]),
-            "all pairs": _mean([columns[0].values(every, part)]),
-        }
-        data[name] = {key: score.facts() for key, score in scores.items() if score is not None}
-        rows.append(
-            (
-                name,
-                *(MISSING if score is None else score.text for score in scores.values()),
-                *(paper_figure("9", name, key) for key in scores),
+
+    def _missing(self, system: System, columns: Sequence[Column]) -> tuple[str, ...]:
+        sentences = []
+        for on in dict.fromkeys(column.on for column in columns):
+            row = row_of(self.results, system, [on])
+            if row.reason:
+                sentences.append(f"{LABELS[system]} on {on}, {NOT_MEASURED}: {row.reason}")
+            elif len(row.cells) < row.asked:
+                sentences.append(f"{LABELS[system]} on {on}: {len(row.cells)} of {row.asked} seeds.")
+        return tuple(sentences)
+
+    def _table_9(self) -> Table:
+        """A model for each pair against one for all pairs."""
+        templates = self.templates()
+        tasks = {c.name: ([c], Part.MEANING) for c in self.translations() if c.name != c.on}
+        for code in dict.fromkeys(column.where for column in templates):
+            tasks[code] = ([column for column in templates if column.where == code], Part.TEMPLATE)
+        every = row_of(self.results, System.FMDA, pair_names(self.pairs))
+        lines = []
+        for name, (columns, part) in tasks.items():
+            together = every.values(columns[0].measure, part, columns[0].where)
+            scores = {
+                "baseline": _mean([self.values((System.BASELINE, Part.MEANING), one) for one in columns]),
+                "one pair": _mean([self.values((System.FMDA, part), one) for one in columns]),
+                "all pairs": _mean([together]),
+            }
+            lines.append(Line((name,), name, present(scores), _printed("9", name, list(scores))))
+        columns_9 = paper_numbers("fmda")["table9"]["columns"]
+        table = grid(
+            "table9",
+            "Table 9: one language pair against all in one model, Acc@1",
+            ("task",),
+            columns_9,
+            lines,
+            missing=NOT_MEASURED,
+        )
+        notes = (
+            TABLE_9_NOTE,
+            *(() if every.cells else (f"All pairs in one model, {NOT_MEASURED}: {every.reason}",)),
+        )
+        head = (*table.head[:4], *(f"paper: {name}" for name in columns_9))
+        rows = tuple(Row(row.texts(len(head)), row.key) for row in table.rows)
+        return Table(table.name, table.title, head, rows, notes=notes, data=table.data)
+
+    def _probes(self) -> Table:
+        """Return how well each embedding tells the two languages of each pair."""
+        names = pair_names(self.pairs)
+        columns = {f"{name} {field}": (name, field) for name in names for field, _ in _PROBES}
+        lines = [
+            Line(
+                (LABELS[place[0]], part_label(place[1])),
+                place_key(place),
+                present(
+                    {
+                        column: Score.of_numbers(
+                            row_of(self.results, place[0], [name]).numbers(field, place[1], name)
+                        )
+                        for column, (name, field) in columns.items()
+                    }
+                ),
+            )
+            for place in _PROBED
+        ]
+        title = "Language probes"
+        table = grid("probes", title, ("model", "embedding"), list(columns), lines, missing=NOT_MEASURED)
+        head = ("model", "embedding", *(f"{name}: {words}" for name in names for _, words in _PROBES))
+        verdict = _probes_verdict(names, {line.key: line.scores for line in lines})
+        return Table("probes", title, head, table.rows, verdict, notes=(PROBES_NOTE,), data=table.data)
+
+    def _meaning_verdict(self, columns: Sequence[Column]) -> tuple[str, ...]:
+        """Whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
+        others: tuple[Place, ...] = (*FIVE_PLACES[:2], (System.BASELINE, Part.MEANING))
+        sentences = [self._against(columns, other) for other in others]
+        own = [
+            self.scores((System.FMDA, part), columns) for part in (Part.RESIDUAL, Part.MEANING, Part.TEMPLATE)
+        ]
+        if all(len(scores) == len(columns) for scores in own):
+            residual, *rest = own
+            better = [c.name for c in columns if any(s[c.name].mean <= residual[c.name].mean for s in rest)]
+            worst = (
+                f"not the worst of the three in {', '.join(better)}"
+                if better
+                else "the worst of the three in every direction"
+            )
+            sentences.append(f"Of FMDA's embeddings of sense the residual one is {worst}.")
+        return tuple(sentence for sentence in sentences if sentence)
+
+    def _against(self, columns: Sequence[Column], other: Place) -> str:
+        """Return a sentence on FMDA's meaning against another embedding, query by query."""
+        gains = []
+        for column in columns:
+            own, theirs = self.values((System.FMDA, Part.MEANING), column), self.values(other, column)
+            if own is None or theirs is None:
+                return ""
+            change = _change(theirs, own)
+            gains.append((change.difference, column.name, change))
+        least, name, change = min(gains, key=lambda item: item[0])
+        mean = sum(gain for gain, _, _ in gains) / len(gains)
+        return (
+            f"FMDA's meaning against {place_label(other)}: {mean:+.1f} points over the directions, at least "
+            f"{least:+.1f} ({name}, 95 % interval {change.low:+.1f} to {change.high:+.1f})."
+        )
+
+    def _two_stage_verdict(self, columns: Sequence[Column]) -> tuple[str, ...]:
+        """By how much the two-stage template embedding leads in template retrieval."""
+        own = self.scores((System.TWO_STAGE, Part.TEMPLATE), columns)
+        rest = [*FIVE_PLACES, (System.TWO_STAGE, Part.MEANING), (System.TWO_STAGE, Part.RESIDUAL)]
+        every = [(place, self.scores(place, columns)) for place in rest]
+        others = [(place, scores) for place, scores in every if len(scores) == len(columns)]
+        if len(own) < len(columns) or not others:
+            return ()
+        leads = []
+        for name in (column.name for column in columns):
+            place, scores = max(others, key=lambda item: item[1][name].mean)
+            leads.append(f"{name} {own[name].mean - scores[name].mean:+.1f} ({place_label(place)})")
+        return (
+            "The two-stage template embedding against the best of all others in template retrieval: "
+            f"{'; '.join(leads)}.",
+        )
+
+
+def _probes_verdict(names: Sequence[str], scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
+    sentences = []
+    for name in names:
+        cls, language, meaning = (
+            scores[place_key(place)].get(f"{name} probe")
+            for place in (
+                (System.BASE, Part.CLS),
+                (System.FMDA, Part.LANGUAGE),
+                (System.FMDA, Part.MEANING),
             )
         )
-    notes = (
-        "Cross-lingual rows are of the meaning embedding; rows of one language are template retrieval with FMDA's "
-        "template embedding and the baseline's meaning, and a language of several pairs has the mean over their "
-        "models. The model for all pairs is trained on every pair here; the paper leaves Japanese out of all rows but "
-        "the Japanese ones.",
-        *(() if every.cells else (f"All pairs in one model, not measured: {every.reason}",)),
-    )
-    return Table(
-        "table9",
-        "Table 9: one language pair against all in one model, Acc@1",
-        head,
-        tuple(rows),
-        (),
-        notes,
-        data,
-    )
+        if cls and language and meaning:
+            sentences.append(
+                f"{name}: a linear probe is right on {language.mean:.1f} % of language embeddings and "
+                f"on {meaning.mean:.1f} % of meaning embeddings, {cls.mean - meaning.mean:.1f} points fewer than on "
+                "[CLS]."
+            )
+    return tuple(sentences)
 
 
-def _way(column: Column) -> tuple[str, str]:
-    """The pair in the column's own direction."""
-    source, target = column.pair
-    return column.pair if column.name == pair_name(source, target) else (target, source)
-
-
-def _mean(values: list[Values | None]) -> Score | None:
-    """The score of several models' values on the same queries."""
+def _mean(values: Sequence[Values | None]) -> Score | None:
+    """Return the score of several models' values on the same queries; None where one is missing."""
     there = [value for value in values if value is not None]
     if not there or len(there) < len(values):
         return None
     seeds = min(len(value) for value in there)
     return Score.of(np.mean([value[:seeds] for value in there], axis=0))
+
+
+def _change(base: Values, other: Values) -> LanguageChange:
+    """Return the change on the same queries; of two numbers of seeds, those of the smaller are used in turn."""
+    seeds = max(len(base), len(other))
+    return language_change(
+        [base[seed % len(base)] > 0 for seed in range(seeds)],
+        [other[seed % len(other)] > 0 for seed in range(seeds)],
+    )
+
+
+def paper_figure(number: str, row: str, column: str) -> str:
+    """Return a figure of the paper's in percent, such as "59.4"; "" where it has none.
+
+    Args:
+        number: of the table.
+        row: system and embedding, such as "fmda meaning"; of Table 9 the task, such as "de-en".
+        column: such as "en-de" or "en (en-de)".
+    """
+    table = paper_numbers("fmda")[f"table{number}"]
+    if row not in table["rows"] or column not in table["columns"]:
+        return ""
+    return _percent(table["rows"][row][table["columns"].index(column)])
+
+
+def _printed(number: str, row: str, columns: Sequence[str]) -> dict[str, str]:
+    figures = {column: paper_figure(number, row, column) for column in columns}
+    return {column: figure for column, figure in figures.items() if figure}
+
+
+def paper_table(number: str) -> Table:
+    """Return a table of the paper's, as printed but for percent."""
+    numbers = paper_numbers("fmda")
+    table = numbers[f"table{number}"]
+    title = (
+        f"The paper's Table {number}: {table['title']}; encoder {numbers['encoder']}, data {numbers['data']}"
+    )
+    heads = ("task",) if number == "9" else ("model", "embedding")
+    rows = [
+        (*([name] if number == "9" else _paper_labels(name)), *map(_percent, row))
+        for name, row in table["rows"].items()
+    ]
+    return Table(f"paper_table{number}", title, (*heads, *table["columns"]), plain_rows(rows))
+
+
+def _paper_labels(name: str) -> tuple[str, str]:
+    system, part = name.split(" ")
+    return "XLM-R" if system == System.BASE else LABELS[system], part_label(Part(part))
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import normalised, stripped
 from emu_core.data.labelled import audit_checks as checks
 from emu_core.data.labelled.columns import COLUMNS, split_codes
-from emu_core.data.labelled.frames import count_table, stripped
+from emu_core.data.labelled.sets import count_table
 from emu_core.data.languages import language_code, language_codes
 from emu_core.data.wording import counted, shown
 
@@ -90,7 +91,7 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
     reasons = _faults(clean)
     whole = clean[reasons == ""].reset_index(drop=True)
-    texts = checks.groups(pd.Series(checks.normalised(whole["text"]), dtype="str"), whole["language"])
+    texts = checks.groups(pd.Series(normalised(whole["text"]), dtype="str"), whole["language"])
     copies = checks.groups(*(whole[column] for column in ("text", "intent", "language", "id")))
     repeated = checks.repeats(copies)
     reasons[np.flatnonzero(reasons == "")[repeated]] = "an exact repeat of " + checks.first_places(

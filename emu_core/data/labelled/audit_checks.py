@@ -1,8 +1,5 @@
 """The audit's questions, each a function from rows to findings; all of them work on whole columns."""
 
-import unicodedata
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -15,11 +12,6 @@ LONG_TEXT = 2_000  # characters; encoders read far less
 _FINDING = ["row", "source", "text", "language"]
 # One to three words with a capital or a digit each: a brand or a product, in Latin letters in any language.
 _NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
-
-
-def normalised(texts: Iterable[str]) -> list[str]:
-    """Return each text without differences of case, width, composition and spacing."""
-    return [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in texts]
 
 
 def groups(*columns: "pd.Series[str] | NDArray[np.int64]") -> NDArray[np.int64]:

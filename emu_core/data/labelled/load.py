@@ -8,7 +8,7 @@ import pandas as pd
 from emu_core.data.demo import DEMO, demo_paths
 from emu_core.data.labelled.audit import Audit, audit_rows
 from emu_core.data.labelled.columns import COLUMNS, ColumnMapping
-from emu_core.data.labelled.files import located, read_rows
+from emu_core.data.labelled.rows import located, read_rows
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError

@@ -3,10 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
-from emu_core.data.labelled.audit_checks import normalised
-from emu_core.data.labelled.frames import stripped
+from emu_core.data.cleaning import normalised
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
@@ -30,11 +27,6 @@ class ParallelRows:
     lines: Sequence[int]
     place: str = "line"
     notes: tuple[str, ...] = ()
-
-
-def clean(texts: Sequence[str]) -> list[str]:
-    """Return the texts without blanks of any kind at either end."""
-    return stripped(pd.Series(texts, dtype="str")).tolist()
 
 
 def check_languages(languages: Sequence[str], name: str) -> None:
@@ -63,10 +55,11 @@ def pairs_with_pivot(rows: ParallelRows, *, drop_empty: bool) -> list[ParallelTe
         DataError: a row is empty in one of two languages, or no pair is left.
     """
     pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
-    return [_pair(rows, pivot, other, drop_empty) for other in rows.texts if other != pivot]
+    return [pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot]
 
 
-def _pair(rows: ParallelRows, source: str, target: str, drop_empty: bool) -> ParallelText:
+def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -> ParallelText:
+    """Pair two of the languages; see `pairs_with_pivot`."""
     name = ", ".join(dict.fromkeys((rows.files[source], rows.files[target])))
     pairs: list[tuple[str, str]] = []
     starts: list[int] = []

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.labelled.audit_checks import normalised
+from emu_core.data.cleaning import normalised
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.parsers import expat
 
+from emu_core.data.cleaning import clean
 from emu_core.data.languages import language_code, ordered
-from emu_core.data.parallel.rows import ParallelRows, check_languages, clean
+from emu_core.data.parallel.rows import ParallelRows, check_languages
 from emu_core.data.readers.opened import MAX_BYTES, opened
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import shown

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from emu_core.data.labelled.columns import ColumnMapping, guess_columns, mapped_table
-from emu_core.data.labelled.frames import stripped
-from emu_core.data.languages import language_code
+from emu_core.data.cleaning import stripped
+from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
+from emu_core.data.languages import checked_language
 from emu_core.data.readers import read_table, read_text
 from emu_core.data.readers.table import check_rows
 from emu_core.data.wording import shown
@@ -60,9 +60,7 @@ def read_documents(
             or a single class.
     """
     path = Path(path)
-    code = language_code(language)
-    if code is None:
-        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
+    code = checked_language(language)
     texts, labels = _from_folder(path) if path.is_dir() else _from_table(path, code, mapping)
     documents = [sentences(text) for text in texts]
     kept = [row for row, document in enumerate(documents) if document]
@@ -85,7 +83,7 @@ def _from_table(
 ) -> tuple[Sequence[str], Sequence[str]]:
     frame = read_table(path, path.name)
     columns = guess_columns(frame, mapping)
-    table = mapped_table(frame, columns, required=("text", "intent"), language=language, name=path.name)
+    table = apply_columns(frame, columns, required=("text", "intent"), language=language, name=path.name)
     labels = stripped(table["intent"])
     if (labels == "").any():
         raise DataError(

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.languages import language_code
-from emu_core.data.readers.opened import opened
+from emu_core.data.languages import checked_language, language_code
+from emu_core.data.readers.opened import named_paths, opened
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
@@ -93,14 +93,8 @@ def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[N
     Raises:
         DataError: a file can't be read, a line is no such object or has another label, or no row is left.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    if not paths:
-        raise DataError(
-            "no file of inference pairs is named; name one of SNLI or MultiNLI, such as train.jsonl"
-        )
-    default = language_code(language or "en")
-    if default is None:
-        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
+    missing = "no file of inference pairs is named; name one of SNLI or MultiNLI, such as train.jsonl"
+    paths, default = named_paths(files, missing), checked_language(language or "en")
     found = [part for path in paths for part in _read(path, default)]
     check_rows(sum(map(len, found)), MAX_ROWS, "the inference pairs in all files together")
     return found
@@ -166,8 +160,10 @@ def _record(line: bytes, number: int, name: str) -> dict[str, str]:
             f"{shown(name)}: line {number} has no text under {listed(missing)}; each line is an object with "
             f"{listed(_KEYS)}"
         )
-    said = value.get("language")
-    return {key: value[key].strip() for key in _KEYS} | {"language": said if isinstance(said, str) else ""}
+    language = value.get("language")
+    return {key: value[key].strip() for key in _KEYS} | {
+        "language": language if isinstance(language, str) else ""
+    }
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

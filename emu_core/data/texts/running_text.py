@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from emu_core.data.parallel.rows import clean
+from emu_core.data.cleaning import clean
+from emu_core.data.languages import stated_language
 from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.texts.dialogues import language_of
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
@@ -76,10 +77,8 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
     Raises:
         DataError: a file can't be read, doesn't say its language, or has no document of three sentences.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    if not paths:
-        raise DataError("no file of running text is named; name one with a sentence a line")
-    found = [_read(path, language_of(path, language)) for path in paths]
+    paths = named_paths(files, "no file of running text is named; name one with a sentence a line")
+    found = [_read(path, stated_language(language, path.name)) for path in paths]
     check_rows(sum(map(len, found)), MAX_ROWS, "the running text in all files together")
     return found
 

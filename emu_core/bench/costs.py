@@ -1,0 +1,158 @@
+"""The costs of a cell: time by the clock and by the processor, and memory."""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import psutil
+
+from emu_core.runs.run import Status
+
+INTERVAL_S = 0.02
+MEMORY_NOTE = (
+    "Peak memory is the most resident memory of the cell's own process from its start until the test sentences were "
+    "measured: Python and its libraries, the encoder's weights, training and encoding; looked at every 20 ms."
+)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A point in time.
+
+    Attributes:
+        clock: seconds of a clock that never goes back.
+        cpu: seconds that all threads of this process have computed.
+    """
+
+    clock: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Took:
+    """A span of time, in seconds.
+
+    Attributes:
+        seconds: by the clock.
+        cpu_seconds: computed by all threads of this process: steadier than the clock on a busy machine.
+    """
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    def costs(self) -> dict[str, float]:
+        """Return both, rounded to milliseconds, as a `CellResult` has them."""
+        return {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
+
+
+def now() -> Moment:
+    """Return this moment."""
+    return Moment(time.perf_counter(), time.process_time())
+
+
+def since(start: Moment, end: Moment | None = None) -> Took:
+    """Return the time from a moment until now, or until another."""
+    end = end or now()
+    return Took(end.clock - start.clock, end.cpu - start.cpu)
+
+
+class Clock:
+    """Listens to a training run, and measures the time from the loaded encoder to the specialised one."""
+
+    def __init__(self) -> None:
+        """Begin to listen."""
+        self._begun: Moment | None = None
+        self._over: Moment | None = None
+
+    def __call__(self, status: Status) -> None:
+        """Take in the run's status as it moves."""
+        if self._begun is None and status.phase not in ("", "loading"):
+            self._begun = now()
+        if self._over is None and status.phase in ("evaluating", "saving"):
+            self._over = now()
+
+    @property
+    def took(self) -> Took:
+        """The time that training took."""
+        return Took() if self._begun is None or self._over is None else since(self._begun, self._over)
+
+
+@dataclass
+class Pace:
+    """Listens to training's records, and measures the time of its steps.
+
+    Neither the first step counts, which begins with reading the texts, nor what is measured after an epoch.
+
+    Attributes:
+        steps: that were timed.
+        seconds: that they took.
+        cpu_seconds: that the processor took for them.
+    """
+
+    steps: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    _last: Moment | None = field(default=None, repr=False)
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Take in the record of a step or an epoch."""
+        moment = now()
+        if record["kind"] == "step" and self._last is not None:
+            took = since(self._last, moment)
+            self.steps, self.seconds = self.steps + 1, self.seconds + took.seconds
+            self.cpu_seconds += took.cpu_seconds
+        self._last = moment
+
+    def speed(self, batch: int) -> dict[str, float]:
+        """Return pairs a second of the clock and of the processor; empty where there was no second step."""
+        if not self.steps or not self.seconds or not self.cpu_seconds:
+            return {}
+        pairs = self.steps * batch
+        return {"seconds": pairs / self.seconds, "cpu_seconds": pairs / self.cpu_seconds}
+
+
+class PeakMemory:
+    """Watches this process's resident memory, from a thread, as long as it is open."""
+
+    def __init__(self) -> None:
+        """Prepare to watch."""
+        self._process = psutil.Process()
+        self._most = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to watch."""
+        self._look()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop watching."""
+        self._over.set()
+        self._thread.join()
+        self._look()
+
+    @property
+    def megabytes(self) -> float:
+        """The most so far, in units of 2**20 bytes."""
+        return self._most / 2**20
+
+    def _watch(self) -> None:
+        while not self._over.wait(INTERVAL_S):
+            self._look()
+
+    def _look(self) -> None:
+        self._most = max(self._most, self._process.memory_info().rss)
+
+
+def gpu_megabytes() -> float:
+    """Return the most memory of a GPU that torch held in this process, in megabytes; 0 where it held none."""
+    import torch
+
+    return round(torch.cuda.max_memory_allocated() / 2**20, 1) if torch.cuda.is_initialized() else 0.0

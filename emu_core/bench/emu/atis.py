@@ -1,0 +1,158 @@
+"""The paper's own selection of ATIS (its section "Dataset"), for those who have the files."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.columns import COLUMNS, guess_columns
+from emu_core.data.languages import is_known, language_code
+from emu_core.data.readers import read_table, read_text
+from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.wording import listed, shown
+from emu_core.errors import DataError
+
+ATIS = "atis:"
+"""What stands before the folder where data are named."""
+ATIS_NAME = "ATIS"
+LEAST = 5  # sentences of an intent, in train and in test
+EXCLUDED = "flight"  # the paper's "flights" class, three quarters of the sentences
+PAPER_COUNTS: Mapping[str, int] = {"classes": 13, "train": 1195, "test": 252}
+_ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".iob", ".parquet", ".xlsx")
+_SPLITS = ("train", "test")
+_WORDS = re.compile(r"[^a-z0-9]+")
+
+
+def read_atis(folder: Path) -> LabelledSet:
+    """Read ATIS and make the paper's selection of it.
+
+    The folder holds a file a split and language whose name says both, such as `atis.train.csv` (English where it says
+    no language) and `atis.test.de.csv`: tables with a text and an intent column, tables of intent and text without
+    column names, or lines of words, slots and intent (`.iob`). Translations are line by line those of the English
+    file, so a row's number is its id. Intents lose their prefix "atis_"; two of one sentence are joined by "+".
+
+    The selection: without the intent flight, and only intents with at least 5 English sentences in each split. The
+    usual 4,978 training and 893 test sentences give the paper's 13 intents, 1,195 and 252. Repeated sentences stay.
+
+    Raises:
+        DataError: no such files, or what they hold is not that.
+    """
+    files = _files(folder)
+    whole = pd.concat([_rows(path, *key) for key, path in files.items()], ignore_index=True)
+    english = whole[whole["language"] == "en"]
+    _check_lines(whole, english)
+    counts = [english.loc[english["split"] == split, "intent"].value_counts() for split in _SPLITS]
+    kept = sorted(
+        intent
+        for intent in set(counts[0].index) & set(counts[1].index)
+        if intent != EXCLUDED and min(count[intent] for count in counts) >= LEAST
+    )
+    if len(kept) < 2:
+        raise DataError(
+            f"{folder} has {len(kept)} intents with {LEAST} sentences or more in train and in test beside "
+            f"'{EXCLUDED}'; the paper's selection needs the whole of ATIS"
+        )
+    # The English label is the sentence's: files of translations may carry none, or an old one.
+    intent_of = dict(zip(english["id"], english["intent"], strict=True))
+    whole["intent"] = whole["id"].map(intent_of).astype("str")
+    chosen = whole[whole["intent"].isin(kept)].reset_index(drop=True)
+    return LabelledSet(chosen[list(COLUMNS)], ATIS_NAME)
+
+
+def selection(labelled: LabelledSet) -> dict[str, int]:
+    """Return classes, and English sentences to train on and to measure: what PAPER_COUNTS has for the paper."""
+    english = labelled.frame[labelled.frame["language"] == "en"]
+    sizes = {split: int((english["split"] == split).sum()) for split in _SPLITS}
+    return {"classes": len(labelled.intents), **sizes}
+
+
+def _files(folder: Path) -> dict[tuple[str, str], Path]:
+    if not folder.is_dir():
+        raise DataError(f"there is no folder {folder}; name the one that holds ATIS: {ATIS}FOLDER")
+    files: dict[tuple[str, str], Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() not in _ENDINGS:
+            continue
+        words = _WORDS.split(path.stem.lower())
+        splits = [split for split in _SPLITS if split in words]
+        if len(splits) != 1:
+            continue
+        codes = [code for word in words if word not in _SPLITS and (code := _language(word))]
+        key = (splits[0], codes[-1] if codes else "en")
+        if key in files:
+            raise DataError(
+                f"{shown(files[key].name)} and {shown(path.name)} are both {key[0]} in {key[1]}; take one away"
+            )
+        files[key] = path
+    if missing := [split for split in _SPLITS if (split, "en") not in files]:
+        raise DataError(
+            f"{folder} has no English file of split {missing[0]}; name it such as atis.{missing[0]}.csv"
+        )
+    return files
+
+
+def _language(word: str) -> str | None:
+    code = language_code(word) if len(word) == 2 or len(word) > 4 else None
+    return code if code is not None and is_known(code) else None
+
+
+def _rows(path: Path, split: str, language: str) -> pd.DataFrame:
+    texts, intents = _iob(path) if path.suffix.lower() == ".iob" else _table(path)
+    check_rows(len(texts), MAX_ROWS, path.name)
+    frame = pd.DataFrame({"text": texts, "intent": [_intent(name) for name in intents]}, dtype="str")
+    if empty := (frame["text"] == "").sum():
+        raise DataError(
+            f"{shown(path.name)} has {empty} lines without text; fill them, or leave the file out"
+        )
+    ids = [f"{split}-{i}" for i in range(len(frame))]
+    frame = frame.assign(id=ids, language=language, split=split, annotated="")
+    return frame[list(COLUMNS)].astype("str")
+
+
+def _table(path: Path) -> tuple[list[str], list[str]]:
+    frame = read_table(path, path.name)
+    columns = guess_columns(frame)
+    if columns.text is not None and (columns.intent is not None or len(frame.columns) == 1):
+        intents = frame[columns.intent] if columns.intent is not None else [""] * len(frame)
+        return frame[columns.text].str.strip().tolist(), list(intents)
+    if len(frame.columns) == 2 and str(frame.columns[0]).strip().startswith("atis_"):
+        # No column names: the first line was taken for them.
+        rows = [list(frame.columns), *frame.itertuples(index=False, name=None)]
+        return [str(row[1]).strip() for row in rows], [str(row[0]) for row in rows]
+    raise DataError(
+        f"{shown(path.name)} has no text and intent column; found: {listed(frame.columns)}. Name them text and intent"
+    )
+
+
+def _iob(path: Path) -> tuple[list[str], list[str]]:
+    """Lines such as "BOS show fares EOS<tab>O O B-x O atis_airfare"."""
+    texts: list[str] = []
+    intents: list[str] = []
+    for line in read_text(path, path.name)[0].splitlines():
+        if not line.strip():
+            continue
+        words, _, tags = line.partition("\t")
+        if not tags.split():
+            raise DataError(
+                f"{shown(path.name)}: line {len(texts) + 1} has no slots and intent behind a tab; fix it"
+            )
+        texts.append(" ".join(word for word in words.split() if word not in ("BOS", "EOS")))
+        intents.append(tags.split()[-1])
+    return texts, intents
+
+
+def _intent(name: str) -> str:
+    parts = re.split(r"[#+]", name.strip())
+    return "+".join(part.strip().removeprefix("atis_") for part in parts)
+
+
+def _check_lines(whole: pd.DataFrame, english: pd.DataFrame) -> None:
+    sizes = english.groupby("split").size()
+    for (language, split), rows in whole.groupby(["language", "split"]):
+        if len(rows) != sizes[split]:
+            raise DataError(
+                f"the file of {split} in {language} has {len(rows)} sentences, and the English one {sizes[split]}; "
+                "each line must be the translation of the English line of its number"
+            )

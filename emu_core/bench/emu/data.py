@@ -1,0 +1,184 @@
+"""The data of Emu's benchmark: a set cut into what is trained on and what is measured, and machine translations."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.columns import ColumnMapping, guess_columns
+from emu_core.data.labelled.frames import stripped
+from emu_core.data.readers import read_table
+from emu_core.errors import DataError, RunError
+from emu_core.runs.config import RunConfig
+
+TEST_SHARE = 0.3
+NAMES = ("translation", "machine_translation", "mt")  # of the column of machine translations
+_SENTENCES, _TRANSLATIONS, _NOTE = "sentences.parquet", "translations.parquet", "note.json"
+
+
+@dataclass(frozen=True, eq=False)
+class BenchData:
+    """The two parts of a labelled set.
+
+    Attributes:
+        train: rows of split train, in every language.
+        test: rows of split test, of the same languages.
+        note: how they were told apart, as a sentence.
+        translations: machine translations by row of the test part; empty where there are none.
+    """
+
+    train: LabelledSet
+    test: LabelledSet
+    note: str
+    translations: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> LabelledSet:
+        """Both parts in one set, whose checksum names them."""
+        return LabelledSet(pd.concat([self.train.frame, self.test.frame], ignore_index=True), self.train.name)
+
+    def facts(self, config: RunConfig) -> dict[str, Any]:
+        """Return checksums and counts, the contents of data.json."""
+        return {
+            "name": self.train.name,
+            "sha256": self.whole.sha256(),
+            "translations_sha256": self._digest(),
+            "intents": len(self.train.intents),
+            "counts": {
+                f"{code} {split}": int((part.frame["language"] == code).sum())
+                for split, part in (("train", self.train), ("test", self.test))
+                for code in part.languages
+            },
+        }
+
+    def store(self, folder: Path) -> None:
+        """Write all of it into an empty folder."""
+        self.whole.frame.to_parquet(folder / _SENTENCES)
+        rows = {"row": list(self.translations), "text": list(self.translations.values())}
+        pd.DataFrame(rows).to_parquet(folder / _TRANSLATIONS)
+        (folder / _NOTE).write_text(json.dumps(self.note), "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        """Read what `store` wrote. Raises RunError where it is damaged."""
+        try:
+            whole = LabelledSet(pd.read_parquet(folder / _SENTENCES), name)
+            rows = pd.read_parquet(folder / _TRANSLATIONS)
+            note = str(json.loads((folder / _NOTE).read_text("utf-8")))
+            translations = dict(zip(rows["row"].tolist(), rows["text"].tolist(), strict=True))
+            return cls(whole.select(splits=["train"]), whole.select(splits=["test"]), note, translations)
+        except (OSError, ValueError, KeyError, DataError):
+            raise RunError(f"the data stored in {folder} is damaged; run the benchmark again") from None
+
+    def translated(self, language: str, of_text: Mapping[str, str]) -> Self:
+        """Return the data with machine translations into a language, where every test sentence of another has one.
+
+        Args:
+            language: the language translated into; its own sentences stay as they are.
+            of_text: translations by text. A baseline that translates only a part of the sentences is none: where any
+                is missing, there are none.
+        """
+        frame = self.test.frame
+        rows = frame.index[frame["language"] != language]
+        found = {int(row): of_text.get(str(frame.at[row, "text"]), "") for row in rows}
+        return replace(self, translations=found if found and all(found.values()) else {})
+
+    def _digest(self) -> str:
+        if not self.translations:
+            return ""
+        return hashlib.sha256(json.dumps(sorted(self.translations.items())).encode()).hexdigest()
+
+
+def bench_data(labelled: LabelledSet) -> BenchData:
+    """Cut a labelled set.
+
+    Split train is trained on, and test is measured, or dev where there is no test. No system chooses its epoch on
+    sentences: where dev is not measured it is left out. A set without splits is cut by id, so that translations stay
+    together, with a share `TEST_SHARE` of every intent measured.
+
+    Raises:
+        DataError: there are splits, but none to train on or none to measure.
+    """
+    frame = labelled.frame
+    if labelled.splits:
+        measured = next((name for name in ("test", "dev") if name in labelled.splits), None)
+        if measured is None or "train" not in labelled.splits:
+            raise DataError(
+                f"a benchmark trains on split train and measures split test or dev, and there are: "
+                f"{', '.join(labelled.splits)}; name them so, or leave the column out"
+            )
+        is_test = (frame["split"] == measured).to_numpy()
+        kept = is_test | (frame["split"] == "train").to_numpy()
+        note = f"trained on split train, measured on split {measured}"
+    else:
+        is_test, kept = _held_out(frame), np.ones(len(frame), dtype=bool)
+        note = (
+            f"the set has no splits: {TEST_SHARE:.0%} of every intent, translations together, drawn with seed 0, "
+            "are measured and the rest is trained on"
+        )
+    train, test = frame[kept & ~is_test].assign(split="train"), frame[is_test].assign(split="test")
+    both = set(train["language"]) & set(test["language"])
+    if not both:
+        raise DataError("no language has both sentences to train on and sentences to measure; add some")
+    return BenchData(_part(train, both, labelled.name), _part(test, both, labelled.name), note)
+
+
+def _part(frame: pd.DataFrame, languages: set[str], name: str) -> LabelledSet:
+    return LabelledSet(frame[frame["language"].isin(languages)].reset_index(drop=True), name)
+
+
+def _held_out(frame: pd.DataFrame) -> np.ndarray:
+    """Return whether each row is measured: a share of each intent's groups; a group is the rows of one id, or one row without an id."""
+    bare = frame["id"] == ""
+    group = frame["id"].where(~bare, "\0" + frame.index.astype(str).to_series(index=frame.index))
+    # Rows without an id are drawn for each language by itself, so that each has some.
+    stratum = frame["intent"] + "\0" + frame["language"].where(bare, "")
+    firsts = pd.DataFrame({"group": group, "stratum": stratum}).drop_duplicates("group")
+    rng = np.random.default_rng(0)
+    chosen: set[str] = set()
+    for _, groups in firsts.groupby("stratum", sort=True)["group"]:
+        count = max(1, round(TEST_SHARE * len(groups))) if len(groups) > 1 else 0
+        chosen.update(groups.to_numpy()[rng.permutation(len(groups))[:count]])
+    return group.isin(chosen).to_numpy()
+
+
+def read_machine_translations(
+    files: Sequence[str | Path], mapping: ColumnMapping | None = None
+) -> dict[str, str]:
+    """Return the translations in a column `translation` of a labelled set's files.
+
+    Args:
+        files: the set's files.
+        mapping: columns of the files, where their names are unusual.
+
+    Returns:
+        Translations by text; empty where no file has such a column.
+
+    Raises:
+        DataError: a file can't be read.
+    """
+    of_text: dict[str, str] = {}
+    for file in files:
+        frame = read_table(Path(file), Path(file).name)
+        of_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
+    return of_text
+
+
+def translations_by_text(frame: pd.DataFrame, text: str | None) -> dict[str, str]:
+    """Return the translations that a table of strings holds, by text.
+
+    Args:
+        frame: the table.
+        text: its column of sentences; None where it has none.
+    """
+    columns = {str(name).strip().casefold().replace(" ", "_"): name for name in frame.columns}
+    column = next((columns[name] for name in NAMES if name in columns), None)
+    if column is None or text is None:
+        return {}
+    return dict(zip(stripped(frame[text]), stripped(frame[column]), strict=True))

@@ -1,0 +1,310 @@
+"""Emu's experiments: the cells of its tables, how each is trained, and what is measured."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu_core.api.inputs import Data, files_of, labelled_set
+from emu_core.api.train import train
+from emu_core.bench.cells import Cell, cells_of
+from emu_core.bench.costs import Clock
+from emu_core.bench.emu.atis import ATIS, read_atis
+from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
+from emu_core.bench.experiment import Draw, Experiment, bench_config, draw_nothing
+from emu_core.bench.papers import EmuBench, EmuPart
+from emu_core.bench.peers.system import LDA_SHRINKAGE, THEIR_RATE, Budget, Peer, System
+from emu_core.bench.report import Report
+from emu_core.bench.results import CellResult, Results, View, numbers
+from emu_core.config.settings import Settings, infos
+from emu_core.data.demo import DEMO
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.languages import language_code, ordered
+from emu_core.devices import pick_device
+from emu_core.encoders.registry import encoder_kind, load_encoder
+from emu_core.errors import DataError, TrainingError
+from emu_core.evaluation.arrays import pair_name, rows_by_language
+from emu_core.evaluation.leave_one_out import leave_one_out
+from emu_core.evaluation.projection import Projection, project, stratified_sample
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import configure, method_named, methods_that_need
+from emu_core.runs.config import RunConfig
+
+BASE, TRANSLATION = "base", "translation"
+FIGURE_METHODS = ("softmax", "emu-without-ld", "emu")  # Figure 2 (b) to (d)
+# Table 2's order; a method that the paper does not have comes after them.
+PAPER_ORDER = (
+    "contrastive",
+    "n-pair",
+    "softmax",
+    "emu",
+    "emu-without-ld",
+    "emu-without-ld-cl",
+    "emu-parallel",
+)
+THEIRS, OURS = "theirs", "ours"  # the learning rate of a peer that trains the encoder
+MAP_SENTENCES = 1000
+_PEER = "peer."
+_ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
+_TABLE_3 = ("en", "de", "fr")
+
+
+def methods() -> tuple[str, ...]:
+    """Return every method that learns from intents, the paper's first and in its order."""
+    there = methods_that_need(Needs.INTENTS)
+    return (*PAPER_ORDER, *(name for name in there if name not in PAPER_ORDER))
+
+
+def compared_with_peers() -> tuple[str, ...]:
+    """Return the paper's Emu, and every method that is not the paper's."""
+    return tuple(name for name in methods() if name == "emu" or name not in PAPER_ORDER)
+
+
+def peer_system(peer: Peer) -> str:
+    """Return the name of a peer's cells."""
+    return f"{_PEER}{peer.value}"
+
+
+def training_sets(languages: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the languages that Table 3 trains on: English, German and French, or else the set's first three, in every
+    mix.
+    """
+    three = _TABLE_3 if set(_TABLE_3) <= set(languages) else ordered(languages)[:3]
+    return [mix for size in (1, 2, 3) for mix in combinations(three, size)]
+
+
+class EmuExperiment(Experiment):
+    """Emu's experiments on a labelled set, with today's peers."""
+
+    data: BenchData
+    load_data = staticmethod(BenchData.load)
+    first: ClassVar[str] = "the base encoder"
+    compared: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "encoder": "the encoder",
+            "device": "the device",
+            "sha256": "the data",
+            "epochs": "the number of epochs",
+            "translations_sha256": "the machine translations",
+        }
+    )
+
+    @staticmethod
+    def plan(
+        data: Data,
+        *,
+        encoder: str = "use",
+        seeds: Sequence[int] = (0,),
+        parts: Sequence[EmuPart | str] = tuple(EmuPart),
+        train_languages: Sequence[str] = ("en",),
+        epochs: int | None = None,
+        device: str = "auto",
+        mapping: ColumnMapping | None = None,
+        language: str | None = None,
+    ) -> tuple[RunConfig, BenchData]:
+        """Return what `create_bench` takes.
+
+        Args:
+            data: labelled set, files, a folder of files, "demo", or "atis:FOLDER" for the paper's selection of ATIS.
+            encoder: what `load_encoder` takes.
+            seeds: of all that draws.
+            parts: what the report holds.
+            train_languages: languages whose labels are used.
+            epochs: of every system that trains; None takes the defaults measured for the encoder.
+            device: "auto", "cpu", "cuda:0".
+            mapping: columns of the files, where their names are unusual.
+            language: language of files that do not say it.
+
+        Raises:
+            EmuError: the data can't be read, or does not do.
+        """
+        settings = EmuBench(seeds=tuple(seeds), epochs=epochs, parts=tuple(parts))  # type: ignore[arg-type]
+        codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
+        if not codes:
+            raise TrainingError("no training language is named; name one with --train-language en")
+        given: list[str | Path] = []
+        if not isinstance(data, LabelledSet):
+            given = [data] if isinstance(data, str | Path) else list(data)
+        if len(given) == 1 and str(given[0]).startswith(ATIS):
+            cut = bench_data(read_atis(Path(str(given[0]).removeprefix(ATIS))))
+        else:
+            cut = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
+            if given and str(given[0]) != DEMO:
+                cut = cut.translated(codes[0], read_machine_translations(files_of(given), mapping))
+        place, name = pick_device(device), cut.train.name
+        return bench_config(
+            "emu", settings, data=name, device=place, encoder=encoder, train_languages=codes
+        ), cut
+
+    @cached_property
+    def settings(self) -> EmuBench:
+        """The settings of the benchmark."""
+        return EmuBench.from_json(self.config.hyperparameters)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages measured, English first."""
+        return self.data.test.languages
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions with the first training language on a side: 11 of 6 languages, in Table 2's order."""
+        centre = self.config.train_languages[0]
+        others = [code for code in self.languages if code != centre]
+        pairs = [(centre, centre), *((centre, o) for o in others), *((o, centre) for o in others)]
+        return tuple(pair_name(*pair) for pair in pairs)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The two languages of Figure 2: the training language, and German or else the first other one."""
+        first = self.config.train_languages[0]
+        others = [code for code in self.languages if code != first]
+        return (first, *(["de"] if "de" in others else others[:1]))
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return every cell that the parts need, each once, the base encoder first.
+
+        Raises:
+            DataError: a training language is not in the set.
+        """
+        parts, train_on = set(self.settings.parts), self.config.train_languages
+        there = self.data.train.languages
+        if missing := [code for code in train_on if code not in there]:
+            raise DataError(
+                f"no sentence in {missing[0]}; there are: {', '.join(there)}. Choose one with --train-language"
+            )
+        cells = [Cell(BASE)]
+        if EmuPart.TABLE_2 in parts:
+            cells += [Cell(TRANSLATION)] * bool(self.data.translations)
+            cells += self._trained(methods())
+        if EmuPart.TABLE_3 in parts:
+            cells += cells_of(["emu-without-ld"], training_sets(there), self.seeds)
+        if EmuPart.TABLE_4 in parts:
+            cells += self._trained(["emu-without-ld"])
+        if EmuPart.TABLE_5 in parts:
+            cells += self._trained(_ABLATION)
+        if EmuPart.FIGURE_2 in parts:
+            cells += cells_of(FIGURE_METHODS, [train_on], self.seeds[:1])
+        if EmuPart.PEERS in parts:
+            cells += self._trained(compared_with_peers())
+            for peer in Peer:
+                system = peer_system(peer)
+                if peer.is_frozen:
+                    cells.append(Cell(system, train_on))
+                else:
+                    cells += [
+                        Cell(system, train_on, seed, rate) for seed in self.seeds for rate in (THEIRS, OURS)
+                    ]
+        return tuple(dict.fromkeys(cells))
+
+    def _trained(self, names: Iterable[str]) -> list[Cell]:
+        return cells_of(names, [self.config.train_languages], self.seeds)
+
+    @property
+    def budget(self) -> Any:
+        """Emu's own hyper-parameters: its epochs, batch size and learning rate are what the peers get too."""
+        return self._settings_of("emu")
+
+    def _settings_of(self, method: str) -> Settings:
+        trains_in_epochs = any(info.name == "epochs" for info in infos(method_named(method).settings))
+        changes = self.settings.changes if trains_in_epochs else {}
+        return configure(method, encoder_kind(self.config.encoder), **changes)
+
+    def hyperparameters(self, cell: Cell) -> dict[str, Any]:
+        """Return the settings that a cell is trained with."""
+        if cell.system in (BASE, TRANSLATION):
+            return {}
+        if not cell.system.startswith(_PEER):
+            return asdict(self._settings_of(cell.system))
+        match Peer(cell.system.removeprefix(_PEER)):
+            case Peer.LDA:
+                return {"shrinkage": LDA_SHRINKAGE}
+            case Peer.LOGISTIC:
+                return {"C": "chosen by cross-validation on the training sentences"}
+        ours = self.budget
+        rate = ours.learning_rate if cell.variant == OURS else THEIR_RATE
+        return {"epochs": ours.epochs, "batch_size": ours.batch_size, "learning_rate": rate}
+
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+        """Train a cell, and measure its retrieval and its classifier on the test sentences."""
+        system = self._system(cell, folder)
+        frame = self.data.test.frame
+        texts: list[str] = frame["text"].tolist()
+        if cell.system == TRANSLATION:
+            for row, text in self.data.translations.items():
+                texts[row] = text
+        vectors = np.asarray(system.encode(texts))
+        intents, languages = frame["intent"].tolist(), frame["language"].tolist()
+        found = leave_one_out(vectors, intents, languages, frame["id"].tolist())
+        values: dict[tuple[str, str, str], Any] = {
+            ("correct", "", way): right for way, right in found.correct.items()
+        }
+        if system.classify is not None:
+            right = np.asarray(system.classify(frame["text"].tolist())) == np.asarray(intents)
+            for code, rows in rows_by_language(languages, len(frame)).items():
+                values["classified", "", code] = right[rows]
+        result = CellResult(numbers(values), **system.took.costs(), facts=system.facts)
+        is_drawn = cell == Cell(BASE) or cell.system in FIGURE_METHODS
+        return result, (lambda: {"map": self._map(vectors)}) if is_drawn else draw_nothing
+
+    def _system(self, cell: Cell, folder: Path) -> System:
+        encoder, device = self.config.encoder, self.config.device
+        if cell.system in (BASE, TRANSLATION):
+            return System(load_encoder(encoder, device=device).encode)
+        if not cell.system.startswith(_PEER):
+            return self._method(cell, folder)
+        peer, part = Peer(cell.system.removeprefix(_PEER)), self.data.train.select(languages=cell.on)
+        if peer.is_frozen:
+            from emu_core.bench.peers.frozen import frozen_peer
+
+            return frozen_peer(peer, load_encoder(encoder, device=device).encode, part)
+        from emu_core.bench.peers.sentence_model import SentenceModel
+        from emu_core.bench.peers.setfit import setfit_peer
+        from emu_core.bench.peers.tuned import tuned_peer
+
+        budget = Budget(**self.hyperparameters(cell), seed=cell.seed, device=device)
+        sentences = SentenceModel(encoder, device)
+        if peer is Peer.SETFIT:
+            return setfit_peer(sentences, part, budget)
+        return tuned_peer(peer, sentences, part, budget)
+
+    def _method(self, cell: Cell, folder: Path) -> System:
+        """Train a method of this library as any user would."""
+        clock = Clock()
+        run = train(
+            self.data.train,
+            out=folder / "run",
+            method=cell.system,
+            encoder=self.config.encoder,
+            train_languages=cell.on,
+            seed=cell.seed,
+            device=self.config.device,
+            config=self._settings_of(cell.system),
+            checkpoint_s=1e9,  # a cell that is killed is begun again
+            on_progress=clock,
+        )
+        trained = load_encoder(f"run:{run.folder}", device=self.config.device)
+        warnings = run.metrics()["warnings"]
+        return System(trained.encode, took=clock.took, facts={"warnings": warnings} if warnings else {})
+
+    def _map(self, vectors: NDArray[np.floating]) -> View:
+        """Return the t-SNE view of two languages' test sentences."""
+        rows = np.flatnonzero(self.data.test.frame["language"].isin(self.shown))
+        part = self.data.test.frame.iloc[rows]
+        languages, intents = part["language"].tolist(), part["intent"].tolist()
+        drawn = np.asarray(stratified_sample(languages, intents, MAP_SENTENCES))
+        points = project(vectors[rows[drawn]], Projection.TSNE)
+        return View.of(points, [intents[i] for i in drawn], [languages[i] for i in drawn])
+
+    def report(self, results: Results) -> Report:
+        """Return the report of finished cells."""
+        from emu_core.bench.emu.report import emu_report
+
+        return emu_report(self, results)

@@ -1,0 +1,313 @@
+"""The cells of a benchmark run one after another, each in a process of its own, going on after a kill."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from emu_core.bench.cells import Cell
+from emu_core.bench.costs import PeakMemory, gpu_megabytes
+from emu_core.bench.papers import BenchSettings
+from emu_core.bench.report import Report
+from emu_core.bench.results import CellResult, Results, View, read_cell, write_cell
+from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
+from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.run import Run, Storable
+from emu_core.runs.versions import versions
+
+POLL_S = 0.2  # how soon a cell that runs hears that it is cancelled
+LAST_WORDS = 300  # characters of a process that died
+Draw = Callable[[], Mapping[str, View]]
+
+
+def draw_nothing() -> Mapping[str, View]:
+    """Return no views, for a cell that no picture shows."""
+    return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment(ABC):
+    """A paper's experiments on a user's data: its cells, how each is measured, and the report.
+
+    Attributes:
+        config: the configuration of the run.
+        data: as it was stored.
+        folder: of the run.
+        first: what the first cell is, without which none can be measured.
+        plan: returns what `create_bench` takes, from a user's data and options.
+        compared: what may not differ between the cells of a folder: the name of a field of the configuration, of its
+            hyper-parameters or of the data's facts, and what a person calls it.
+    """
+
+    config: RunConfig
+    data: Any
+    folder: Path
+    first: ClassVar[str]
+    compared: ClassVar[Mapping[str, str]]
+    plan: ClassVar[Callable[..., tuple[RunConfig, Storable]]]
+
+    @staticmethod
+    @abstractmethod
+    def load_data(folder: Path, name: str) -> Any:
+        """Read the data that `data.store` wrote.
+
+        Args:
+            folder: where it is.
+            name: of the data, for people.
+        """
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the cells."""
+        seeds = self.config.hyperparameters["seeds"]
+        return tuple(seeds)  # type: ignore[arg-type]
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The facts of the data, as in data.json."""
+        facts: dict[str, Any] = self.data.facts(self.config)
+        return facts
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """The values of `compared`."""
+        return self.fixed_of(self.config, self.facts)
+
+    @classmethod
+    def fixed_of(cls, config: RunConfig, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of `compared` of another configuration and data.
+
+        Args:
+            config: of a run.
+            facts: the facts of its data.
+        """
+        there = {**vars(config), **config.hyperparameters, **facts}
+        return {name: there.get(name) for name in cls.compared}
+
+    @abstractmethod
+    def cells(self) -> tuple[Cell, ...]:
+        """Return every cell, each once, the first being the one without which none can be measured."""
+
+    @abstractmethod
+    def hyperparameters(self, cell: Cell) -> dict[str, Any]:
+        """Return the settings that a cell is trained with."""
+
+    @abstractmethod
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+        """Train and measure a cell; the views of its pictures are drawn afterwards.
+
+        Args:
+            cell: which.
+            folder: an empty folder, which is deleted afterwards.
+
+        Raises:
+            EmuError: what can't be trained or measured, with how to fix it.
+        """
+
+    @abstractmethod
+    def report(self, results: Results) -> Report:
+        """Return the report of finished cells."""
+
+    def fingerprint(self, cell: Cell) -> str:
+        """Return a checksum of everything that decides the figures of a cell."""
+        deciding = [self.config.method, self.fixed, asdict(cell), self.hyperparameters(cell)]
+        return hashlib.sha256(json.dumps(deciding, sort_keys=True, default=str).encode()).hexdigest()
+
+    def file_of(self, cell: Cell) -> Path:
+        """Return the file of a finished cell."""
+        return self.folder / "cells" / f"{cell.key}.parquet"
+
+    def read(self, cell: Cell) -> CellResult | None:
+        """Return a finished cell; None where it is still to be measured.
+
+        Raises:
+            RunError: its file was made with other settings, or is damaged.
+        """
+        path = self.file_of(cell)
+        if not path.exists():
+            return None
+        result, facts = read_cell(path)
+        if facts.get("fingerprint") != self.fingerprint(cell):
+            raise RunError(
+                f"{path} was made with other settings than these; choose another folder with --out, or delete the file"
+            )
+        return result
+
+    def write(self, cell: Cell, result: CellResult) -> None:
+        """Write a finished cell."""
+        path = self.file_of(cell)
+        path.parent.mkdir(exist_ok=True)
+        facts = {
+            "cell": {"key": cell.key, **asdict(cell)},
+            "fingerprint": self.fingerprint(cell),
+            "hyperparameters": self.hyperparameters(cell),
+        }
+        write_cell(path, result, facts)
+
+
+def bench_config(
+    paper: str,
+    settings: BenchSettings,
+    *,
+    data: str,
+    device: str,
+    encoder: str = "",
+    train_languages: tuple[str, ...] = (),
+    pairs: tuple[tuple[str, str], ...] = (),
+) -> RunConfig:
+    """Return the configuration of a benchmark's run.
+
+    Args:
+        paper: its name.
+        settings: of its kind.
+        data: the name of the data, for people.
+        device: such as "cpu".
+        encoder: what `load_encoder` takes; "" where encoders are trained from scratch.
+        train_languages: languages whose labels are used.
+        pairs: language pairs whose translations are used.
+    """
+    values = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(settings).items()}
+    return RunConfig(
+        method=paper,
+        data=data,
+        hyperparameters=values,
+        task=Task.BENCH,
+        encoder=encoder,
+        train_languages=train_languages,
+        pairs=pairs,
+        seed=settings.seeds[0],
+        device=device,
+        versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
+    )
+
+
+RunCell = Callable[[Experiment, Cell], CellResult]
+OnCell = Callable[[int, int, str], None]
+
+
+def run_cells(experiment: Experiment, on_cell: OnCell, run_cell: RunCell) -> Results:
+    """Run each cell that is not finished, and write what it measured.
+
+    A cell that can't be measured is not written, and so is tried again the next time.
+
+    Args:
+        experiment: whose cells.
+        on_cell: called with (cells done, cells in all, the next cell's label); may raise CancelledError.
+        run_cell: runs a cell.
+
+    Raises:
+        TrainingError: the first cell can't be measured: whatever prevents that prevents every cell.
+    """
+    cells = experiment.cells()
+    # All are read before any is run: a cell of other settings is refused before an hour's work and not after it.
+    found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
+    for cell in cells:
+        if cell in found:
+            continue
+        on_cell(len(found), len(cells), cell.label)
+        found[cell] = run_cell(experiment, cell)
+        if not found[cell].error:
+            experiment.write(cell, found[cell])
+        elif cell == cells[0]:
+            raise TrainingError(f"{experiment.first} can't be measured: {found[cell].error}")
+    return Results({cell: found[cell] for cell in cells}, experiment.seeds)
+
+
+def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
+    """Train and measure a cell in this process, with its costs.
+
+    Raises:
+        EmuError: what can't be trained or measured, with how to fix it.
+    """
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        with PeakMemory() as memory:
+            result, draw = experiment.measure(cell, Path(folder))
+            seconds_whole = time.perf_counter() - start
+        return replace(
+            result,
+            seconds_whole=round(seconds_whole, 3),
+            peak_mb=round(memory.megabytes, 1),
+            gpu_mb=gpu_megabytes(),
+            views=draw(),
+        )
+
+
+def in_process(experiment: Experiment, cell: Cell) -> CellResult:
+    """Measure a cell in a new process: its memory is then given back, and a crash ends it alone.
+
+    Raises:
+        CancelledError: the run was asked to stop; the process is then ended.
+    """
+    run = Run(experiment.folder)
+    with tempfile.NamedTemporaryFile() as said:
+        before = multiprocessing.active_children()
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, context, _begin, (said.name,)) as pool:
+            with _without_main():
+                future = pool.submit(_measure, experiment.folder, cell)
+            own = [process for process in multiprocessing.active_children() if process not in before]
+            try:
+                while not wait([future], POLL_S).done:
+                    if run.cancel_asked:
+                        raise CancelledError("cancelled before the end")
+                return future.result()
+            except BrokenExecutor:
+                code = own[0].exitcode if own else None
+            finally:
+                for process in own:
+                    process.kill()
+        words = said.read().decode("utf-8", "replace").strip().splitlines()
+    last = words[-1][:LAST_WORDS] if words else "it printed nothing"
+    return CellResult(error=f"its process ended with code {code}: {last}")
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Let a new process not run the script again that this one runs, which need not be written for that."""
+    main = sys.modules["__main__"]
+    there = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+    vars(main).pop("__file__", None)
+    vars(main)["__spec__"] = None
+    try:
+        yield
+    finally:
+        vars(main).update(there)
+
+
+def _begin(said: str) -> None:
+    """Write what the process says to a file, and end it at once where its parent ends, however that went."""
+    output = os.open(said, os.O_WRONLY | os.O_APPEND)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(3)
+
+
+def _measure(folder: Path, cell: Cell) -> CellResult:
+    from emu_core.bench.job import open_bench
+
+    try:
+        return measure_cell(open_bench(Run(folder)), cell)
+    except EmuError as error:
+        return CellResult(error=str(error))
+    except Exception as error:  # a bug in a cell ends that cell alone, and its report says so
+        return CellResult(error=f"{type(error).__name__}: {error}")

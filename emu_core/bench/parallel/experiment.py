@@ -1,0 +1,241 @@
+"""The experiments of encoders trained from scratch: their cells, their training, and the tables that they share."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from emu_core.bench.cells import Cell, Pair, pair_names
+from emu_core.bench.experiment import Draw, Experiment, bench_config
+from emu_core.bench.papers import ParallelBench
+from emu_core.bench.parallel.read import Parallel, read_texts
+from emu_core.bench.parallel.texts import BenchTexts
+from emu_core.bench.parallel.training import Recipe, trained
+from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
+from emu_core.bench.tables import Row, Score, Table, costs_table, scored
+from emu_core.data.parallel.text import names_of
+from emu_core.devices import pick_device
+from emu_core.encoders.base import Encoder
+from emu_core.runs.config import RunConfig
+
+QUICK_EPOCHS = 5
+MISSING = "–"
+SPEED_NOTE = (
+    "Sentence pairs (of the other tasks, examples) that the training steps take in a second of the clock, and in a "
+    "second of the processor (all threads), which other work on the machine disturbs less; mean over seeds. Counted "
+    "are the steps alone, the mining of hard negatives included; not the first step, which begins with reading the "
+    "words, nor what is measured after each epoch. Each ratio is to the sum of words trained on the same pairs, or "
+    "else on the first."
+)
+COSTS_NOTE = (
+    "Mean over seeds. Seconds of training count from the texts to the trained encoder, the measuring that chooses the "
+    "epoch included; CPU seconds are what all threads computed in that time; seconds in all also measure."
+)
+
+
+class ParallelExperiment(Experiment):
+    """Experiments on parallel text."""
+
+    data: BenchTexts
+    load_data = staticmethod(BenchTexts.load)
+    paper: ClassVar[str]
+    plain: ClassVar[str]  # the system that the others' speed is compared with
+    first: ClassVar[str] = "the plain sum of words"
+    compared: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "device": "the device",
+            "sha256": "the data",
+            "epochs": "the number of epochs",
+            "quick": "whether they are quick ones",
+        }
+    )
+
+    @classmethod
+    def plan(
+        cls,
+        files: Parallel,
+        *,
+        seeds: Sequence[int] = (0,),
+        epochs: int | None = None,
+        quick: bool = False,
+        device: str = "auto",
+        **others: Any,
+    ) -> tuple[RunConfig, BenchTexts]:
+        """Return what `create_bench` takes.
+
+        Args:
+            files: parallel text, as `pretrain` takes it; see `read_texts`.
+            seeds: of all that draws.
+            epochs: of every system; None takes the settings' own.
+            quick: 3,000 pairs and a few epochs, to see that all works.
+            device: "auto", "cpu", "cuda:0".
+            others: what else `read_texts` takes: texts to measure on, documents, other tasks.
+
+        Raises:
+            EmuError: a file can't be read, or does not do.
+        """
+        settings = ParallelBench(seeds=tuple(seeds), epochs=epochs, quick=quick)
+        texts = read_texts(files, quick=quick, **others)
+        place, name = pick_device(device), names_of(texts.train)
+        return bench_config(cls.paper, settings, data=name, device=place, pairs=texts.pairs), texts
+
+    @cached_property
+    def settings(self) -> ParallelBench:
+        """The settings of the benchmark."""
+        return ParallelBench.from_json(self.config.hyperparameters)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The language pairs."""
+        return self.config.pairs
+
+    @abstractmethod
+    def recipe(self, system: str) -> Recipe | None:
+        """Return how a system is trained; None where there is nothing to train."""
+
+    @abstractmethod
+    def values(self, cell: Cell, encoder: Encoder | None) -> tuple[dict[Key, Any], dict[str, Any], Draw]:
+        """Measure a trained encoder, which is None where the system has nothing to train.
+
+        Returns:
+            Measurements, facts that a reader should see, and what draws the views.
+        """
+
+    def epochs_of(self, own: int | None) -> dict[str, int]:
+        """Return the change to settings whose own number of epochs this is."""
+        if self.settings.epochs is not None:
+            return {"epochs": self.settings.epochs}
+        return {"epochs": min(own or QUICK_EPOCHS, QUICK_EPOCHS)} if self.settings.quick else {}
+
+    def hyperparameters(self, cell: Cell) -> dict[str, Any]:
+        """Return the settings that a cell is trained with."""
+        recipe = self.recipe(cell.system)
+        return {} if recipe is None else asdict(recipe)
+
+    def languages_of(self, cell: Cell) -> tuple[str, ...]:
+        """Return the languages of a cell's pairs, each once."""
+        texts, _ = self.data.of_pairs(cell.on)
+        return tuple(dict.fromkeys(code for text in texts for code in text.languages))
+
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+        """Train a cell, and measure what its encoder is worth."""
+        recipe = self.recipe(cell.system)
+        if recipe is None:
+            values, facts, draw = self.values(cell, None)
+            return CellResult(numbers(values), facts=facts), draw
+        made = trained(cell, recipe, self.data, self.config.device)
+        values, facts, draw = self.values(cell, made.encoder)
+        values |= {("speed", name, ""): speed for name, speed in made.speed.items()}
+        result = CellResult(numbers(values), **made.took.costs(), facts={**made.facts, **facts})
+        return result, draw
+
+    def shared_facts(self) -> dict[str, Any]:
+        """Return what was run: data, pairs and seeds."""
+        texts, names = self.data, pair_names(self.pairs)
+        return {
+            "data": self.config.data,
+            "data_sha256": self.facts["sha256"],
+            "pairs_trained_on": dict(zip(names, (f"{len(text):,}" for text in texts.train), strict=True)),
+            "pairs_measured": dict(zip(names, (f"{len(text):,}" for text in texts.test), strict=True)),
+            "pairs_trained_on_that_share_a_sentence_with_those_measured": f"{_shared(texts):,}",
+            "chosen_epoch": "of the pairs trained on, up to 1,000 (a tenth at most) are held out to choose the epoch by",
+            "seeds": list(self.seeds),
+            "device": self.config.device,
+        }
+
+    def documents_facts(self, part: int) -> dict[str, str]:
+        """Return numbers of documents by language.
+
+        Args:
+            part: 0 for those to train on, 1 for those to test on.
+        """
+        return {code: f"{len(both[part].texts):,}" for code, both in self.data.documents.items()}
+
+
+def precision(row: OverSeeds, by: str, way: str, n: int = 1) -> Score | None:
+    """Return P@n of translation ranking; None where it was not measured.
+
+    Args:
+        row: a system.
+        by: what ranks: "cosine", "euclid" or "dot".
+        way: the direction.
+        n: the worst rank that is right.
+    """
+    ranks = row.values("rank", by, way)
+    return scored(None if ranks is None else (ranks <= n).astype(np.float64))
+
+
+def candidates_of(results: Results) -> dict[str, int]:
+    """Return the number of targets that each source was compared with, by direction."""
+    return {
+        where: int(result.values["candidates", "", where][0])
+        for _, result in results.measured()
+        for where in result.wheres("candidates")
+    }
+
+
+def speed_table(
+    results: Results, systems: Sequence[str], plain: str, labels: Mapping[str, str], first: str
+) -> Table:
+    """Return sentence pairs a second, and how many times the plain model's.
+
+    Args:
+        results: the finished cells.
+        systems: a row for each of them and what it was trained on.
+        plain: the system that the others are compared with.
+        labels: what to call each.
+        first: the first language pair.
+    """
+    rows, data = [], dict[str, Any]()
+    first_speed = _speed(results.of(plain, [first]))
+    for system, on, row in results.trained(systems):
+        own = _speed(row)
+        if not own:
+            continue
+        base = _speed(results.of(plain, on)) or first_speed
+        ratios = {name: own[name] / base[name] for name in own} if base else {}
+        key = f"{system} on {', '.join(on)}"
+        data[key] = {**own, **{f"ratio_{name}": ratio for name, ratio in ratios.items()}}
+        texts = [
+            text
+            for name in ("seconds", "cpu_seconds")
+            for text in (f"{own[name]:,.0f}", f"{ratios[name]:.2f}" if ratios else MISSING)
+        ]
+        rows.append(Row((labels[system], ", ".join(on), *texts), key))
+    head = ("model", "trained on", "pairs a second", "ratio", "pairs a CPU second", "ratio (CPU)")
+    title = "Training speed beside the plain sum of words"
+    return Table("speed", title, head, tuple(rows), notes=(SPEED_NOTE,), data=data)
+
+
+def parallel_costs(results: Results, systems: Sequence[str], labels: Mapping[str, str]) -> Table:
+    """Return time and memory of each system and the pairs it is trained on."""
+    lines = [
+        ((labels[system], ", ".join(on)), f"{system} on {', '.join(on)}", row)
+        for system, on, row in results.trained(systems)
+    ]
+    return costs_table(results, lines, COSTS_NOTE)
+
+
+def _speed(row: OverSeeds) -> dict[str, float]:
+    found = {name: row.numbers("speed", name) for name in ("seconds", "cpu_seconds")}
+    return {name: float(np.mean(own)) for name, own in found.items() if own}
+
+
+def _shared(texts: BenchTexts) -> int:
+    """Return how many pairs that are trained on have a sentence that is measured."""
+    measured = {
+        (code, sentence)
+        for text in texts.test
+        for code, side in zip(text.languages, (text.first, text.second), strict=True)
+        for sentence in side
+    }
+    return sum(
+        (text.source, first) in measured or (text.target, second) in measured
+        for text in texts.train
+        for first, second in zip(text.first, text.second, strict=True)
+    )

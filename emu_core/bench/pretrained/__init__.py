@@ -1,1 +1,0 @@
-"""What the benchmarks of encoders trained from nothing share: texts, cells, training, results, tables."""

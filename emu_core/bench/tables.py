@@ -1,0 +1,349 @@
+"""Tables of a report: text for people, numbers for programs, and the scores that both are made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from emu_core.bench.costs import MEMORY_NOTE
+from emu_core.bench.results import COSTS, OverSeeds, Results, Values
+from emu_core.evaluation.significance import binomial_interval, mean_interval
+
+NOT_MEASURED = "not measured"
+LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
+MARKS_NOTE = (
+    "*** p < 0.01, ** p < 0.05, * p < 0.10: the accuracy lies above the base's binomial interval (Wilson) of that "
+    "level, the number of queries being the test sentences, however many seeds are averaged. Read so, 127 of the 132 "
+    "marks of the paper's Table 2 come out as printed; its caption states the levels the other way round. Nothing is "
+    "corrected for looking at many directions."
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        cells: as people read them; of a row without numbers its label alone.
+        key: the name of its numbers in the table's data; "" where it has none.
+        missing: why nothing was measured; "" where something was.
+    """
+
+    cells: tuple[str, ...]
+    key: str = ""
+    missing: str = ""
+
+    def texts(self, width: int) -> tuple[str, ...]:
+        """Return the texts of a row as wide as the table, the reason included."""
+        told = (*self.cells, f"{NOT_MEASURED}: {self.missing}") if self.missing else self.cells
+        return (*told, *[""] * (width - len(told)))
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A warning of training.
+
+    Attributes:
+        system: what was trained.
+        text: the warning.
+    """
+
+    system: str
+    text: str
+
+    def __str__(self) -> str:
+        """Return it as a sentence."""
+        return f"{self.system} warned: {self.text}."
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes:
+        name: of its CSV file, such as "table2".
+        title: above it.
+        head: the columns' names.
+        rows: its rows.
+        verdict: what it shows, a sentence each.
+        warnings: of training.
+        notes: how to read it, a sentence or more each.
+        data: its numbers, unrounded, by row.
+    """
+
+    name: str
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[Row, ...]
+    verdict: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    notes: tuple[str, ...] = ()
+    data: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> list[tuple[str, ...]]:
+        """The texts of all rows, all as wide as the head."""
+        return [row.texts(len(self.head)) for row in self.rows]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all but the numbers as plain values."""
+        return {
+            **{name: getattr(self, name) for name in ("name", "title", "head", "verdict", "notes")},
+            "rows": self.texts,
+            "keys": [row.key for row in self.rows],
+            "missing": [row.missing for row in self.rows],
+            "warnings": [asdict(warning) for warning in self.warnings],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], data: Mapping[str, Any]) -> Self:
+        """Read what `to_json` made; a report of an earlier version knows no keys.
+
+        Raises:
+            KeyError, TypeError: it is something else.
+        """
+        blank = [""] * len(values["rows"])
+        rows = [
+            Row(tuple(map(str, cells[:1] if missing else cells)), str(key), str(missing))
+            for cells, key, missing in zip(
+                values["rows"], values.get("keys", blank), values.get("missing", blank), strict=True
+            )
+        ]
+        return cls(
+            name=str(values["name"]),
+            title=str(values["title"]),
+            head=tuple(map(str, values["head"])),
+            rows=tuple(rows),
+            verdict=tuple(map(str, values["verdict"])),
+            warnings=tuple(Warned(**warning) for warning in values.get("warnings", ())),
+            notes=tuple(map(str, values["notes"])),
+            data=dict(data),
+        )
+
+
+def plain_rows(rows: Sequence[Sequence[str]]) -> tuple[Row, ...]:
+    """Return rows that are text alone, such as those of a printed table."""
+    return tuple(Row(tuple(row)) for row in rows)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A measure over seeds.
+
+    Attributes:
+        mean: over seeds.
+        deviation: the standard deviation over seeds; 0 for one.
+        low: lower end of the 95 % interval over the queries, each one's mean over seeds being one score; None where
+            there are no queries.
+        high: its upper end.
+        seeds: how many there are.
+        text: as people read it.
+    """
+
+    mean: float
+    deviation: float
+    low: float | None
+    high: float | None
+    seeds: int
+    text: str
+
+    @classmethod
+    def of(cls, values: Values) -> "Score":
+        """Make a score in percent of (seeds, queries) values from 0 to 1."""
+        means = 100 * values.mean(axis=1)
+        interval = mean_interval(values.mean(axis=0))
+        return cls(
+            float(means.mean()),
+            float(deviation(means)),
+            interval.low,
+            interval.high,
+            len(values),
+            spread(means),
+        )
+
+    @classmethod
+    def of_numbers(cls, numbers: Sequence[float]) -> "Score | None":
+        """Make a score of one number a seed; None where there is none."""
+        if not len(numbers):
+            return None
+        means = np.asarray(numbers, dtype=np.float64)
+        return cls(float(means.mean()), float(deviation(means)), None, None, len(means), spread(means))
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as it stands in JSON."""
+        return {name: value for name, value in asdict(self).items() if name != "text"}
+
+
+def scored(values: Values | None) -> Score | None:
+    """Return the score of (seeds, queries) values; None where there are none."""
+    return None if values is None else Score.of(values)
+
+
+def present(scores: Mapping[str, Score | None]) -> dict[str, Score]:
+    """Return the scores that were measured."""
+    return {name: score for name, score in scores.items() if score is not None}
+
+
+def mean_score(scores: Sequence[Score | None]) -> float | None:
+    """Return the mean of several scores; None where one is missing."""
+    there = [score.mean for score in scores if score is not None]
+    return sum(there) / len(there) if there and len(there) == len(scores) else None
+
+
+def deviation(values: Values) -> Any:
+    """Return the standard deviation over seeds (n - 1 below the line); 0 for a single one."""
+    return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
+
+
+def spread(values: Values, places: int = 1) -> str:
+    """Return the mean over seeds, with the standard deviation where there are several."""
+    shown = f"{values.mean():.{places}f}"
+    return shown + (f" ±{float(deviation(values)):.{places}f}" if len(values) > 1 else "")
+
+
+def level_above(accuracy: float, base_correct: int, queries: int) -> float | None:
+    """Return the level at which an accuracy lies above the base's binomial interval; None where at none.
+
+    Args:
+        accuracy: of the method, in percent; a mean over seeds counts as one accuracy.
+        base_correct: queries that the base encoder has right.
+        queries: how many there are.
+    """
+    above = (
+        level for _, level in LEVELS if accuracy > binomial_interval(base_correct, queries, 1 - level).high
+    )
+    return next(above, None)
+
+
+def level_of(p_value: float) -> float | None:
+    """Return the smallest of the levels that a p-value is below; None where it is below none."""
+    return next((level for _, level in LEVELS if p_value < level), None)
+
+
+def stars(level: float | None) -> str:
+    """Return the marks of a level: "***", "**", "*" or ""."""
+    return next((marks for marks, own in LEVELS if own == level), "")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a grid.
+
+    Attributes:
+        labels: its first cells.
+        key: its name in JSON.
+        scores: by column; a column that is not there was not measured.
+        paper: the paper's figures, by column.
+        texts: shown in place of the score's own text, by column.
+        reasons: why something is missing, a sentence each.
+    """
+
+    labels: tuple[str, ...]
+    key: str
+    scores: Mapping[str, Score]
+    paper: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+
+def grid(
+    name: str,
+    title: str,
+    heads: tuple[str, ...],
+    columns: Sequence[str],
+    lines: Sequence[Line],
+    *,
+    verdict: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+    missing: str = "–",
+) -> Table:
+    """Make a table of one shape: a row a system, a column a measure, the paper's figures beside ours.
+
+    Args:
+        name: of its file.
+        title: above it.
+        heads: over the labels.
+        columns: ours; those that the paper has figures of come once more after them.
+        lines: the rows.
+        verdict: what it shows.
+        notes: how to read it.
+        missing: the text of a cell that was not measured.
+    """
+    printed = [column for column in columns if any(column in line.paper for line in lines)]
+    rows = []
+    for line in lines:
+        own = [line.texts.get(c) or (line.scores[c].text if c in line.scores else missing) for c in columns]
+        rows.append(Row((*line.labels, *own, *(line.paper.get(column, "") for column in printed)), line.key))
+    reasons = dict.fromkeys(reason for line in lines for reason in line.reasons)
+    return Table(
+        name,
+        title,
+        (*heads, *columns, *(f"paper: {column}" for column in printed)),
+        tuple(rows),
+        verdict,
+        notes=(*reasons, *notes, *_width([score for line in lines for score in line.scores.values()])),
+        data={line.key: {column: score.facts() for column, score in line.scores.items()} for line in lines},
+    )
+
+
+def _width(scores: Sequence[Score]) -> tuple[str, ...]:
+    """Return how far the 95 % intervals over the queries reach, at most."""
+    most = max((s.high - s.low for s in scores if s.high is not None and s.low is not None), default=0.0) / 2
+    if not most:
+        return ()
+    over_seeds = ", mean over seeds ± standard deviation" if max(s.seeds for s in scores) > 1 else ""
+    return (
+        f"Percent{over_seeds}. The 95 % intervals over the queries are in report.json; the widest reaches {most:.1f} "
+        "points to either side.",
+    )
+
+
+def warnings_of(trained: Sequence[tuple[str, OverSeeds]]) -> tuple[Warned, ...]:
+    """Return what the training of each system warned of, by its label, each warning once."""
+    told = (
+        Warned(label, text)
+        for label, row in trained
+        for cell in row.cells
+        for text in cell.facts.get("warnings", ())
+    )
+    return tuple(dict.fromkeys(told))
+
+
+def costs_table(
+    results: Results, lines: Sequence[tuple[tuple[str, str], str, OverSeeds]], note: str
+) -> Table:
+    """Make the table of time and memory.
+
+    Args:
+        results: all cells, whose warnings stand below.
+        lines: labels (the system, what it was trained on), key and cells of each row.
+        note: how seconds are counted.
+    """
+    rows, data = [], dict[str, Any]()
+    for labels, key, row in lines:
+        if not row.cells:
+            continue
+        costs = {name: row.mean(name) for name in COSTS}
+        chosen = [cell.facts.get("selected_epoch") for cell in row.cells]
+        data[key] = {**costs, **({"selected_epochs": chosen} if any(chosen) else {})}
+        shown = (f"{value:.{0 if name.endswith('mb') else 1}f}" for name, value in costs.items())
+        rows.append(Row((*labels, *shown), key))
+    heads = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "GPU MB")
+    warned = [(cell.label, OverSeeds((result,))) for cell, result in results.measured()]
+    return Table(
+        "costs",
+        "Time and memory",
+        ("model", "trained on", *heads),
+        tuple(rows),
+        warnings=warnings_of(warned),
+        notes=(note, MEMORY_NOTE),
+        data=data,
+    )
+
+
+def why_missing(labels: Sequence[str], row: OverSeeds) -> tuple[str, ...]:
+    """Return the sentence that says why cells of a row are missing; empty where none is."""
+    if row.reason in ("", "not asked for"):
+        return ()
+    return (f"{', '.join(filter(None, labels))}, {NOT_MEASURED}: {row.reason}",)
