@@ -19,7 +19,7 @@ from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting import ExportFormat
 from emu_core.models.posterior_head import PosteriorHead
-from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.runs.run import Run, RunState, Status
 
 TEXTS = ["pool", "who: poét?", "", "Wo ist der Pool?", "pool " * 50]
 
@@ -66,7 +66,7 @@ def opened(folder: Path) -> SentenceTransformer:
 
 
 def finished_run(folder: Path, encoder: Encoder) -> Run:
-    run = create_run(folder, {})
+    run = Run(folder)
     encoder.save(run.encoder_folder)
     run.write_status(Status(RunState.FINISHED))
     return run
@@ -150,7 +150,9 @@ def test_a_format_that_is_none_is_refused(transformer: tuple[Run, Encoder], tmp_
 
 
 def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "use2", {})
+    run = Run(tmp_path / "use2")
+    run.folder.mkdir()
+    run.write_status(Status())
     with pytest.raises(RunError, match="is queued; only a finished run"):
         export(run, tmp_path / "out", format="onnx")
     with pytest.raises(RunError, match="not a run"):

@@ -63,7 +63,7 @@ def test_two_processes_train_as_one_does(method: str, data: Path, tmp_path: Path
     assert main(["train", str(data), "--out", str(tmp_path / "one"), *options]) == 0
     launch(2, "train", str(data), "--out", str(tmp_path / "two"), *options)
     one, two = runs = [Run(tmp_path / "one"), Run(tmp_path / "two")]
-    assert two.status().state is RunState.FINISHED and two.config()["processes"] == 2
+    assert two.status().state is RunState.FINISHED and two.config().processes == 2
     losses = [[r["loss"] for r in run.history() if r["kind"] == "step"] for run in runs]
     assert len(losses[0]) == len(losses[1]) == 11
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
