@@ -575,6 +575,6 @@ def test_what_people_wrote_is_never_markup(trained: Trained, app: AppTest) -> No
 
 def test_filters_alone() -> None:
     frame = pd.DataFrame({"language": ["en", "de"], "intent": ["a", "b"], "split": ["train", "test"]})
-    assert Filters().keep(frame).tolist() == [True, True]
-    assert Filters(languages=("de",)).keep(frame).tolist() == [False, True]
-    assert Filters(languages=("de",), intents=("a",)).keep(frame).tolist() == [False, False]
+    assert Filters().shown(frame).tolist() == [True, True]
+    assert Filters(languages=("de",)).shown(frame).tolist() == [False, True]
+    assert Filters(languages=("de",), intents=("a",)).shown(frame).tolist() == [False, False]
