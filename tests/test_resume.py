@@ -12,7 +12,6 @@ from safetensors.torch import load_file
 from emu_core.api.resume import resume
 from emu_core.api.train import train
 from emu_core.errors import CancelledError, RunError
-from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.run import Run, RunState, Status
 from tests.killed_run import SETTINGS
 from tests.small import small_file, small_set
@@ -38,8 +37,8 @@ def records(run: Run) -> list[dict[str, object]]:
     return [{k: v for k, v in record.items() if k != "seconds"} for record in run.history()]
 
 
-# Before the first checkpoint, within the first epoch, just after an epoch's end, at the very last step.
-@pytest.mark.parametrize(("step", "every"), [(1, 2), (4, 2), (6, 5), (15, 4)])
+# Before the first checkpoint, and just after an epoch's end; tests/test_fit.py has other steps and the other methods.
+@pytest.mark.parametrize(("step", "every"), [(1, 2), (6, 5)])
 def test_a_run_killed_at_a_step_resumes_to_the_same_weights(
     step: int, every: int, data: Path, whole: Run, tmp_path: Path
 ) -> None:
@@ -84,7 +83,7 @@ def test_a_cancelled_run_goes_on_where_it_was_stopped(data: Path, whole: Run, tm
     assert all(torch.equal(resumed[name], weight) for name, weight in expected.items())
 
 
-def test_a_run_holds_no_pickle_while_it_is_unfinished(data: Path, tmp_path: Path) -> None:
+def test_an_unfinished_run_holds_its_data_and_a_checkpoint(data: Path, tmp_path: Path) -> None:
     run, seen = Run(tmp_path / "r"), set()
 
     def look(status: Status) -> None:
@@ -99,9 +98,9 @@ def test_a_run_holds_no_pickle_while_it_is_unfinished(data: Path, tmp_path: Path
         checkpoint_s=0,
         on_progress=look,
     )
-    assert "checkpoint.safetensors" in seen
+    assert "checkpoint.pt" in seen
     endings = {name.rpartition(".")[2] for name in seen if not name.startswith(".")}
-    assert endings <= {"json", "jsonl", "safetensors", "parquet", "md"}
+    assert endings <= {"json", "jsonl", "safetensors", "parquet", "md", "pt"}
 
 
 def test_a_finished_run_is_not_resumed(whole: Run) -> None:
@@ -119,39 +118,13 @@ def test_a_damaged_checkpoint_says_how_to_go_on(data: Path, tmp_path: Path) -> N
 
     with pytest.raises(CancelledError):
         train(str(data), out=run.folder, method="emu", config=SETTINGS, device="cpu", on_progress=stop)
-    run.checkpoint.write_bytes(b"not safetensors")
+    run.checkpoint.write_bytes(b"no checkpoint")
     with pytest.raises(RunError, match="damaged; delete it"):
         resume(run.folder)
     assert run.status().state is RunState.FAILED and run.can_resume
     (run.training_folder / "labelled.parquet").write_bytes(b"nor parquet")
     with pytest.raises(RunError, match="train the run again"):
         resume(run.folder)
-
-
-def test_checkpoints_wait_longer_where_writing_takes_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr("emu_core.runs.checkpoint.time.monotonic", lambda: now[0])
-    checkpoint = Checkpoint(tmp_path / "c" / "checkpoint.safetensors", every_s=10.0)
-    now[0] = 9.9
-    assert not checkpoint.due
-    now[0] = 10.0
-    assert checkpoint.due
-    real = Path.replace
-
-    def slow(self: Path, target: Path) -> Path:
-        now[0] += 2.0
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "replace", slow)
-    checkpoint.write({"x": torch.ones(2)}, {"step": 1})
-    now[0] = 12.0 + 99.9
-    assert not checkpoint.due
-    now[0] = 12.0 + 100.0
-    assert checkpoint.due
-    tensors, facts = checkpoint.read() or ({}, {})
-    assert torch.equal(tensors["x"], torch.ones(2)) and facts == {"step": 1}
 
 
 def test_no_training_data_is_left_of_another_run(tmp_path: Path) -> None:

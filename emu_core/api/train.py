@@ -176,7 +176,7 @@ def _unlabelled(
     if files:
         return read_unlabelled(list(files))
     others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
-    wanted = others if languages is None else _codes(languages)
+    wanted = others if languages is None else _codes(languages) if languages else []
     return unlabelled_from(part, wanted) if wanted else None
 
 

@@ -30,7 +30,9 @@ class Cell:
     @property
     def key(self) -> str:
         """The name of the cell's file without its ending."""
-        return ".".join(part for part in (self.system, self.variant, _file_part(self.on), f"s{self.seed}") if part)
+        return ".".join(
+            part for part in (self.system, self.variant, _file_part(self.on), f"s{self.seed}") if part
+        )
 
     @property
     def label(self) -> str:

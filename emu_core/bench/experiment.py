@@ -19,11 +19,13 @@ from typing import Any, ClassVar
 
 from emu_core.bench.cells import Cell
 from emu_core.bench.costs import PeakMemory, gpu_megabytes
+from emu_core.bench.papers import BenchSettings
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results, View, read_cell, write_cell
 from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
-from emu_core.runs.config import RunConfig
-from emu_core.runs.run import Run
+from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.run import Run, Storable
+from emu_core.runs.versions import versions
 
 POLL_S = 0.2  # how soon a cell that runs hears that it is cancelled
 LAST_WORDS = 300  # characters of a process that died
@@ -44,6 +46,7 @@ class Experiment(ABC):
         data: as it was stored.
         folder: of the run.
         first: what the first cell is, without which none can be measured.
+        plan: returns what `create_bench` takes, from a user's data and options.
         compared: what may not differ between the cells of a folder: the name of a field of the configuration, of its
             hyper-parameters or of the data's facts, and what a person calls it.
     """
@@ -53,6 +56,7 @@ class Experiment(ABC):
     folder: Path
     first: ClassVar[str]
     compared: ClassVar[Mapping[str, str]]
+    plan: ClassVar[Callable[..., tuple[RunConfig, Storable]]]
 
     @staticmethod
     @abstractmethod
@@ -151,6 +155,42 @@ class Experiment(ABC):
             "hyperparameters": self.hyperparameters(cell),
         }
         write_cell(path, result, facts)
+
+
+def bench_config(
+    paper: str,
+    settings: BenchSettings,
+    *,
+    data: str,
+    device: str,
+    encoder: str = "",
+    train_languages: tuple[str, ...] = (),
+    pairs: tuple[tuple[str, str], ...] = (),
+) -> RunConfig:
+    """Return the configuration of a benchmark's run.
+
+    Args:
+        paper: its name.
+        settings: of its kind.
+        data: the name of the data, for people.
+        device: such as "cpu".
+        encoder: what `load_encoder` takes; "" where encoders are trained from scratch.
+        train_languages: languages whose labels are used.
+        pairs: language pairs whose translations are used.
+    """
+    values = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(settings).items()}
+    return RunConfig(
+        method=paper,
+        data=data,
+        hyperparameters=values,
+        task=Task.BENCH,
+        encoder=encoder,
+        train_languages=train_languages,
+        pairs=pairs,
+        seed=settings.seeds[0],
+        device=device,
+        versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
+    )
 
 
 RunCell = Callable[[Experiment, Cell], CellResult]

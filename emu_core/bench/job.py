@@ -2,59 +2,23 @@
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from emu_core.api.execute import record_failure
 from emu_core.bench.experiment import Experiment, RunCell, in_process, run_cells
-from emu_core.bench.papers import BenchSettings, paper_named
+from emu_core.bench.papers import paper_named
 from emu_core.bench.report import Report
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
-from emu_core.runs.versions import versions
 
 RESULTS = "results.parquet"
 _OLD = "bench.json"  # of the folders of earlier versions
 _HALF = {"config.json", "data.json", "training", ".training"}  # what is written before status.json
-
-
-def bench_config(
-    paper: str,
-    settings: BenchSettings,
-    *,
-    data: str,
-    device: str,
-    encoder: str = "",
-    train_languages: tuple[str, ...] = (),
-    pairs: tuple[tuple[str, str], ...] = (),
-) -> RunConfig:
-    """Return the configuration of a benchmark's run.
-
-    Args:
-        paper: its name.
-        settings: of its kind.
-        data: the name of the data, for people.
-        device: such as "cpu".
-        encoder: what `load_encoder` takes; "" where encoders are trained from scratch.
-        train_languages: languages whose labels are used.
-        pairs: language pairs whose translations are used.
-    """
-    values = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(settings).items()}
-    return RunConfig(
-        method=paper,
-        data=data,
-        hyperparameters=values,
-        task=Task.BENCH,
-        encoder=encoder,
-        train_languages=train_languages,
-        pairs=pairs,
-        seed=settings.seeds[0],
-        device=device,
-        versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
-    )
 
 
 def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
@@ -99,9 +63,7 @@ def queue_again(run: Run) -> Run:
     return run
 
 
-def run_bench(
-    run: Run, on_progress: OnProgress | None = None, *, run_cell: RunCell | None = None
-) -> Report:
+def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunCell | None = None) -> Report:
     """Run every cell of a benchmark that is not finished, and write the report.
 
     Args:
@@ -171,3 +133,41 @@ def _message(errors: Mapping[str, str]) -> str:
     first = next(iter(errors.values()))
     return f"{len(errors)} of the cells could not be measured, the first because {first}"
 
+
+def bench(
+    paper: str,
+    data: Any,
+    *,
+    out: str | Path,
+    on_progress: OnProgress | None = None,
+    run_cell: RunCell | None = None,
+    **options: Any,
+) -> Report:
+    """Run a paper's experiments on a user's data, and today's peers where there are any.
+
+    Each cell runs in a process of its own and is written to a file. The same call after a kill goes on where it
+    stopped; more seeds or more parts add cells. A cell that can't be measured (a package is missing, the set is not
+    parallel) is shown with the reason, and tried again by the next call.
+
+    Args:
+        paper: "emu", "fmda", "bicvm" or "dual-encoder".
+        data: see `plan` of the paper's experiment.
+        out: the folder of the benchmark's run.
+        on_progress: called with the run's status as it moves; its steps are the cells.
+        run_cell: runs a cell; None runs it in a process of its own.
+        options: what else `plan` takes: encoder, seeds, epochs, parts, device and others.
+
+    Returns:
+        The report, whose files are in `out`.
+
+    Raises:
+        EmuError: what can't be read, or a folder that holds cells of other data or settings.
+    """
+    run = create_bench(out, *paper_named(paper).load().plan(data, **options))
+    return run_bench(run, on_progress, run_cell=run_cell)
+
+
+bench_emu = partial(bench, "emu")
+bench_fmda = partial(bench, "fmda")
+bench_bicvm = partial(bench, "bicvm")
+bench_dual_encoder = partial(bench, "dual-encoder")

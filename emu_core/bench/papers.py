@@ -1,8 +1,9 @@
 """The table of benchmarks: each paper's name, title, summary and settings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -138,7 +139,7 @@ class Paper:
         title: on pages.
         summary: what it runs, for people who choose a benchmark.
         settings: the class of its settings.
-        load: imports its experiment, with everything that trains.
+        experiment: where the class of its experiment is, which imports everything that trains.
         encoder: the spec taken where none is named; "" where encoders are trained from scratch.
     """
 
@@ -146,32 +147,13 @@ class Paper:
     title: str
     summary: str
     settings: type[BenchSettings]
-    load: "Callable[[], type[Experiment]]"
+    experiment: str
     encoder: str = ""
 
-
-def _emu() -> "type[Experiment]":
-    from emu_core.bench.emu.experiment import EmuExperiment
-
-    return EmuExperiment
-
-
-def _fmda() -> "type[Experiment]":
-    from emu_core.bench.fmda.experiment import FmdaExperiment
-
-    return FmdaExperiment
-
-
-def _bicvm() -> "type[Experiment]":
-    from emu_core.bench.bicvm.experiment import BicvmExperiment
-
-    return BicvmExperiment
-
-
-def _dual_encoder() -> "type[Experiment]":
-    from emu_core.bench.dual_encoder.experiment import DualExperiment
-
-    return DualExperiment
+    def load(self) -> "type[Experiment]":
+        """Import the class of its experiment."""
+        found: type[Experiment] = resolve_name(f"emu_core.bench.{self.experiment}")
+        return found
 
 
 _ROWS = (
@@ -180,7 +162,7 @@ _ROWS = (
         "Emu",
         "run the paper's experiments and today's peers on a labelled set",
         EmuBench,
-        _emu,
+        "emu.experiment:EmuExperiment",
         "use",
     ),
     Paper(
@@ -188,16 +170,22 @@ _ROWS = (
         "FMDA",
         "run the experiments of FMDA on translations with annotated slots",
         FmdaBench,
-        _fmda,
+        "fmda.experiment:FmdaExperiment",
         "e5-small",
     ),
-    Paper("bicvm", "BiCVM", "run the experiments of BiCVM on parallel text", ParallelBench, _bicvm),
+    Paper(
+        "bicvm",
+        "BiCVM",
+        "run the experiments of BiCVM on parallel text",
+        ParallelBench,
+        "bicvm.experiment:BicvmExperiment",
+    ),
     Paper(
         "dual-encoder",
         "Multi-task dual encoder",
         "run the experiments of the multi-task dual encoder on parallel text",
         ParallelBench,
-        _dual_encoder,
+        "dual_encoder.experiment:DualExperiment",
     ),
 )
 PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _ROWS})

@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ th:first-child, td:first-child, td.words { text-align: left; }
 svg { max-width: 100%; height: auto; }
 p.note { color: #555; max-width: 75em; }
 """
-
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,9 @@ class View:
     found: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, points: NDArray[np.floating], groups: Sequence[str], texts: Sequence[str] = (), **facts: Any) -> Self:
+    def of(
+        cls, points: NDArray[np.floating], groups: Sequence[str], texts: Sequence[str] = (), **facts: Any
+    ) -> Self:
         """Make a view of an array of places (N, 2), rounded to three decimals."""
         rounded = points.astype(float).round(3).tolist()
         return cls(tuple((x, y) for x, y in rounded), tuple(groups), tuple(texts), **facts)
@@ -95,7 +97,9 @@ class CellResult:
             name: np.repeat(np.array(column, dtype=object), lengths)
             for name, column in zip(KEY, columns, strict=True)
         }
-        table["query"] = np.concatenate([np.arange(n) for n in lengths]) if lengths else np.array([], np.int64)
+        table["query"] = (
+            np.concatenate([np.arange(n) for n in lengths]) if lengths else np.array([], np.int64)
+        )
         table["value"] = np.concatenate(list(self.values.values())) if lengths else np.array([], np.float64)
         return pd.DataFrame(table)
 
@@ -126,7 +130,9 @@ def write_cell(path: Path, result: CellResult, facts: Mapping[str, Any]) -> None
         "views": {name: asdict(view) for name, view in result.views.items()},
     }
     table = pa.Table.from_pandas(result.frame(), preserve_index=False)
-    table = table.replace_schema_metadata({_FACTS: json.dumps(described, default=str).encode("utf-8", "replace")})
+    table = table.replace_schema_metadata(
+        {_FACTS: json.dumps(described, default=str).encode("utf-8", "replace")}
+    )
     with whole_file(path) as partial:
         pq.write_table(table, partial)
 
@@ -225,9 +231,7 @@ class Results:
             variant: see `Cell`.
             seeds: None takes those of the benchmark.
         """
-        asked = [
-            Cell(system, tuple(on), seed, variant) for seed in (self.seeds if seeds is None else seeds)
-        ]
+        asked = [Cell(system, tuple(on), seed, variant) for seed in (self.seeds if seeds is None else seeds)]
         found = [self.cells[cell] for cell in asked if cell in self.cells]
         missing = [cell.error for cell in found if cell.error]
         whole = tuple(cell for cell in found if not cell.error)

@@ -154,7 +154,12 @@ class Score:
         means = 100 * values.mean(axis=1)
         interval = mean_interval(values.mean(axis=0))
         return cls(
-            float(means.mean()), float(deviation(means)), interval.low, interval.high, len(values), spread(means)
+            float(means.mean()),
+            float(deviation(means)),
+            interval.low,
+            interval.high,
+            len(values),
+            spread(means),
         )
 
     @classmethod
@@ -278,9 +283,7 @@ def grid(
         tuple(rows),
         verdict,
         notes=(*reasons, *notes, *_width([score for line in lines for score in line.scores.values()])),
-        data={
-            line.key: {column: score.facts() for column, score in line.scores.items()} for line in lines
-        },
+        data={line.key: {column: score.facts() for column, score in line.scores.items()} for line in lines},
     )
 
 

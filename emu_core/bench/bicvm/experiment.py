@@ -4,30 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import permutations
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from emu_core.api.inputs import Data
 from emu_core.bench.bicvm.glosses import bags, glosses
 from emu_core.bench.bicvm.word_lists import Meanings, shown_words
 from emu_core.bench.cells import Cell, cells_of, pair_names
-from emu_core.bench.experiment import Draw, RunCell, draw_nothing
-from emu_core.bench.job import bench_config, create_bench, run_bench
-from emu_core.bench.papers import ParallelBench
+from emu_core.bench.experiment import Draw, draw_nothing
 from emu_core.bench.parallel.experiment import ParallelExperiment
 from emu_core.bench.parallel.ranking import COSINE, EUCLID, encode_in, ranking, tested_pairs
-from emu_core.bench.parallel.read import File, Parallel, read_texts
-from emu_core.bench.parallel.texts import BenchTexts, Documents
+from emu_core.bench.parallel.texts import Documents
 from emu_core.bench.parallel.training import Recipe
 from emu_core.bench.report import Report
 from emu_core.bench.results import Key, Results, View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
-from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.documents import sentences
-from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.evaluation.arrays import pair_name
@@ -35,8 +29,6 @@ from emu_core.evaluation.document_classification import TransferAccuracy, classi
 from emu_core.evaluation.projection import FEWEST, Projection, project
 from emu_core.evaluation.transfer import LabelledVectors
 from emu_core.evaluation.word_neighbours import word_neighbours
-from emu_core.runs.config import RunConfig
-from emu_core.runs.progress import OnProgress
 
 DRAWS, QUICK_DRAWS = 10, 3
 MOST_NEIGHBOURS = 50_000  # words of a language, the most frequent, among which a translation is looked for
@@ -55,6 +47,7 @@ class System(StrEnum):
 class BicvmExperiment(ParallelExperiment):
     """BiCVM's experiments on parallel text."""
 
+    paper: ClassVar[str] = "bicvm"
     plain: ClassVar[str] = System.SUM_OF_WORDS
 
     def cells(self) -> tuple[Cell, ...]:
@@ -93,9 +86,7 @@ class BicvmExperiment(ParallelExperiment):
         train, test = self.data.of_pairs(cell.on)
         draws = QUICK_DRAWS if self.settings.quick else DRAWS
         documents = {
-            code: self.data.documents[code]
-            for code in self.languages_of(cell)
-            if code in self.data.documents
+            code: self.data.documents[code] for code in self.languages_of(cell) if code in self.data.documents
         }
         if encoder is None:
             return _glossed(documents, train[0], draws, cell.seed), {}, draw_nothing
@@ -218,77 +209,3 @@ def _view(meanings: Meanings, spaces: Mapping[str, tuple[Sequence[str], np.ndarr
     points = project(vectors, Projection.TSNE)
     codes, words = zip(*shown, strict=True)
     return View.of(points, codes, words, note=meanings.note, found=found)
-
-
-def plan_bicvm(
-    texts: BenchTexts, settings: ParallelBench | None = None, *, device: str = "auto"
-) -> tuple[RunConfig, BenchTexts]:
-    """Return what `create_bench` takes for BiCVM's benchmark.
-
-    Args:
-        texts: see `read_texts`; with the `quick` of the settings.
-        settings: of the benchmark.
-        device: "auto", "cpu", "cuda:0".
-    """
-    name, chosen = names_of(texts.train), settings or ParallelBench()
-    return bench_config("bicvm", chosen, data=name, device=pick_device(device), pairs=texts.pairs), texts
-
-
-def bench_bicvm(
-    files: Parallel,
-    *,
-    out: str | Path,
-    test: Parallel = (),
-    languages: Sequence[str] | None = None,
-    drop_empty: bool = False,
-    labelled: Data | None = None,
-    documents: Mapping[str, File] | None = None,
-    test_documents: Mapping[str, File] | None = None,
-    seeds: Sequence[int] = (0,),
-    epochs: int | None = None,
-    quick: bool = False,
-    device: str = "auto",
-    on_progress: OnProgress | None = None,
-    run_cell: RunCell | None = None,
-) -> Report:
-    """Run the paper's experiments on parallel text.
-
-    Each cell runs in a process of its own and is written to a file. The same call after a kill goes on where it
-    stopped; more seeds add cells. A cell that can't be measured is shown with the reason, and tried again by the next
-    call.
-
-    Args:
-        files: parallel text, as `pretrain` takes it; two language pairs or more are trained together, too (BiCVM+).
-        out: the folder of the benchmark's run.
-        test: parallel text of the same pairs to measure on; without it, up to 1,000 pairs are held out.
-        languages: of files that do not say theirs.
-        drop_empty: leave out pairs with an empty side, which are an error otherwise.
-        labelled: a labelled set whose sentences are classified across languages.
-        documents: or folders (or tables) of documents by language, such as Reuters RCV1 and RCV2.
-        test_documents: those to test on; without them, a third of `documents`.
-        seeds: of all that draws.
-        epochs: of every system; None takes the settings' own.
-        quick: 3,000 pairs and a few epochs, to see that all works.
-        device: "auto", "cpu", "cuda:0".
-        on_progress: called with the run's status as it moves; its steps are the cells.
-        run_cell: runs a cell; None runs it in a process of its own.
-
-    Returns:
-        The report, whose files are in `out`.
-
-    Raises:
-        EmuError: what can't be read, or a folder that holds cells of other data or settings.
-    """
-    settings = ParallelBench(seeds=tuple(seeds), epochs=epochs, quick=quick)
-    texts = read_texts(
-        files,
-        test=test,
-        languages=languages,
-        drop_empty=drop_empty,
-        labelled=labelled,
-        documents=documents,
-        test_documents=test_documents,
-        quick=quick,
-    )
-    config, texts = plan_bicvm(texts, settings, device=device)
-    return run_bench(create_bench(out, config, texts), on_progress, run_cell=run_cell)

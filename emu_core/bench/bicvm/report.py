@@ -74,7 +74,9 @@ def _figure_3(experiment: BicvmExperiment, results: Results) -> list[Picture]:
         views = next((cell.views for cell in results.of(system, names).cells if cell.views), {})
         if views:
             found = " ".join(map(found_words, views.values()))
-            title = f"Figure 3: words of {', '.join(languages)} ({LABELS[system]}, trained on {', '.join(names)})"
+            title = (
+                f"Figure 3: words of {', '.join(languages)} ({LABELS[system]}, trained on {', '.join(names)})"
+            )
             svg = word_maps(views, languages)
             pictures.append(Picture(name, title, f"{FIGURE_3_NOTE} {found}", svg))
     return pictures

@@ -164,7 +164,11 @@ class DocumentResults:
             self.rows.append((f"{key}+", label, paper, dict.fromkeys(self.ways, row)))
 
     def _row_of(self, system: str, way: str) -> OverSeeds:
-        on = [name for pair, name in zip(self.pairs, pair_names(self.pairs), strict=True) if way in both_ways([pair])]
+        on = [
+            name
+            for pair, name in zip(self.pairs, pair_names(self.pairs), strict=True)
+            if way in both_ways([pair])
+        ]
         return self.results.of(system, on or [way])
 
     def sizes(self, way: str) -> list[int]:

@@ -3,25 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
-from emu_core.api.inputs import Data
 from emu_core.bench.cells import Cell, cells_of, pair_names
-from emu_core.bench.experiment import Draw, RunCell, draw_nothing
-from emu_core.bench.job import bench_config, create_bench, run_bench
-from emu_core.bench.papers import ParallelBench
+from emu_core.bench.experiment import Draw, draw_nothing
 from emu_core.bench.parallel.experiment import ParallelExperiment
 from emu_core.bench.parallel.ranking import DOT, encode_in, ranking
-from emu_core.bench.parallel.read import File, Parallel, read_texts
 from emu_core.bench.parallel.texts import BenchTexts, Documents
 from emu_core.bench.parallel.training import Recipe
 from emu_core.bench.report import Report
 from emu_core.bench.results import Key, Results
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
-from emu_core.data.parallel.text import ParallelText, names_of
-from emu_core.devices import pick_device
+from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder
 from emu_core.errors import DataError
 from emu_core.evaluation.angular_similarity import Correlation, scores_of, sts, sts_across
@@ -29,8 +22,6 @@ from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.transfer import LabelledVectors, TransferSettings, few_shot, zero_shot
 from emu_core.evaluation.translation_ranking import PAPER_DISTRACTORS
-from emu_core.runs.config import RunConfig
-from emu_core.runs.progress import OnProgress
 
 HARD_NEGATIVES = 5  # section 2.2
 # The paper's network is 512 wide, trained on batches of 16 for 20 epochs: minutes for what is a check here.
@@ -66,6 +57,7 @@ def systems_for(texts: BenchTexts) -> tuple[System, ...]:
 class DualExperiment(ParallelExperiment):
     """The dual encoder's experiments on parallel text and other tasks."""
 
+    paper: ClassVar[str] = "dual-encoder"
     plain: ClassVar[str] = System.SUM_OF_WORDS
 
     @property
@@ -135,9 +127,7 @@ def _translations(encoder: Encoder, text: ParallelText) -> dict[Key, Any]:
     return values
 
 
-def _sts(
-    encoder: Encoder, texts: BenchTexts, languages: Sequence[str]
-) -> tuple[dict[Key, Any], str]:
+def _sts(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> tuple[dict[Key, Any], str]:
     """Measure Pearson's and Spearman's correlations in each language and across; and say why there are none across."""
     own = {code: texts.sts[code] for code in languages if code in texts.sts}
     vectors = {
@@ -157,9 +147,7 @@ def _sts(
     return values, warning
 
 
-def _classified(
-    encoder: Encoder, texts: BenchTexts, languages: tuple[str, str], seed: int
-) -> dict[Key, Any]:
+def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str], seed: int) -> dict[Key, Any]:
     """Measure zero-shot both ways, and few-shot in the pair's second language (section 4.2)."""
     if any(code not in texts.documents for code in languages):
         return {}
@@ -182,85 +170,3 @@ def _classified(
 def _labelled(encoder: Encoder, documents: Documents, language: str) -> LabelledVectors:
     texts, labels = documents.texts[:MOST_SENTENCES], documents.labels[:MOST_SENTENCES]
     return LabelledVectors(encode_in(encoder, texts, language), labels)
-
-
-def plan_dual_encoder(
-    texts: BenchTexts, settings: ParallelBench | None = None, *, device: str = "auto"
-) -> tuple[RunConfig, BenchTexts]:
-    """Return what `create_bench` takes for the dual encoder's benchmark.
-
-    Args:
-        texts: see `read_texts`; with the `quick` of the settings.
-        settings: of the benchmark.
-        device: "auto", "cpu", "cuda:0".
-    """
-    name, chosen = names_of(texts.train), settings or ParallelBench()
-    return bench_config(
-        "dual-encoder", chosen, data=name, device=pick_device(device), pairs=texts.pairs
-    ), texts
-
-
-def bench_dual_encoder(
-    files: Parallel,
-    *,
-    out: str | Path,
-    test: Parallel = (),
-    languages: Sequence[str] | None = None,
-    drop_empty: bool = False,
-    labelled: Data | None = None,
-    sts: File | None = None,
-    dialogues: Sequence[File] = (),
-    running_text: Sequence[File] = (),
-    nli: Sequence[File] = (),
-    seeds: Sequence[int] = (0,),
-    epochs: int | None = None,
-    quick: bool = False,
-    device: str = "auto",
-    on_progress: OnProgress | None = None,
-    run_cell: RunCell | None = None,
-) -> Report:
-    """Run the paper's experiments on parallel text.
-
-    Each cell runs in a process of its own and is written to a file. The same call after a kill goes on where it
-    stopped; more seeds add cells. A cell that can't be measured is shown with the reason, and tried again by the next
-    call.
-
-    Args:
-        files: parallel text, as `pretrain` takes it; a model is trained on each language pair.
-        out: the folder of the benchmark's run.
-        test: parallel text of the same pairs to measure on; without it, up to 1,000 pairs are held out.
-        languages: of files that do not say theirs.
-        drop_empty: leave out pairs with an empty side, which are an error otherwise.
-        labelled: a labelled set whose sentences are classified across languages (zero-shot and few-shot).
-        sts: folder of files such as de.dev.csv: two sentences and a score a row.
-        dialogues: comments with their responses, for a model that learns from them, too.
-        running_text: sentences in their order, for one that learns quick thought.
-        nli: SNLI's or MultiNLI's JSON lines, for one that learns NLI.
-        seeds: of all that draws.
-        epochs: of every system; None takes the settings' own.
-        quick: 3,000 pairs and a few epochs, to see that all works.
-        device: "auto", "cpu", "cuda:0".
-        on_progress: called with the run's status as it moves; its steps are the cells.
-        run_cell: runs a cell; None runs it in a process of its own.
-
-    Returns:
-        The report, whose files are in `out`.
-
-    Raises:
-        EmuError: what can't be read, or a folder that holds cells of other data or settings.
-    """
-    settings = ParallelBench(seeds=tuple(seeds), epochs=epochs, quick=quick)
-    texts = read_texts(
-        files,
-        test=test,
-        languages=languages,
-        drop_empty=drop_empty,
-        labelled=labelled,
-        sts=sts,
-        dialogues=dialogues,
-        running_text=running_text,
-        nli=nli,
-        quick=quick,
-    )
-    config, texts = plan_dual_encoder(texts, settings, device=device)
-    return run_bench(create_bench(out, config, texts), on_progress, run_cell=run_cell)

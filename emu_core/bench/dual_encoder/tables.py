@@ -141,7 +141,9 @@ class DualTables:
             return "translation-ranking"
         return "multi-task" if system is self.systems[-1] else ""
 
-    def _paper(self, table: str, system: System, columns: Mapping[str, str], suffix: str = "") -> dict[str, str]:
+    def _paper(
+        self, table: str, system: System, columns: Mapping[str, str], suffix: str = ""
+    ) -> dict[str, str]:
         row = self.paper_name(system) + suffix
         figures = {column: paper_figure(table, row, name) for column, name in columns.items()}
         return {column: figure for column, figure in figures.items() if figure}

@@ -17,16 +17,15 @@ from emu_core.bench.cells import Cell, cells_of
 from emu_core.bench.costs import Clock
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
-from emu_core.bench.experiment import Draw, Experiment, RunCell, draw_nothing
-from emu_core.bench.job import bench_config, create_bench, run_bench
+from emu_core.bench.experiment import Draw, Experiment, bench_config, draw_nothing
 from emu_core.bench.papers import EmuBench, EmuPart
 from emu_core.bench.peers.system import LDA_SHRINKAGE, THEIR_RATE, Budget, Peer, System
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results, View, numbers
 from emu_core.config.settings import Settings, infos
-from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_code, ordered
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import encoder_kind, load_encoder
@@ -37,12 +36,19 @@ from emu_core.evaluation.projection import Projection, project, stratified_sampl
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import configure, method_named, methods_that_need
 from emu_core.runs.config import RunConfig
-from emu_core.runs.progress import OnProgress
 
 BASE, TRANSLATION = "base", "translation"
 FIGURE_METHODS = ("softmax", "emu-without-ld", "emu")  # Figure 2 (b) to (d)
 # Table 2's order; a method that the paper does not have comes after them.
-PAPER_ORDER = ("contrastive", "n-pair", "softmax", "emu", "emu-without-ld", "emu-without-ld-cl", "emu-parallel")
+PAPER_ORDER = (
+    "contrastive",
+    "n-pair",
+    "softmax",
+    "emu",
+    "emu-without-ld",
+    "emu-without-ld-cl",
+    "emu-parallel",
+)
 THEIRS, OURS = "theirs", "ours"  # the learning rate of a peer that trains the encoder
 MAP_SENTENCES = 1000
 _PEER = "peer."
@@ -89,6 +95,53 @@ class EmuExperiment(Experiment):
             "translations_sha256": "the machine translations",
         }
     )
+
+    @staticmethod
+    def plan(
+        data: Data,
+        *,
+        encoder: str = "use",
+        seeds: Sequence[int] = (0,),
+        parts: Sequence[EmuPart | str] = tuple(EmuPart),
+        train_languages: Sequence[str] = ("en",),
+        epochs: int | None = None,
+        device: str = "auto",
+        mapping: ColumnMapping | None = None,
+        language: str | None = None,
+    ) -> tuple[RunConfig, BenchData]:
+        """Return what `create_bench` takes.
+
+        Args:
+            data: labelled set, files, a folder of files, "demo", or "atis:FOLDER" for the paper's selection of ATIS.
+            encoder: what `load_encoder` takes.
+            seeds: of all that draws.
+            parts: what the report holds.
+            train_languages: languages whose labels are used.
+            epochs: of every system that trains; None takes the defaults measured for the encoder.
+            device: "auto", "cpu", "cuda:0".
+            mapping: columns of the files, where their names are unusual.
+            language: language of files that do not say it.
+
+        Raises:
+            EmuError: the data can't be read, or does not do.
+        """
+        settings = EmuBench(seeds=tuple(seeds), epochs=epochs, parts=tuple(parts))  # type: ignore[arg-type]
+        codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
+        if not codes:
+            raise TrainingError("no training language is named; name one with --train-language en")
+        given: list[str | Path] = []
+        if not isinstance(data, LabelledSet):
+            given = [data] if isinstance(data, str | Path) else list(data)
+        if len(given) == 1 and str(given[0]).startswith(ATIS):
+            cut = bench_data(read_atis(Path(str(given[0]).removeprefix(ATIS))))
+        else:
+            cut = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
+            if given and str(given[0]) != DEMO:
+                cut = cut.translated(codes[0], read_machine_translations(files_of(given), mapping))
+        place, name = pick_device(device), cut.train.name
+        return bench_config(
+            "emu", settings, data=name, device=place, encoder=encoder, train_languages=codes
+        ), cut
 
     @cached_property
     def settings(self) -> EmuBench:
@@ -255,95 +308,3 @@ class EmuExperiment(Experiment):
         from emu_core.bench.emu.report import emu_report
 
         return emu_report(self, results)
-
-
-def plan_emu(
-    data: Data,
-    settings: EmuBench | None = None,
-    *,
-    encoder: str = "use",
-    train_languages: Sequence[str] = ("en",),
-    device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-) -> tuple[RunConfig, BenchData]:
-    """Return what `create_bench` takes for Emu's benchmark; the arguments are those of `bench_emu`.
-
-    Raises:
-        EmuError: the data can't be read, or does not do.
-    """
-    codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
-    if not codes:
-        raise TrainingError("no training language is named; name one with --train-language en")
-    given: list[str | Path] = []
-    if not isinstance(data, LabelledSet):
-        given = [data] if isinstance(data, str | Path) else list(data)
-    if len(given) == 1 and str(given[0]).startswith(ATIS):
-        cut = bench_data(read_atis(Path(str(given[0]).removeprefix(ATIS))))
-    else:
-        cut = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
-        if given and str(given[0]) != DEMO:
-            cut = cut.translated(codes[0], read_machine_translations(files_of(given), mapping))
-    config = bench_config(
-        "emu",
-        settings or EmuBench(),
-        data=cut.train.name,
-        device=pick_device(device),
-        encoder=encoder,
-        train_languages=codes,
-    )
-    return config, cut
-
-
-def bench_emu(
-    data: Data,
-    *,
-    out: str | Path,
-    encoder: str = "use",
-    seeds: Sequence[int] = (0,),
-    parts: Sequence[EmuPart | str] = tuple(EmuPart),
-    train_languages: Sequence[str] = ("en",),
-    epochs: int | None = None,
-    device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    on_progress: OnProgress | None = None,
-    run_cell: RunCell | None = None,
-) -> Report:
-    """Run the paper's experiments and today's peers on a labelled set.
-
-    Each cell runs in a process of its own and is written to a file. The same call after a kill goes on where it
-    stopped; more seeds or more parts add cells. A cell that can't be measured (a package is missing, the set is not
-    parallel) is shown with the reason, and tried again by the next call.
-
-    Args:
-        data: labelled set, files, a folder of files, "demo", or "atis:FOLDER" for the paper's selection of ATIS.
-        out: the folder of the benchmark's run.
-        encoder: what `load_encoder` takes.
-        seeds: of all that draws.
-        parts: what the report holds.
-        train_languages: languages whose labels are used.
-        epochs: of every system that trains; None takes the defaults measured for the encoder.
-        device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, where their names are unusual.
-        language: language of files that do not say it.
-        on_progress: called with the run's status as it moves; its steps are the cells.
-        run_cell: runs a cell; None runs it in a process of its own.
-
-    Returns:
-        The report, whose files are in `out`.
-
-    Raises:
-        EmuError: what can't be read, or a folder that holds cells of other data or settings.
-    """
-    settings = EmuBench(seeds=tuple(seeds), epochs=epochs, parts=tuple(parts))  # type: ignore[arg-type]
-    config, cut = plan_emu(
-        data,
-        settings,
-        encoder=encoder,
-        train_languages=train_languages,
-        device=device,
-        mapping=mapping,
-        language=language,
-    )
-    return run_bench(create_bench(out, config, cut), on_progress, run_cell=run_cell)

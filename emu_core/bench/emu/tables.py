@@ -112,7 +112,9 @@ class Accuracies:
     def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> Values:
         """Return (seeds, directions); `directions` None takes Table 2's."""
         ways = self.directions if directions is None else directions
-        return np.array([[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells])
+        return np.array(
+            [[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells]
+        )
 
     def base_percent(self, directions: Sequence[str] | None = None) -> Values:
         """Return the base encoder's (directions,)."""
@@ -349,9 +351,7 @@ def _peer(peer: Peer, found: Accuracies) -> _Compared:
         return _Compared(peer.value, label, tried[THEIRS], True)
     best = max(measured, key=lambda rate: found.mean(measured[rate]))
     rate = "2e-05" if best == THEIRS else f"{found.experiment.budget.learning_rate:g}"
-    return _Compared(
-        peer.value, f"{label} (learning rate {rate}, {best})", measured[best], True, rate=rate
-    )
+    return _Compared(peer.value, f"{label} (learning rate {rate}, {best})", measured[best], True, rate=rate)
 
 
 def _peers_verdict(systems: list[_Compared], found: Accuracies) -> tuple[str, ...]:

@@ -14,16 +14,15 @@ from emu_core.api.inputs import Data, labelled_set
 from emu_core.api.train import train
 from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
 from emu_core.bench.costs import Clock, Took
-from emu_core.bench.experiment import Draw, Experiment, RunCell, draw_nothing
+from emu_core.bench.experiment import Draw, Experiment, bench_config, draw_nothing
 from emu_core.bench.fmda.data import FmdaData, fmda_data, read_pairs
-from emu_core.bench.job import bench_config, create_bench, run_bench
 from emu_core.bench.papers import FmdaBench, FmdaPart
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Key, Results, View, numbers
 from emu_core.config.settings import Settings
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.slots.utterances import SlotPairs
 from emu_core.data.slots.template_pairs import TemplatePairs
+from emu_core.data.slots.utterances import SlotPairs
 from emu_core.devices import pick_device
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
@@ -35,7 +34,6 @@ from emu_core.methods.registry import configure
 from emu_core.models.meaning_language import MeaningLanguage
 from emu_core.models.parts import Part
 from emu_core.runs.config import RunConfig
-from emu_core.runs.progress import OnProgress
 
 FIVE = 5  # targets a source, appendix A
 VIEW_PAIRS = 800  # Figure 4 (a) and (b)
@@ -111,6 +109,44 @@ class FmdaExperiment(Experiment):
         }
     )
 
+    @staticmethod
+    def plan(
+        data: Data,
+        *,
+        encoder: str = "e5-small",
+        pairs: Sequence[Pair | str] | None = None,
+        seeds: Sequence[int] = (0,),
+        parts: Sequence[FmdaPart | str] = tuple(FmdaPart),
+        epochs: int | None = None,
+        device: str = "auto",
+        mapping: ColumnMapping | None = None,
+        language: str | None = None,
+    ) -> tuple[RunConfig, FmdaData]:
+        """Return what `create_bench` takes.
+
+        Args:
+            data: labelled set, files, a folder of files, or "demo"; with ids, splits train, dev and test, and
+                annotations.
+            encoder: what `load_encoder` takes; a transformer.
+            pairs: language pairs, as ("en", "de") or "en-de"; None pairs the first language of the set (English, where
+                it is there) with each other one. The ablation and Figure 4 are of the first.
+            seeds: of all that draws.
+            parts: what the report holds.
+            epochs: at most, of every system; None takes the methods' defaults.
+            device: "auto", "cpu", "cuda:0".
+            mapping: columns of the files, where their names are unusual.
+            language: language of files that do not say it.
+
+        Raises:
+            EmuError: the data can't be read, or does not do.
+        """
+        settings = FmdaBench(seeds=tuple(seeds), epochs=epochs, parts=tuple(parts))  # type: ignore[arg-type]
+        labelled = labelled_set(data, mapping=mapping, language=language)[0]
+        chosen = read_pairs(pairs, labelled.languages)
+        place, name = pick_device(device), labelled.name
+        config = bench_config("fmda", settings, data=name, device=place, encoder=encoder, pairs=chosen)
+        return config, fmda_data(labelled, chosen)
+
     @cached_property
     def settings(self) -> FmdaBench:
         """The settings of the benchmark."""
@@ -181,7 +217,9 @@ class FmdaExperiment(Experiment):
             seed=cell.seed,
             device=config.device,
             config=self.settings_of(system),
-            cache=self.folder / "training" / "cache",  # stays after a kill, so that the rest is not encoded again
+            cache=self.folder
+            / "training"
+            / "cache",  # stays after a kill, so that the rest is not encoded again
             checkpoint_s=1e9,  # a cell that is killed is begun again
             on_progress=clock,
         )
@@ -222,7 +260,10 @@ def measured(
             if part is not Part.LANGUAGE:
                 for way, right in embedded.translations(part, pair).items():
                     values["translation", part, way] = right.correct
-            leakage, name = embedded.leakage(part, (*pair.first, *pair.second)), pair_name(pair.source, pair.target)
+            leakage, name = (
+                embedded.leakage(part, (*pair.first, *pair.second)),
+                pair_name(pair.source, pair.target),
+            )
             values["probe", part, name] = leakage.probe
             values["neighbours", part, name] = leakage.neighbours
         for code in languages if part is not Part.LANGUAGE else ():
@@ -259,80 +300,3 @@ def _of_one_intent(made: TemplatePairs) -> list[int]:
     most = max(rows.values(), key=len)
     count = min(VIEW_TEMPLATES, len(most))
     return [most[i * len(most) // count] for i in range(count)]
-
-
-def plan_fmda(
-    data: Data,
-    settings: FmdaBench | None = None,
-    *,
-    encoder: str = "e5-small",
-    pairs: Sequence[Pair | str] | None = None,
-    device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-) -> tuple[RunConfig, FmdaData]:
-    """Return what `create_bench` takes for FMDA's benchmark; the arguments are those of `bench_fmda`.
-
-    Raises:
-        EmuError: the data can't be read, or does not do.
-    """
-    labelled = labelled_set(data, mapping=mapping, language=language)[0]
-    chosen = read_pairs(pairs, labelled.languages)
-    config = bench_config(
-        "fmda",
-        settings or FmdaBench(),
-        data=labelled.name,
-        device=pick_device(device),
-        encoder=encoder,
-        pairs=chosen,
-    )
-    return config, fmda_data(labelled, chosen)
-
-
-def bench_fmda(
-    data: Data,
-    *,
-    out: str | Path,
-    encoder: str = "e5-small",
-    pairs: Sequence[Pair | str] | None = None,
-    seeds: Sequence[int] = (0,),
-    parts: Sequence[FmdaPart | str] = tuple(FmdaPart),
-    epochs: int | None = None,
-    device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    on_progress: OnProgress | None = None,
-    run_cell: RunCell | None = None,
-) -> Report:
-    """Run the paper's experiments on a parallel set with slots.
-
-    Each cell runs in a process of its own and is written to a file. The same call after a kill goes on where it
-    stopped; more seeds or more parts add cells. A cell that can't be measured is shown with the reason, and tried
-    again by the next call.
-
-    Args:
-        data: labelled set, files, a folder of files, or "demo"; with ids, splits train, dev and test, and annotations.
-        out: the folder of the benchmark's run.
-        encoder: what `load_encoder` takes; a transformer.
-        pairs: language pairs, as ("en", "de") or "en-de"; None pairs the first language of the set (English, where it
-            is there) with each other one. The ablation and Figure 4 are of the first.
-        seeds: of all that draws.
-        parts: what the report holds.
-        epochs: at most, of every system; None takes the methods' defaults.
-        device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, where their names are unusual.
-        language: language of files that do not say it.
-        on_progress: called with the run's status as it moves; its steps are the cells.
-        run_cell: runs a cell; None runs it in a process of its own.
-
-    Returns:
-        The report, whose files are in `out`.
-
-    Raises:
-        EmuError: what can't be read, or a folder that holds cells of other data or settings.
-    """
-    settings = FmdaBench(seeds=tuple(seeds), epochs=epochs, parts=tuple(parts))  # type: ignore[arg-type]
-    config, cut = plan_fmda(
-        data, settings, encoder=encoder, pairs=pairs, device=device, mapping=mapping, language=language
-    )
-    return run_bench(create_bench(out, config, cut), on_progress, run_cell=run_cell)

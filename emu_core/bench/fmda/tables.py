@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -172,9 +171,7 @@ class FmdaTables:
                 return self._grid("3", title, FIVE_PLACES, self.templates(), notes=(TEMPLATE_NOTE,))
             case "4":
                 places: list[Place] = [(System.BASE, Part.CLS)]
-                places += [
-                    (system, Part.MEANING) for system in (System.BASELINE, System.FMDA, *ABLATION)
-                ]
+                places += [(system, Part.MEANING) for system in (System.BASELINE, System.FMDA, *ABLATION)]
                 title = "ablation, cross-lingual semantic retrieval, Acc@1"
                 columns = self.translations(self.pairs[:1])
                 return self._grid("4", title, places, columns, notes=(ABLATION_NOTE,))
@@ -305,9 +302,7 @@ class FmdaTables:
         ]
         if all(len(scores) == len(columns) for scores in own):
             residual, *rest = own
-            better = [
-                c.name for c in columns if any(s[c.name].mean <= residual[c.name].mean for s in rest)
-            ]
+            better = [c.name for c in columns if any(s[c.name].mean <= residual[c.name].mean for s in rest)]
             worst = (
                 f"not the worst of the three in {', '.join(better)}"
                 if better

@@ -11,13 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from emu_core.bench.cells import Cell, Pair, pair_names
-from emu_core.bench.experiment import Draw, Experiment
+from emu_core.bench.experiment import Draw, Experiment, bench_config
+from emu_core.bench.papers import ParallelBench
+from emu_core.bench.parallel.read import Parallel, read_texts
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.parallel.training import Recipe, trained
-from emu_core.bench.papers import ParallelBench
 from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
 from emu_core.bench.tables import Row, Score, Table, costs_table, scored
+from emu_core.data.parallel.text import names_of
+from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
+from emu_core.runs.config import RunConfig
 
 QUICK_EPOCHS = 5
 MISSING = "–"
@@ -39,6 +43,7 @@ class ParallelExperiment(Experiment):
 
     data: BenchTexts
     load_data = staticmethod(BenchTexts.load)
+    paper: ClassVar[str]
     plain: ClassVar[str]  # the system that the others' speed is compared with
     first: ClassVar[str] = "the plain sum of words"
     compared: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -49,6 +54,35 @@ class ParallelExperiment(Experiment):
             "quick": "whether they are quick ones",
         }
     )
+
+    @classmethod
+    def plan(
+        cls,
+        files: Parallel,
+        *,
+        seeds: Sequence[int] = (0,),
+        epochs: int | None = None,
+        quick: bool = False,
+        device: str = "auto",
+        **others: Any,
+    ) -> tuple[RunConfig, BenchTexts]:
+        """Return what `create_bench` takes.
+
+        Args:
+            files: parallel text, as `pretrain` takes it; see `read_texts`.
+            seeds: of all that draws.
+            epochs: of every system; None takes the settings' own.
+            quick: 3,000 pairs and a few epochs, to see that all works.
+            device: "auto", "cpu", "cuda:0".
+            others: what else `read_texts` takes: texts to measure on, documents, other tasks.
+
+        Raises:
+            EmuError: a file can't be read, or does not do.
+        """
+        settings = ParallelBench(seeds=tuple(seeds), epochs=epochs, quick=quick)
+        texts = read_texts(files, quick=quick, **others)
+        place, name = pick_device(device), names_of(texts.train)
+        return bench_config(cls.paper, settings, data=name, device=place, pairs=texts.pairs), texts
 
     @cached_property
     def settings(self) -> ParallelBench:

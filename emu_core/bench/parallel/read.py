@@ -9,15 +9,15 @@ import numpy as np
 
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.parallel.texts import BenchTexts, Documents
-from emu_core.data.texts.dialogues import read_dialogues
-from emu_core.data.parallel.held_out import hold_out
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.texts.nli import read_nli
-from emu_core.data.texts.scored_pairs import ScoredPairs, read_scored_pairs
 from emu_core.data.parallel.files import read_parallel
+from emu_core.data.parallel.held_out import hold_out
 from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.dialogues import read_dialogues
 from emu_core.data.texts.documents import read_documents
+from emu_core.data.texts.nli import read_nli
 from emu_core.data.texts.running_text import read_running_text
+from emu_core.data.texts.scored_pairs import ScoredPairs, read_scored_pairs
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError

@@ -10,8 +10,8 @@ from typing import Any, Self
 import pandas as pd
 
 from emu_core.bench.cells import pair_names
-from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import RunError
 from emu_core.evaluation.arrays import pair_name
@@ -85,9 +85,7 @@ class BenchTexts:
         parts: list[Any] = [
             [one.languages, one.first, one.second] for texts in (self.train, self.test) for one in texts
         ]
-        parts += [
-            [code, both.texts, both.labels] for code, own in self.documents.items() for both in own
-        ]
+        parts += [[code, both.texts, both.labels] for code, own in self.documents.items() for both in own]
         parts += [[code, one.first, one.second, one.scores] for code, one in self.sts.items()]
         parts += [[talk.language, talk.comments, talk.responses] for talk in self.tasks.dialogues]
         parts += [[text.language, text.documents] for text in self.tasks.running_text]

@@ -7,7 +7,7 @@ from pathlib import Path
 from emu_core.data.cleaning import clean
 from emu_core.data.languages import checked_language, language_code, language_of_file, ordered
 from emu_core.data.parallel.rows import ParallelRows, check_languages, pair_of, pairs_with_pivot
-from emu_core.data.parallel.tables import read_columns, read_tsv
+from emu_core.data.parallel.tables import read_columns_of_languages
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.parallel.tmx import read_tmx
 from emu_core.data.readers.lines import read_lines
@@ -18,8 +18,7 @@ from emu_core.errors import DataError
 
 MOST_PAIRS = 20_000  # of an evaluation's file; each sentence is compared with every translation
 _TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
-_TSV = re.compile(r"\.(tsv|tab)(\.gz)?$", re.IGNORECASE)
-_TABLE = re.compile(r"\.(csv|json|jsonl|ndjson|parquet|pq|xlsx)(\.gz)?$", re.IGNORECASE)
+_TABLE = re.compile(r"\.(csv|tsv|tab|json|jsonl|ndjson|parquet|pq|xlsx)(\.gz)?$", re.IGNORECASE)
 _PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
 
 
@@ -51,15 +50,13 @@ def read_parallel(
     missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
     paths = named_paths(files, missing)
     named = _codes(languages)
-    plain = [path for path in paths if not any(kind.search(path.name) for kind in (_TMX, _TSV, _TABLE))]
+    plain = [path for path in paths if not any(kind.search(path.name) for kind in (_TMX, _TABLE))]
     found = [_read_plain(group) for group in _groups(plain, named)] if plain else []
     for path in paths:
         if _TMX.search(path.name):
             found.append(read_tmx(path))
-        elif _TSV.search(path.name):
-            found.append(read_tsv(path, named))
         elif _TABLE.search(path.name):
-            found.append(read_columns(path))
+            found.append(read_columns_of_languages(path, named))
     check_rows(sum(len(rows.lines) for rows in found), MAX_ROWS, "the parallel text in all files together")
     return [text for rows in found for text in pairs_with_pivot(rows, drop_empty=drop_empty)]
 

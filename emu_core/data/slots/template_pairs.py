@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from emu_core.data.slots.annotation import Slot
 from emu_core.data.slots.utterances import Utterance
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
@@ -19,7 +18,7 @@ class LeftOut(StrEnum):
     NO_SLOT = "it has no slot"
     ONE_VALUE = "one of its slots has no other value in its language"
     TOO_FEW_VALUES = "its slots have too few other values for so many different targets"
-    SAME_TEMPLATE = "its template stands already"
+    SAME_TEMPLATE = "its template is a source already"
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ def _targets(
             of_slot.other(slot.value, digit)
             for slot, of_slot, digit in zip(one.slots, of_slots, digits, strict=True)
         ]
-        filled = _filled(one, chosen)
+        filled = one.filled(chosen)
         if _folded(filled.text) != _folded(one.text):
             found.setdefault(_folded(filled.text), filled)
         if len(found) == each:
@@ -162,19 +161,6 @@ def _digits(number: int, sizes: Sequence[int]) -> list[int]:
         number, digit = divmod(number, size)
         digits.append(digit)
     return digits
-
-
-def _filled(one: Utterance, values: Sequence[str]) -> Utterance:
-    """The utterance with its slots' values replaced."""
-    parts: list[str] = []
-    slots: list[Slot] = []
-    at = length = 0
-    for slot, value in zip(one.slots, values, strict=True):
-        parts += [one.text[at : slot.start], value]
-        start = length + slot.start - at
-        length, at = start + len(value), slot.end
-        slots.append(Slot(slot.name, value, start, length))
-    return replace(one, text="".join([*parts, one.text[at:]]), slots=tuple(slots))
 
 
 def _folded(value: str) -> str:

@@ -1,6 +1,5 @@
 """Dialogues: comments and what was answered to them, for the conversational response task."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,16 +7,13 @@ from typing import ClassVar
 
 from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
-from emu_core.data.readers import read_table
-from emu_core.data.readers.lines import read_cells
+from emu_core.data.readers.lines import is_tsv, read_columns
 from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
-_TSV = re.compile(r"\.(tsv|tab)(\.gz)?$", re.IGNORECASE)
-_NO_HEADER = re.compile(r"\.csv(\.gz)?$", re.IGNORECASE)
 _COMMENTS = ("comment", "context", "input", "message", "question")
 _RESPONSES = ("response", "reply", "answer")
 
@@ -96,29 +92,19 @@ def _read(path: Path, language: str) -> Dialogues:
 
 
 def _columns(path: Path) -> tuple[tuple[Sequence[str], Sequence[str]], tuple[str, ...]]:
-    """Return the comments and responses as they are written, and notes."""
-    if _TSV.search(path.name):
-        rows, notes = read_cells(path)
-        header, body = rows[0], list(zip(*rows[1:], strict=True)) if len(rows) > 1 else []
-    else:
-        frame = read_table(path, path.name)
-        header, notes = list(frame.columns), ()
-        body = [tuple(frame.iloc[:, place]) for place in range(frame.shape[1])]
+    """Return the comments and responses as they are in the file, and notes."""
+    header, body, notes = read_columns(path)
     names = [name.strip().casefold() for name in header]
     places = [
         next((names.index(name) for name in kind if name in names), None) for kind in (_COMMENTS, _RESPONSES)
     ]
     if None not in places:
-        if not body:
+        if not body[0]:
             raise DataError(f"{shown(path.name)} has column names but no rows; add the dialogues below them")
         return (body[places[0] or 0], body[places[1] or 0]), notes
-    if (
-        len(header) != 2
-        or places != [None, None]
-        or not (_TSV.search(path.name) or _NO_HEADER.search(path.name))
-    ):
+    may_lack_header = is_tsv(path) or path.name.lower().removesuffix(".gz").endswith(".csv")
+    if len(header) != 2 or places != [None, None] or not may_lack_header:
         raise DataError(
             f"{shown(path.name)} has the columns {listed(header, 6)}; name two of them comment and response"
         )
-    body = body or [(), ()]
     return ((header[0], *body[0]), (header[1], *body[1])), notes
