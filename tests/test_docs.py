@@ -88,9 +88,10 @@ def test_every_command_exists(where: str, words: list[str], capsys: pytest.Captu
             with pytest.raises(SystemExit):
                 main(["--version"])
         case ["emu", *arguments]:
-            _parser().parse_args(arguments)
+            _parser(arguments).parse_args(arguments)
         case ["accelerate", "launch", *_]:
-            _parser().parse_args(words[words.index("emu_core") + 1 :])
+            arguments = words[words.index("emu_core") + 1 :]
+            _parser(arguments).parse_args(arguments)
         case ["make", target]:
             assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), where
         case ["docker", *_]:
@@ -113,7 +114,8 @@ def _readme_commands() -> list[str]:
 
 @pytest.mark.parametrize("command", _readme_commands())
 def test_every_command_of_the_readme_exists(command: str) -> None:
-    _parser().parse_args(shlex.split(command, comments=True))
+    arguments = shlex.split(command, comments=True)
+    _parser(arguments).parse_args(arguments)
 
 
 def test_the_readmes_first_example_runs(
