@@ -105,3 +105,13 @@ def settle(page: Page) -> None:
     """Wait until the app has drawn the page and runs no script."""
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     page.locator('[data-testid="stMain"] h1').wait_for()
+
+
+@pytest.fixture(scope="session")
+def laser_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the files of a tiny LASER; nobody writes there."""
+    from tests.laser_tiny import write_published
+
+    folder = tmp_path_factory.mktemp("laser")
+    write_published(folder)
+    return folder
