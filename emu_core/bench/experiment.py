@@ -302,9 +302,10 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
                 return future.result()
             except BrokenExecutor:
                 code = own[0].exitcode if own else None
-            finally:
-                for process in own:
+            except BaseException:
+                for process in own:  # the pool would wait for the end of the cell
                     process.kill()
+                raise
         words = said.read().decode("utf-8", "replace").strip().splitlines()
     last = words[-1][:LAST_WORDS] if words else "it printed nothing"
     return CellResult(error=f"its process ended with code {code}: {last}")
