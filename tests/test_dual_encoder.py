@@ -19,6 +19,7 @@ from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.encoders.dual.layers import TransformerLayer, positions
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.trainers.emu_data import prepare
+from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.fit import fit
 from tests.small import small_set
 
@@ -254,7 +255,8 @@ def test_emu_specialises_it(trained: Trained) -> None:
     model, before = encoder(), encoder()
     config = EmuConfig(epochs=1, adversary=Adversary.NONE, trained=trained)
     data = prepare(model, small_set(("en", "de")), None, ["en"], config)
-    fit(model, data, config, seed=0, on_record=lambda _: None, should_stop=lambda: False)
+    trainer = EmuTrainer(model, data, config, seed=0)
+    fit(trainer, on_record=lambda _: None, should_stop=lambda: False)
     moved = {
         name
         for name, weight in model.named_parameters()
