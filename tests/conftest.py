@@ -1,4 +1,4 @@
-"""A real browser on the real app, for the tests that are marked `browser`."""
+"""The order and the threads of all tests, and a real browser on the real app for those that are marked `browser`."""
 
 import os
 import shutil
@@ -17,6 +17,17 @@ from emu_core.runs.run import list_runs
 ROOT = Path(__file__).parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 60_000  # how long a condition may take to come true on a busy machine
+LONGEST = ("test_notebooks.py",)  # files with tests of a minute
+
+
+def pytest_configure() -> None:
+    """Compute on one thread, here and in processes that tests start: two waste a third of the time on small products."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any test imports torch
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(scope="session")

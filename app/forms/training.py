@@ -8,7 +8,7 @@ import streamlit as st
 from app.forms.encoder import KEPT, READS_WORDS, Choice, draw_encoder, is_transformer
 from app.forms.model_name import short_name
 from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_name
+from app.forms.starting import Plan, draw_device, draw_name, draw_seed
 from app.state import ChosenData, runs_to_specialise
 from app.wording import literal
 from emu_core.api.train import plan_training
@@ -43,16 +43,21 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
         if method.reads_unlabelled(method.configure(encoder.spec)):
             unlabelled = draw_unlabelled_languages(chosen, train)
     _say_strangers(encoder.info, (*train, *(unlabelled or ())))
-    named = draw_name(PLACE, method.name, short_name(encoder.spec))
+    device = draw_device(PLACE)
+    name_place, seed_place = st.columns([3, 1])
+    with name_place:
+        name = draw_name(PLACE, method.name, short_name(encoder.spec))
+    with seed_place:
+        seed = draw_seed(PLACE)
     settings = draw_settings(method, encoder.spec)
-    if problem := encoder.problem or named.problem or _mismatch(method, encoder):
-        return named.name, problem
+    if problem := encoder.problem or _mismatch(method, encoder):
+        return name, problem
     if isinstance(settings, str):
-        return named.name, settings
+        return name, settings
     if method.needs is Needs.SLOTS and not pairs:
-        return named.name, "choose two languages whose translations are used"
+        return name, "choose two languages whose translations are used"
     if not train:
-        return named.name, "choose a language whose labels are used"
+        return name, "choose a language whose labels are used"
     plan = _plan(
         chosen.sha256,
         chosen.labelled,
@@ -61,11 +66,11 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
         tuple(train),
         None if unlabelled is None else tuple(unlabelled),
         None if pairs is None else tuple(pairs),
-        named.seed,
-        named.device,
+        seed,
+        device,
         settings,
     )
-    return named.name, plan
+    return name, plan
 
 
 def _mismatch(method: Method, encoder: Choice) -> str:

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.languages import language_name
-from emu_core.data.scripts import SCRIPTS, SCRIPTS_OF, count_scripts
+from emu_core.data.languages import SCRIPTS_OF, language_name
+from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.data.wording import listed
 
 LONG_TEXT = 2_000  # characters; encoders read far less

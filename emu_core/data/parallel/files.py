@@ -10,7 +10,7 @@ from emu_core.data.parallel.rows import ParallelRows, check_languages, pair_of, 
 from emu_core.data.parallel.tables import read_columns_of_languages
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.parallel.tmx import read_tmx
-from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.lines import is_table, read_lines
 from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import counted, listed, shown
@@ -18,7 +18,6 @@ from emu_core.errors import DataError
 
 MOST_PAIRS = 20_000  # of an evaluation's file; each sentence is compared with every translation
 _TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
-_TABLE = re.compile(r"\.(csv|tsv|tab|json|jsonl|ndjson|parquet|pq|xlsx)(\.gz)?$", re.IGNORECASE)
 _PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
 
 
@@ -50,12 +49,12 @@ def read_parallel(
     missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
     paths = named_paths(files, missing)
     named = _codes(languages)
-    plain = [path for path in paths if not any(kind.search(path.name) for kind in (_TMX, _TABLE))]
+    plain = [path for path in paths if not (_TMX.search(path.name) or is_table(path))]
     found = [_read_plain(group) for group in _groups(plain, named)] if plain else []
     for path in paths:
         if _TMX.search(path.name):
             found.append(read_tmx(path))
-        elif _TABLE.search(path.name):
+        elif is_table(path):
             found.append(read_columns_of_languages(path, named))
     check_rows(sum(len(rows.lines) for rows in found), MAX_ROWS, "the parallel text in all files together")
     return [text for rows in found for text in pairs_with_pivot(rows, drop_empty=drop_empty)]
