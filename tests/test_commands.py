@@ -93,7 +93,7 @@ def test_splits_are_by_meaning_and_test_has_unseen_wordings(commands: LabelledSe
     assert shares["dev"] == pytest.approx(0.1, abs=0.05)
     groups = language_groups("en")
     roles = Roles(groups, 3)
-    kept = [group for group in groups.wordings if roles.is_held_out(group, "test")]
+    kept = [group for group in groups.wordings if roles.of(group, "test")]
     assert len(kept) > len(groups.wordings) / 3
     for group in kept:
         parts = {
