@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import sys
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from test_app_compare_explore import AtOnce
 
 from app import cache, encoders, run_table
 from app.jobs import JobManager
-from app.methods import METHODS, all_settings
-from app.request import TrainRequest
 from app.split import maps
 from app.split.parts import NAMES, parts_of
 from app.split.utterance import kind_of, looks_at
@@ -37,14 +35,13 @@ from emu_core.api.split import (
     template_sample,
 )
 from emu_core.charts.attention import TokenKind
-from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.slots.annotation import parse_annotated
 from emu_core.data.slots.utterances import Utterance, utterances
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project
-from emu_core.methods.registry import configure
+from emu_core.methods.registry import configure, methods
 from emu_core.models.parts import Part
 from emu_core.runs.run import Run, RunState, Status, create_run
 from tests.fmda_set import fmda_set
@@ -443,12 +440,6 @@ def why_not(app: AppTest) -> str:
     return app.warning[0].value.replace("\\", "") if app.warning else ""
 
 
-def test_every_setting_of_fmda_is_offered() -> None:
-    for method, kind in (("fmda", FmdaConfig), ("meaning-language", MeaningLanguageConfig)):
-        assert sorted(s.name for s in all_settings(method)) == sorted(field.name for field in fields(kind))
-        assert method in METHODS
-
-
 def test_fmda_asks_for_translations_and_not_for_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -467,13 +458,12 @@ def test_fmda_asks_for_translations_and_not_for_labels(
     next(button for button in app.button if button.label == "Start the run").click().run()
     assert not app.exception
     run = Run(tmp_path / "runs" / "fmda-e5-small-1")
-    request = TrainRequest.load(run)
     manager.wait(run, PATIENCE_S)
-    assert request.pairs == (("de", "es"),)
-    assert request.changes == {"two_stage": True, "residual_weight": 0.5}
-    arguments = request.arguments(tmp_path)
-    assert {"--pair=de-es", "--two-stage", "--residual-weight=0.5", "--train-language=de"} <= set(arguments)
-    assert not any(argument.startswith("--unlabelled") for argument in arguments)
+    config = run.config()
+    assert config.pairs == (("de", "es"),) and config.train_languages == ("de",)
+    changed = configure("fmda", two_stage=True, residual_weight=0.5)
+    assert config.hyperparameters == asdict(changed)
+    assert config.unlabelled_languages == ()
 
 
 def test_an_encoder_without_token_states_is_refused_with_the_mend() -> None:
@@ -523,8 +513,8 @@ def test_a_run_that_may_end_early_says_so() -> None:
 
 def test_the_list_says_what_a_run_learnt_from(root: Path) -> None:
     frame = run_table.runs_frame([Run(root / "fmda")])
-    assert frame["Learnt from"].tolist() == ["en-de, en-es"]
-    assert frame["Method"].tolist() == [METHODS["fmda"][0]]
+    assert frame["Trained on"].tolist() == ["en-de, en-es"]
+    assert frame["Method"].tolist() == [methods()["fmda"].title]
 
 
 @pytest.mark.parametrize(("prompt", "said"), [(0.99, "Looks at no word"), (0.5, "Looks most at: *turn*")])

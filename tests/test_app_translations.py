@@ -12,8 +12,6 @@ from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
 from app import cache, encoders
-from app.pretrain_request import PretrainRequest
-from app.textfile import save_text
 from app.translations import source, words
 from app.translations.ranked import TRUE
 from app.translations.source import Pairs
@@ -54,15 +52,13 @@ def texts() -> list[ParallelText]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of BiCVM as the app leaves one: its texts were saved by the app."""
-    root = tmp_path_factory.mktemp("app") / "runs"
-    files = tuple(str(save_text(root, text)) for text in texts())
+    """A run of BiCVM on the files that are uploaded here."""
+    root = tmp_path_factory.mktemp("app")
+    paths = [root / name for name, _, _ in files()]
+    for path, (_, content, _) in zip(paths, files(), strict=True):
+        path.write_bytes(content)
     settings = configure("bicvm", "", dim=16, epochs=30, batch_size=16)
-    run = pretrain(files, out=root / "mine", method="bicvm", device="cpu", config=settings)
-    request = PretrainRequest(
-        "mine", files, (), (), (), (("en", "de"), ("en", "fr")), "bicvm", 0, "cpu", "tuned", {}
-    )
-    request.save(run)
+    run = pretrain(paths, out=root / "runs" / "mine", method="bicvm", device="cpu", config=settings)
     return run
 
 
