@@ -11,7 +11,6 @@ from emu_core.errors import EmuError
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import NAME, Storable, new_run_name
 
-
 Plan = tuple[RunConfig, Storable]
 
 
@@ -26,7 +25,9 @@ def draw_device(place: str) -> str:
 def draw_name(place: str, method: str, what: str) -> str:
     """Ask for the run's name; the one that is proposed begins with the method and ends with `what`."""
     free = new_run_name(runs_root(), method, what)
-    count: int = st.session_state.setdefault(f"{place}-started", 0)  # a form begins with a fresh name after each run
+    count: int = st.session_state.setdefault(
+        f"{place}-started", 0
+    )  # a form begins with a fresh name after each run
     typed = st.text_input("Name of the run", free, max_chars=80, key=f"{place}-name-{count}-{free}", **KEPT)
     return typed.strip()
 

@@ -53,7 +53,12 @@ def add_train(verbs: Any) -> None:
 
 def add_resume(verbs: Any) -> None:
     """`emu resume RUN`."""
-    parser = add_verb(verbs, "resume", _resume, "start a run or benchmark that is queued, or go on with one that was stopped")
+    parser = add_verb(
+        verbs,
+        "resume",
+        _resume,
+        "start a queued run or benchmark, or go on with one that was stopped",
+    )
     parser.add_argument("run", metavar="RUN", help="the run's folder")
 
 

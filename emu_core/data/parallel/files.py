@@ -26,21 +26,22 @@ def read_parallel(
 ) -> list[ParallelText]:
     """Read sentences and their translations; of several languages one is paired with each other one.
 
-    Plain files have a sentence a line and say their language last: `train.en` and `train.de`, `train.en.txt.gz`,
-    `tatoeba.deu-eng.deu`. Those whose names are alike up to there belong together, line by line; files of which no two
-    do belong together all. Lines that are blank in both languages divide documents. Tables (.tsv, or .csv, .jsonl,
-    .parquet, .xlsx) have a language over each column, and TMX says its own. Text and TMX may be gzipped.
+    Plain files have a sentence a line and their language at the end of their name: `train.en` and `train.de`,
+    `train.en.txt.gz`, `tatoeba.deu-eng.deu`. Those whose names are alike up to there belong together, line by line;
+    files of which no two do belong together all. Lines that are blank in both languages divide documents. Tables
+    (.tsv, or .csv, .jsonl, .parquet, .xlsx) have a language over each column, and TMX names its own. Text and TMX may
+    be gzipped.
 
     Of the languages that belong together English, or else the first, is paired with each other one.
 
     Args:
         files: the files, in any mixture.
-        languages: codes or names for what doesn't say its own: of those plain files in order, or of the columns of a
-            .tsv whose first line is a row.
+        languages: codes or names for files that do not state their own: of those plain files in order, or of
+            the columns of a .tsv whose first line is a row.
         drop_empty: leave out rows that are empty in one of two languages, which is an error otherwise.
 
     Returns:
-        One or more texts, in the order of the files; their `notes` say what is odd about them.
+        One or more texts, in the order of the files; with `notes` about anything odd.
 
     Raises:
         DataError: a file can't be read, its language is not known or there twice, files that belong together differ
@@ -121,7 +122,7 @@ def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tup
     codes = {code for code in stated if code is not None}
     if named and not silent and codes != set(named):
         raise DataError(
-            f"{listed((path.name for path in paths), 4)} say that they are of {listed(ordered(codes))} and not of "
+            f"{listed((path.name for path in paths), 4)} are of {listed(ordered(codes))} by their names and not of "
             f"{listed(named)}; name these, or none"
         )
     if silent and len(silent) != len(named or ()):
@@ -134,9 +135,9 @@ def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tup
     files = [(code or next(rest), path) for code, path in zip(stated, paths, strict=True)]
     for depth in (True, False):  # files of one name in two folders belong together if nothing else does
         groups: dict[tuple[str, str], list[tuple[str, Path]]] = {}
-        for (code, path), said in zip(files, stated, strict=True):
+        for (code, path), own in zip(files, stated, strict=True):
             stem = _PLAIN_ENDING.sub("", path.name)
-            key = (str(path.parent) if depth else "", stem.rpartition(".")[0] if said else stem)
+            key = (str(path.parent) if depth else "", stem.rpartition(".")[0] if own else stem)
             groups.setdefault(key, []).append((code, path))
         if max(map(len, groups.values())) > 1:
             break
