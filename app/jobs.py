@@ -13,7 +13,7 @@ from pathlib import Path
 
 import emu_core
 from emu_core.errors import RunError
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run, list_runs
 
 COMMAND = (sys.executable, "-m", "emu_core")
@@ -65,13 +65,14 @@ class JobManager:
         return run
 
     def resume(self, run: Run) -> None:
-        """Queue a run that stopped before its end, to go on from its checkpoint.
+        """Queue a run that stopped before its end, to go on from its checkpoint, or a benchmark once more.
 
         Raises:
             RunError: it can't go on, or it is about to already.
         """
         with self._changed:
-            if self.holds(run) or not run.can_resume:
+            again = _state(run) is RunState.FINISHED and run.config().task is Task.BENCH
+            if self.holds(run) or not (run.can_resume or again):
                 raise RunError(f"the run '{run.name}' can't go on now; look at its state")
             run.uncancel()
             run.write_status(Status())

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import pandas as pd
-from emu_core.data.table import MAX_ROWS, check_rows
 
-from emu_core.bench.translations import translations_by_text
+from emu_core.bench.emu.data import translations_by_text
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns

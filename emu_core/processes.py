@@ -71,7 +71,7 @@ class Processes:
         self._reduce(weights, "sum")
 
     def average_gradients(self, weights: Iterable["nn.Parameter"]) -> None:
-        """Average gradients that each process computed from the whole batch, so that rounding can't make them differ."""
+        """Average gradients that each process computed from the whole batch: they stay equal."""
         self._reduce(weights, "mean")
 
     def agree(self, flag: bool) -> bool:

@@ -30,7 +30,6 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
-from tests.laser_tiny import write_published
 from tests.tiny_transformer import tiny_transformer
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
@@ -333,14 +332,13 @@ def test_changed_neighbours_are_filtered_and_counted(app: AppTest, trained: Trai
 
 @pytest.mark.parametrize("kind", ["hf", "laser"])
 def test_every_kind_of_encoder_can_be_compared_and_explored(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, laser_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind == "hf":
         spec = f"hf:{tiny_transformer(tmp_path / 'model')}"
     else:
         spec = "laser"
-        write_published(tmp_path / "laser")
-        monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path / "laser"))
+        monkeypatch.setenv("EMU_LASER_DIR", str(laser_files))
     file = small_file(tmp_path, ("en", "de"))
     root = tmp_path / "runs"
     config = configure("emu", spec, epochs=1)
@@ -577,6 +575,6 @@ def test_what_people_wrote_is_never_markup(trained: Trained, app: AppTest) -> No
 
 def test_filters_alone() -> None:
     frame = pd.DataFrame({"language": ["en", "de"], "intent": ["a", "b"], "split": ["train", "test"]})
-    assert Filters().keep(frame).tolist() == [True, True]
-    assert Filters(languages=("de",)).keep(frame).tolist() == [False, True]
-    assert Filters(languages=("de",), intents=("a",)).keep(frame).tolist() == [False, False]
+    assert Filters().shown(frame).tolist() == [True, True]
+    assert Filters(languages=("de",)).shown(frame).tolist() == [False, True]
+    assert Filters(languages=("de",), intents=("a",)).shown(frame).tolist() == [False, False]

@@ -1,19 +1,21 @@
 """The run, the sentences and the utterance that are looked at."""
 
+from contextlib import suppress
+
 import streamlit as st
 
-from app.state import ChosenData, finished_runs, method_of
+from app.state import ChosenData, finished_runs
 from app.wording import literal, sentence
 from emu_core.api.compare import ALL, usual_split
 from emu_core.api.split import Pool, read_pool
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name, ordered
-from emu_core.data.slots import parse_annotated
+from emu_core.data.slots.annotation import parse_annotated
 from emu_core.data.slots.utterances import Utterance
 from emu_core.data.wording import counted
-from emu_core.errors import DataError
-from emu_core.methods.method import Needs
-from emu_core.methods.registry import methods_that_need
+from emu_core.encoders.disentangled import DisentangledEncoder
+from emu_core.encoders.saved import read_config
+from emu_core.errors import DataError, EncoderError
 from emu_core.runs.run import Run
 
 FROM_DATA, TYPED = "From the data", "Typed"
@@ -22,8 +24,7 @@ EXAMPLE = "wake me up at [time : five am]"
 
 def choose_run() -> Run | None:
     """Draw a choice among the finished runs that split sentences; None, and where to train one, without any."""
-    splitting = methods_that_need(Needs.SLOTS)
-    runs = {name: run for name, run in finished_runs().items() if method_of(run) in splitting}
+    runs = {name: run for name, run in finished_runs().items() if splits(run)}
     if not runs:
         st.info(
             "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set "
@@ -140,3 +141,10 @@ def _facts(one: Utterance) -> str:
     known = [language_name(one.language), one.intent and f"intent {one.intent}"] if one.language else []
     slots = f"template: {one.template}" if one.slots else "no slots are marked"
     return literal("; ".join([*filter(None, known), slots]), 600)
+
+
+def splits(run: Run) -> bool:
+    """Whether a finished run's encoder gives several embeddings of a sentence."""
+    with suppress(EncoderError):
+        return read_config(run.encoder_folder)["encoder"] == DisentangledEncoder.spec
+    return False

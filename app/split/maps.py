@@ -59,7 +59,7 @@ def draw_maps(spec: str, kind: str, pool: Pool, vectors: FloatArray) -> None:
 
     Args:
         spec: "run:DIR".
-        kind: what `choose_kind` said.
+        kind: from `choose_kind`.
         pool: N sentences.
         vectors: (P, N, dim), their embeddings.
     """

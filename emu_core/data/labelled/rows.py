@@ -22,7 +22,8 @@ def read_rows(
         DataError: a file can't be read or mapped, or they hold too many rows together.
     """
     names = [path.name for path in paths]
-    parts, notes = [], []
+    parts: list[pd.DataFrame] = []
+    notes: list[str] = []
     for path in paths:
         frame = read_table(path, path.name)
         part = apply_columns(frame, guess_columns(frame, mapping), language=language, name=path.name)
