@@ -273,7 +273,8 @@ def _step(trainer: Trainer[BatchT], batch: BatchT, at: Position, stage: Stage) -
 
 
 def _header(kind: str, at: Position, stage: Stage) -> Record:
-    return {"kind": kind, "step": at.step, "epoch": at.epoch} | ({"stage": stage.name} if stage.name else {})
+    record: Record = {"kind": kind, "step": at.step, "epoch": at.epoch}
+    return record | {"stage": stage.name} if stage.name else record
 
 
 def _state(trainer: Trainer[BatchT], at: Position, best: Weights | None) -> State:
