@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -43,7 +44,9 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project
 from emu_core.methods.registry import configure, methods
 from emu_core.models.parts import Part
+from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.runs.stored_data import LabelledData
 from tests.fmda_set import fmda_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -62,7 +65,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             labelled, out=folder / "runs" / method, method=method, encoder=encoder, pairs=PAIRS, device="cpu",
             config=configure(method, epochs=2, batch_size=16),
         )  # fmt: skip
-    emu = create_run(folder / "runs" / "emu", {"method": "emu", "encoder": encoder})
+    config = RunConfig("emu", labelled.name, {}, encoder=encoder, train_languages=("en",))
+    emu = create_run(folder / "runs" / "emu", config, LabelledData(labelled))
     emu.write_status(Status(state=RunState.FINISHED, started_at=1.0))
     return folder / "runs"
 
@@ -148,11 +152,12 @@ def test_runs_that_split_nothing_are_not_offered(app: AppTest) -> None:
 def test_a_damaged_encoder_is_said_in_a_sentence(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = create_run(tmp_path / "runs" / "bad", Run(root / "fmda").config())
-    run.write_status(Status(state=RunState.FINISHED))
+    shutil.copytree(root / "fmda", tmp_path / "runs" / "bad")
+    for weights in (tmp_path / "runs" / "bad" / "encoder").rglob("*.safetensors"):
+        weights.write_bytes(b"no")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     app = opened(fmda_set().frame, "split")
-    assert "no encoder in" in app.error[0].value.replace("\\", "").lower()
+    assert "/bad/encoder" in app.error[0].value.replace("\\", "")
 
 
 # ----------------------------------------------------------------------------------------- one utterance
@@ -460,8 +465,8 @@ def test_fmda_asks_for_translations_and_not_for_labels(
     run = Run(tmp_path / "runs" / "fmda-e5-small-1")
     manager.wait(run, PATIENCE_S)
     config = run.config()
-    assert config.pairs == (("de", "es"),) and config.train_languages == ("de",)
-    changed = configure("fmda", two_stage=True, residual_weight=0.5)
+    assert config.pairs == (("de", "es"),) and config.train_languages == ("de", "es")
+    changed = configure("fmda", "e5-small", two_stage=True, residual_weight=0.5)
     assert config.hyperparameters == asdict(changed)
     assert config.unlabelled_languages == ()
 
@@ -487,7 +492,7 @@ def wrong(where: int, column: str, value: str) -> pd.DataFrame:
         (fmda_set().frame.assign(annotated=""), "has a slot"),
         (wrong(2, "annotated", "where is the [place : elsewhere]"), "en row 3: the annotation"),
         (wrong(0, "annotated", "where is the [place : hotel"), "en row 1:"),
-        (fmda_set(("en",)).frame, "every sentence to train on is in English"),
+        (fmda_set(("en",)).frame, "Choose two languages whose translations are used."),
     ],
     ids=["no ids", "no slots", "another text", "no bracket", "one language"],
 )
@@ -498,7 +503,7 @@ def test_data_that_fmda_can_not_learn_from_is_said_before_the_start(frame: pd.Da
 def test_no_pair_is_said_too() -> None:
     app = train_page(fmda_set().frame, "meaning-language")
     app.multiselect[0].set_value([]).run()
-    assert why_not(app) == "Choose two languages whose translations are learnt from."
+    assert why_not(app) == "Choose two languages whose translations are used."
 
 
 def test_a_run_that_may_end_early_says_so() -> None:

@@ -173,10 +173,10 @@ def test_a_typed_sentence_has_no_true_translation(app: AppTest, run: Run) -> Non
 
 
 def test_what_the_run_learnt_from_is_said(app: AppTest, run: Run) -> None:
-    assert any("The run learnt from this text" in info.value for info in app.info)
+    assert any("The run was trained on this text" in info.value for info in app.info)
     box(app, "Parallel text").set_value("Loaded data: Demo set").run()
     assert not app.exception
-    assert not any("The run learnt from this text" in info.value for info in app.info)
+    assert not any("The run was trained on this text" in info.value for info in app.info)
     box(app, "Languages").set_value(4).run()
     assert any("was not trained on Chinese" in plain(warning.value) for warning in app.warning)
 
@@ -356,7 +356,7 @@ def test_another_encoder_is_set_beside_a_run_from_nothing(
     assert len(app.get("plotly_chart")) > 0
     if view == "compare":
         assert any(
-            "bicvm from nothing; translations: en-de, en-fr" in plain(found.value) for found in app.caption
+            "bicvm from scratch; translations: en-de, en-fr" in plain(found.value) for found in app.caption
         )
         app.session_state["compare-tab"] = "Forgetting"
         app.run()
