@@ -161,7 +161,11 @@ def test_a_cell_measures_what_plain_loops_measure() -> None:
     result = CellResult(values)
     assert len(asked) == 1 and len(asked[0]) == len(set(asked[0]))
     own = [Part.TEMPLATE, Part.RESIDUAL, Part.MEANING]
-    for measure, wheres in (("translation", ["en-es", "es-en"]), ("template", ["en", "es"]), ("precision", ["en", "es"])):
+    for measure, wheres in (
+        ("translation", ["en-es", "es-en"]),
+        ("template", ["en", "es"]),
+        ("precision", ["en", "es"]),
+    ):
         assert result.keys(measure) == [(part.value, where) for part in own for where in wheres]
 
     def units(texts: Sequence[str], part: Part) -> np.ndarray:
@@ -178,7 +182,9 @@ def test_a_cell_measures_what_plain_loops_measure() -> None:
         for code in ("en", "es"):
             one, five = data.templates(code, 1), data.templates(code, 5)
             cosines = units(one.source_texts, part) @ units(one.target_texts, part).T
-            assert values["template", part, code].tolist() == [int(row.argmax()) == i for i, row in enumerate(cosines)]
+            assert values["template", part, code].tolist() == [
+                int(row.argmax()) == i for i, row in enumerate(cosines)
+            ]
             cosines = units(five.source_texts, part) @ units(five.target_texts, part).T
             for i, row in enumerate(cosines):
                 order = np.argsort(-row).tolist()
@@ -324,7 +330,7 @@ def test_the_papers_figures_stand_in_the_same_row() -> None:
     printed = dict(zip(table.head, texts_of(table, "FMDA, two stages", "template"), strict=True))
     assert printed["paper: de (en-de)"] == "80.2" and "paper: es-en" not in printed
     table = made.table("4")
-    assert [row[-1] for row in table.texts] == "20.3 57.5 60.5 60.3 58.6 60.0 61.0 23.4".split() + [""]
+    assert [row[-1] for row in table.texts] == ["20.3", "57.5", "60.5", "60.3", "58.6", "60.0", "61.0", "23.4", ""]
     assert table.head == ("model", "embedding", "en-de", "de-en", "paper: en-de", "paper: de-en")
 
 
@@ -373,14 +379,20 @@ def test_verdicts_are_what_the_numbers_show() -> None:
     }
     made = FmdaTables(Results(cells, (0,)), PAIRS[:1])
     said = made.table("2").verdict
-    assert said[0].startswith("FMDA's meaning against frozen encoder, [CLS]: +60.0 points over the directions")
+    assert said[0].startswith(
+        "FMDA's meaning against frozen encoder, [CLS]: +60.0 points over the directions"
+    )
     assert "mean pooling: +5.0 points over the directions, at least +5.0 (en-de, 95 % interval " in said[1]
     assert "Tiyajamorn et al. (2021), meaning: +2.0 points" in said[2]
     sense = "Of FMDA's embeddings of sense the residual one is "
     assert said[3] == f"{sense}the worst of the three in every direction."
     # 82 of the two-stage template against 92 of the two-stage meaning.
-    assert made.table("5").verdict[0].endswith(
-        "en (en-de) -10.0 (FMDA, two stages, meaning); de (en-de) -10.0 (FMDA, two stages, meaning)."
+    assert (
+        made.table("5")
+        .verdict[0]
+        .endswith(
+            "en (en-de) -10.0 (FMDA, two stages, meaning); de (en-de) -10.0 (FMDA, two stages, meaning)."
+        )
     )
     worse = cells | {Cell("fmda", one): cell({**fmda, Part.RESIDUAL: 71.0})}
     said = FmdaTables(Results(worse, (0,)), PAIRS[:1]).table("2").verdict

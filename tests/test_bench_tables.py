@@ -33,22 +33,33 @@ TWO = ("en", "de")
 
 def result_of(bits: Mapping[str, str], **others: Any) -> CellResult:
     """A result with these right (1) and wrong (0) queries by direction."""
-    return CellResult(numbers({("correct", "", way): [bit == "1" for bit in row] for way, row in bits.items()}), **others)
+    return CellResult(
+        numbers({("correct", "", way): [bit == "1" for bit in row] for way, row in bits.items()}), **others
+    )
 
 
 def drawn_result(languages: tuple[str, ...], seed: int, right: float, n: int = 40) -> CellResult:
     """A result whose queries are right at random, with the share `right`."""
     rng = np.random.default_rng(seed)
     return result_of(
-        {f"{s}-{t}": "".join("01"[int(one)] for one in rng.random(n) < right) for s in languages for t in languages}
+        {
+            f"{s}-{t}": "".join("01"[int(one)] for one in rng.random(n) < right)
+            for s in languages
+            for t in languages
+        }
     )
 
 
 def found_of(
-    base: CellResult, cells: Mapping[Any, CellResult], languages: tuple[str, ...] = TWO, seeds: tuple[int, ...] = (0,)
+    base: CellResult,
+    cells: Mapping[Any, CellResult],
+    languages: tuple[str, ...] = TWO,
+    seeds: tuple[int, ...] = (0,),
 ) -> Accuracies:
     """Accuracies of a base and of cells; a pair of method and seed is a cell trained on English."""
-    made = {key if isinstance(key, Cell) else Cell(key[0], ("en",), key[1]): own for key, own in cells.items()}
+    made = {
+        key if isinstance(key, Cell) else Cell(key[0], ("en",), key[1]): own for key, own in cells.items()
+    }
     seeds = tuple(sorted({cell.seed for cell in made})) or seeds
     experiment: Any = planned("emu", bench_set(languages), seeds=seeds)
     return Accuracies(experiment, Results({Cell("base"): base, **made}, seeds))
@@ -232,7 +243,9 @@ def test_table_5_is_the_difference_of_means_with_a_wilcoxon_test() -> None:
     table = table_5(found)
     for row, (with_it, without) in zip(table.rows, (names[:2], names[1:]), strict=True):
         drops = [
-            100 * sum(sum(right(cells[with_it, s], d)) - sum(right(cells[without, s], d)) for s in (0, 1)) / 74
+            100
+            * sum(sum(right(cells[with_it, s], d)) - sum(right(cells[without, s], d)) for s in (0, 1))
+            / 74
             for d in found.directions
         ]
         p = stats.wilcoxon(np.round(drops, 9)).pvalue
