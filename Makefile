@@ -19,7 +19,7 @@ setup: .venv/installed
 setup-dev: .venv/installed-dev
 
 test: setup-dev chromium lint types
-	$(BIN)/python -m pytest -n 2 -m "not browser"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"  # whose workers take neighbours: fixtures are made once
 	$(BIN)/python -m pytest -m browser  # by themselves: a browser, a server and a worker fill two cores
 
 lint: setup-dev
@@ -27,7 +27,7 @@ lint: setup-dev
 	$(BIN)/ruff format --check .
 
 types: setup-dev
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 
 # The browser tests drive Debian's Chromium, or any chromium or google-chrome on the PATH.
 chromium:
@@ -40,6 +40,7 @@ notebooks: setup-dev
 	$(BIN)/python tests/run_notebooks.py
 
 docs: setup-dev
+	$(BIN)/python -m tests.settings_page
 	$(BIN)/zensical build --strict --clean
 
 dist: setup-dev

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 from app.background import Background, Failed, Pending
+from app.forms.model_name import must_be_fetched
 from app.jobs import JobManager
-from app.model_name import must_be_fetched
 from app.state import runs_root
 from app.tasks import encode_to_file, fetch, parts_to_file, warm_up
 from app.vectors import vectors_path, weights_of

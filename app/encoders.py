@@ -8,13 +8,13 @@ import streamlit as st
 
 from app.background import Done, Failed, Pending
 from app.cache import FETCH, background, embeddings, show_pending
-from app.encoder_choice import draw_encoder
-from app.model_name import HF, RUN, short_name
-from app.pretrain_request import is_pretrained
+from app.forms.encoder import draw_encoder
+from app.forms.model_name import HF, RUN, short_name
+from app.run_table import pairs_of
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.errors import EncoderError, RunError
+from emu_core.errors import EncoderError
 from emu_core.runs.run import Run
 
 BASE, NEW = "Base", "Specialised"
@@ -23,26 +23,24 @@ BASE, NEW = "Base", "Specialised"
 def encoder_specs(run: Run) -> dict[str, str] | None:
     """Return what `load_encoder` takes for a run's base encoder and for the specialised one, under their names.
 
-    A run that trained an encoder from nothing has no base: another encoder is asked for, to stand beside it, and None
+    A run that trained an encoder from scratch has no base: another encoder is asked for, to compare it with, and None
     returned while that can't be used.
 
     Raises:
         RunError: the run's folder is damaged.
     """
-    base = run.config().get("encoder")
-    if not base and is_pretrained(run):
+    base = run.config().encoder
+    if not base:
         choice = draw_encoder("beside-pretrained", label="Compare with")
         if choice.problem:
             st.info(sentence(choice.problem), icon=":material/edit:")
             return None
         st.caption(
-            "This run trained its encoder from nothing, so no base stands behind it: below, *Base* is the encoder "
-            "chosen here, and *Specialised* is the run's own."
+            "This run trained its encoder from scratch, so it has no base: below, *Base* is the encoder chosen here, "
+            "and *Specialised* is the run's own."
         )
         base = choice.spec
-    if not base:
-        raise RunError(f"{run.folder / 'config.json'} names no encoder; train the run again")
-    return {BASE: str(base), NEW: f"{RUN}{run.folder}"}
+    return {BASE: base, NEW: f"{RUN}{run.folder}"}
 
 
 def encoded(specs: Mapping[str, str], data_sha: str, texts: Sequence[str]) -> dict[str, FloatArray] | None:
@@ -95,15 +93,8 @@ def computed(key: str, label: str, function: Any, *args: Any) -> Done | Failed |
 def run_facts(run: Run) -> str:
     """Return in a line of markdown how a run was trained."""
     config = run.config()
-    labels = ", ".join(map(str, config.get("train_languages", [])))
-    unlabelled = ", ".join(map(str, config.get("unlabelled_languages", []))) or "none"
+    labels, unlabelled = ", ".join(config.train_languages), ", ".join(config.unlabelled_languages) or "none"
     pairs = pairs_of(config)
-    learnt = f"translations: {pairs}" if pairs else f"labels: {labels}; unlabelled: {unlabelled}"
-    over = "from nothing" if is_pretrained(run) else f"over {short_name(str(config.get('encoder')))}"
-    facts = f"{config.get('method')} {over}; {learnt}; seed {config.get('seed')}"
-    return literal(facts, 300)
-
-
-def pairs_of(config: Mapping[str, Any]) -> str:
-    """Return which languages' translations a run learnt from, such as "en-de, en-es"; "" if it learnt from labels."""
-    return ", ".join("-".join(map(str, pair)) for pair in config.get("pairs", []))
+    data = f"translations: {pairs}" if pairs else f"labels: {labels}; unlabelled: {unlabelled}"
+    over = f"over {short_name(config.encoder)}" if config.encoder else "from scratch"
+    return literal(f"{config.method} {over}; {data}; seed {config.seed}", 300)

@@ -1,4 +1,4 @@
-"""The language guard on a page: which languages lose, and the picture of all."""
+"""The language guard on a page: which languages lose, and the chart of all."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,25 +13,22 @@ from emu_core.evaluation.metric_rows import guard_sentences
 
 
 def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
-    """Draw what a run did to each language.
+    """Draw the gain or loss of each language.
 
     Args:
         guard: by language, as it stands in metrics.json.
-        key: of the picture on its page.
+        key: of the chart on its page.
     """
-    sentences = guard_sentences(guard)
-    for verdict, said in sentences.items():
-        if verdict is Verdict.LOSES:
-            st.error(sentence(said), icon=":material/trending_down:")
-        else:
-            st.warning(sentence(said), icon=":material/trending_down:")
-    st.markdown("**What each language gained or lost**")
+    for verdict, text in guard_sentences(guard).items():
+        draw = st.error if verdict is Verdict.LOSES else st.warning
+        draw(sentence(text), icon=":material/trending_down:")
+    st.markdown("**Gains and losses by language**")
     changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
     st.plotly_chart(
         charts.guard_intervals(changes),
         key=key,
         config={"displayModeBar": False},
-        alt="What the queries of each language gained or lost: points of Acc@1 with 95 % intervals around zero.",
+        alt="The gain or loss of the queries of each language: points of Acc@1 with 95 % intervals around zero.",
     )
     st.caption(
         "Queries in each language, over all pools: points of Acc@1 against the base encoder, with 95 % intervals over "

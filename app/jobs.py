@@ -1,4 +1,4 @@
-"""Training runs, one after another on a device, each in a process that outlives page and server."""
+"""The queue of runs: one after another on a device, each in a process that outlives page and server."""
 
 import os
 import subprocess
@@ -6,28 +6,28 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
 import emu_core
-from app.bench.folder import bench_on
-from app.pretrain_request import Request, load_request
 from emu_core.errors import RunError
-from emu_core.runs.run import NAME, Run, RunState, Status, create_run, list_runs
+from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run, list_runs
 
 COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"
 POLL_S = 0.5
-GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and measuring have no steps
-ABOUT_TO_GO_ON = "about to go on"  # said of a run until its resumed process says more
+GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and evaluating have no steps
+OUTDATED = "it was queued by an earlier version, without its data; start it again"
 
 
 class JobManager:
     """Queues runs and starts them, first come first served, one at a time on a device.
 
-    All that matters stands in the run folders: a manager made anew finds running runs there, waits for their
+    A run is a folder that `create_run` made, be it a training or a benchmark; `emu resume` starts it or goes on with
+    it. All that matters stands in the run folders: a manager made anew finds running runs there, waits for their
     device, and takes up what an older one left in its queue. Methods may be called from any thread.
     """
 
@@ -36,50 +36,47 @@ class JobManager:
 
         Args:
             root: the folder of runs.
-            command: starts a training process, which gets `train` or `pretrain` and a request's arguments, or `resume`
-                and a run's folder, and writes that folder.
+            command: starts a process, which gets `resume` and a run's folder.
         """
         self._root, self._command = root, tuple(command)
         self._changed = threading.Condition()
         self._queues: dict[str, deque[Run]] = {}  # by device
         self._current: dict[str, Run] = {}  # by device
         for run in reversed(list_runs(root)):
-            self._take_up(run)
+            if _state(run) is RunState.QUEUED:
+                with suppress(RunError, OSError):  # a damaged folder: pages say so
+                    self._take_up(run)
 
-    def submit(self, request: Request) -> Run:
-        """Make the run's folder and queue the run.
+    def submit(self, name: str, config: RunConfig, data: Storable) -> Run:
+        """Make a run's folder and queue the run.
 
         Raises:
-            RunError: the name is taken, or can't name a run.
-            TrainingError: a setting is out of range.
+            RunError: the name is taken, or can't name a run, or the folder can't be written.
         """
-        config = request.config()
-        if not NAME.fullmatch(request.name):
+        if not NAME.fullmatch(name):
             raise RunError(
-                f"{request.name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'"
+                f"{name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'"
             )
-        folder = self._root / request.name
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            raise RunError(f"there is a run '{request.name}' already; choose another name") from None
-        run = create_run(folder, config)
-        request.save(run)
-        self._enqueue(run, request.device)
+        folder = self._root / name
+        if folder.exists():
+            raise RunError(f"there is a run '{name}' already; choose another name")
+        run = create_run(folder, config, data)
+        self._enqueue(run)
         return run
 
     def resume(self, run: Run) -> None:
-        """Queue a run that stopped before its end, to go on from its checkpoint.
+        """Queue a run that stopped before its end, to go on from its checkpoint, or a benchmark once more.
 
         Raises:
             RunError: it can't go on, or it is about to already.
         """
         with self._changed:
-            if self.holds(run) or not run.can_resume:
+            again = _state(run) is RunState.FINISHED and run.config().task is Task.BENCH
+            if self.holds(run) or not (run.can_resume or again):
                 raise RunError(f"the run '{run.name}' can't go on now; look at its state")
             run.uncancel()
             run.write_status(Status())
-            self._enqueue(run, _device(run))
+            self._enqueue(run)
 
     def holds(self, run: Run) -> bool:
         """Whether the run waits for its turn, or its process is there."""
@@ -88,28 +85,13 @@ class JobManager:
         return run.name in {other.name for other in known}
 
     def ahead_of(self, run: Run) -> int:
-        """Return how many runs, or benchmarks, must end before this one, which waits, begins."""
+        """Return how many runs must end before this one, which waits, begins."""
         with self._changed:
             for device, queue in self._queues.items():
                 names = [other.name for other in queue]
                 if run.name in names:
-                    taken = device in self._current or bool(bench_on(self._root, device))
-                    return names.index(run.name) + taken
+                    return names.index(run.name) + (device in self._current or self._is_taken(device))
         return 0
-
-    def busy_with(self, device: str) -> str:
-        """Return the name of a run that is on a device or waits for it; "" where there is none."""
-        with self._changed:
-            if device in self._current:
-                return self._current[device].name
-            if queue := self._queues.get(device):
-                return queue[0].name
-            return self._run_on(device)
-
-    def undisturbed(self, begin: Callable[[], None]) -> None:
-        """Call `begin` while no run is started."""
-        with self._changed:
-            begin()
 
     def cancel(self, run: Run) -> None:
         """Stop a run: at its next step, or before it begins."""
@@ -126,11 +108,13 @@ class JobManager:
         return run.status()
 
     def _take_up(self, run: Run) -> None:
-        if _state(run) is RunState.QUEUED:
-            with suppress(RunError):  # not queued by an app
-                self._enqueue(run, _device(run) if _goes_on(run) else load_request(run).device)
+        if run.has_stored_data:
+            self._enqueue(run)
+        else:
+            run.write_status(Status(state=RunState.FAILED, message=OUTDATED))
 
-    def _enqueue(self, run: Run, device: str) -> None:
+    def _enqueue(self, run: Run) -> None:
+        device = run.config().device
         with self._changed:
             if device not in self._queues:
                 self._queues[device] = deque()
@@ -157,50 +141,32 @@ class JobManager:
                 self._changed.notify_all()
 
     def _is_taken(self, device: str) -> bool:
-        """Whether a run that somebody else has started, such as an older server, is on the device, or a benchmark."""
-        return bool(self._run_on(device) or bench_on(self._root, device))
-
-    def _run_on(self, device: str) -> str:
-        """The name of a run whose process is on the device; "" where there is none."""
+        """Whether a run that somebody else has started, such as an older server, is on the device."""
         running = (run for run in list_runs(self._root) if _state(run) is RunState.RUNNING)
-        return next((run.name for run in running if _device(run) == device), "")
+        return any(_device(run) == device for run in running)
 
     def _run(self, run: Run) -> None:
         if run.cancel_asked:
             _never_begin(run)
             return
         try:
-            if _goes_on(run):
-                arguments = ["resume", "--", str(run.folder)]
-                # A run that is over is what `resume` takes. Until it says more, the manager holds the run.
-                before = run.write_status(Status(state=RunState.CANCELLED, message=ABOUT_TO_GO_ON))
-            else:
-                request = load_request(run)
-                arguments, before = [request.verb, *request.arguments(run.folder)], None
             with (run.folder / LOG).open("ab") as log:
                 process = subprocess.Popen(
-                    [*self._command, *arguments],
+                    [*self._command, "resume", "--", str(run.folder)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     env=environment(),
                     start_new_session=True,  # Ctrl+C at the server is not meant for the run
                 )
-        except (OSError, ValueError, RunError) as error:
+        except (OSError, ValueError) as error:
             run.write_status(Status(state=RunState.FAILED, message=f"it could not be started: {error}"))
             return
-        code = _wait(process, run)
-        _conclude(run, process.pid, code, before)
+        _conclude(run, process.pid, _wait(process, run))
 
 
 def _never_begin(run: Run) -> None:
-    went = "went on" if _goes_on(run) else "began"
-    run.write_status(Status(state=RunState.CANCELLED, message=f"cancelled before it {went}"))
-
-
-def _goes_on(run: Run) -> bool:
-    """Whether a run that waits has been trained before, and keeps what it needs to go on."""
-    return run.keeps_sentences
+    run.write_status(Status(state=RunState.CANCELLED, message="cancelled before it began"))
 
 
 def _state(run: Run) -> RunState | None:
@@ -214,7 +180,7 @@ def _state(run: Run) -> RunState | None:
 def _device(run: Run) -> str:
     """The run's device; nothing where it can't be read."""
     try:
-        return str(run.config().get("device", ""))
+        return run.config().device
     except RunError:
         return ""
 
@@ -234,21 +200,20 @@ def _wait(process: subprocess.Popen[bytes], run: Run) -> int:
             process.kill()
 
 
-def _conclude(run: Run, pid: int, code: int, before: Status | None) -> None:
-    """Write the last status of a run whose process ended without doing so; `before` is what it had before that."""
+def _conclude(run: Run, pid: int, code: int) -> None:
+    """Write the last status of a run whose process ended without doing so."""
     status = run.status()
-    # A run that another process took over is that one's to conclude.
-    if status.state.is_over and status.state is not RunState.INTERRUPTED and status != before:
+    if status.state.is_over and status.state is not RunState.INTERRUPTED:
         return
     if status.state is RunState.RUNNING and status.pid != pid:
-        return
+        return  # a run that another process took over is that one's to conclude
     if run.cancel_asked:
         run.write_status(Status(state=RunState.CANCELLED, message="cancelled before the end"))
         return
-    said = last_line(run.folder / LOG)
+    message = last_line(run.folder / LOG)
     if code < 0:
-        said = f"its process was stopped by signal {-code}, perhaps for lack of memory"
-    run.write_status(Status(state=RunState.FAILED, message=said or f"its process ended with code {code}"))
+        message = f"its process was stopped by signal {-code}, perhaps for lack of memory"
+    run.write_status(Status(state=RunState.FAILED, message=message or f"its process ended with code {code}"))
 
 
 def last_line(log: Path) -> str:

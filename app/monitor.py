@@ -8,14 +8,12 @@ import streamlit as st
 from app.cache import job_manager
 from app.columns import roomy_columns
 from app.guard_panel import draw_guard
-from app.jobs import ABOUT_TO_GO_ON
-from app.pretrain_request import is_pretrained
 from app.pretraining.results import draw_results, draw_training
 from app.run_table import P_AT_1, progress_line, runs_frame, status_of
-from app.state import method_of, runs_root
+from app.state import config_of, is_bench, is_from_scratch, runs_root
 from app.wording import literal, sentence
 from emu_core import charts
-from emu_core.config import DISENTANGLING
+from emu_core.data.wording import counted
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
@@ -25,23 +23,30 @@ STEPS_A_SECOND = 2_000  # a log of so many steps is read and drawn again each se
 SLOWEST_S = 20.0
 
 
-def draw_runs(runs: Sequence[Run], key: str = WATCHED) -> None:
+def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> None:
     """Draw the one of the page's runs that is watched; it follows what happens, and so does the whole page.
 
     Args:
         runs: all that the page is about, the newest first.
         key: of the choice.
+        label: of the choice.
     """
     if not runs:
-        st.info("Runs appear here. Start the first one on the left.", icon=":material/arrow_back:")
+        st.info(f"{label}s appear here. Start the first one on the left.", icon=":material/arrow_back:")
         return
-    name = st.selectbox("Run", [run.name for run in runs], key=key, persist_state="session")
-    run = next((run for run in runs if run.name == name), runs[0])
+    st.selectbox(label, [run.name for run in runs], key=key, persist_state="session")
+    run = watched_run(runs, key)
     status, seen = status_of(run), _moving(list_runs(runs_root()))
     st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
     running = status.state is RunState.RUNNING
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
     st.fragment(lambda: draw_curves(run), run_every=slower_s if running else None)()
+
+
+def watched_run(runs: Sequence[Run], key: str) -> Run:
+    """Return the run that is chosen under a key, or else the first."""
+    name = st.session_state.get(key)
+    return next((run for run in runs if run.name == name), runs[0])
 
 
 def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
@@ -50,10 +55,7 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         st.rerun()
     status = status_of(run)
     if status.state is RunState.RUNNING:
-        line = progress_line(status, may_end_early=method_of(run) in DISENTANGLING)
-        st.progress(status.progress, text=line)
-    elif _held(run, status) and status.message == ABOUT_TO_GO_ON:
-        st.info("About to go on.")
+        st.progress(status.progress, text=progress_line(status, config_of(run)))
     elif status.state is RunState.QUEUED:
         ahead = job_manager().ahead_of(run)
         st.info(
@@ -81,13 +83,14 @@ def draw_cancel(run: Run) -> None:
         st.rerun()  # of the whole page: the click may have come with a run of all of it
 
 
-def draw_resume(run: Run) -> None:
-    """Offer to go on with a run that stopped before its end."""
+def draw_resume(run: Run, label: str = "Resume", explanation: str = "") -> None:
+    """Offer to go on with a run."""
     if st.button(
-        "Resume",
+        label,
         icon=":material/resume:",
         key=f"resume-{run.name}",
-        help="It goes on from where its training was last saved, to the same weights as if it had never stopped.",
+        help=explanation
+        or "It goes on from where it was last saved, to the same results as if it had never stopped.",
     ):
         try:
             job_manager().resume(run)
@@ -103,7 +106,9 @@ def draw_end(run: Run, status: Status) -> None:
         st.error(sentence(status.message), icon=":material/error:")
     elif status.state is not RunState.FINISHED:
         st.warning(sentence(f"{status.state.value}: {status.message}"), icon=":material/block:")
-    elif is_pretrained(run):
+    elif is_bench(run):
+        st.success(f"Finished: {counted(status.steps, 'cell')}.", icon=":material/check_circle:")
+    elif is_from_scratch(run):
         draw_results(run)
     else:
         draw_gain(run)
@@ -131,14 +136,14 @@ def draw_gain(run: Run) -> None:
             help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
             f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
         )
-        if method_of(run) in DISENTANGLING:
+        if "parts" in metrics:
             st.caption(
-                "Of the meaning, as a vector of its own. It has not learnt from intents, but from translations."
+                "Of the meaning, as a vector of its own. It was trained on translations, and not on intents."
             )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
     st.page_link("pages/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
-    if method_of(run) in DISENTANGLING:
+    if "parts" in metrics:
         st.page_link(
             "pages/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
         )
@@ -149,7 +154,7 @@ def draw_gain(run: Run) -> None:
 def draw_curves(run: Run) -> None:
     """Draw a run's losses so far, and an alarm where the last epoch gave one."""
     history = run.history()
-    if is_pretrained(run):
+    if is_from_scratch(run):
         draw_training(history)
         return
     if status_of(run).state is not RunState.FINISHED:  # then the alarm is among its warnings
@@ -166,17 +171,17 @@ def draw_alarm(history: Sequence[dict[str, Any]]) -> None:
         st.error(f"Epoch {int(last['epoch'])}: {sentence(alarm)}", icon=":material/notification_important:")
 
 
-def draw_list(runs: Sequence[Run], *, from_nothing: bool = False) -> None:
+def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
     """Draw runs, the newest first.
 
     Args:
         runs: the runs.
-        from_nothing: whether all of them trained an encoder from nothing, which has no base.
+        from_scratch: whether all of them trained an encoder from scratch, which has no base.
     """
     table = runs_frame(runs)
     accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
     st.dataframe(
-        table.drop(columns=["Encoder", "Before", "After", "Gain"]) if from_nothing else table,
+        table.drop(columns=["Encoder", "Before", "After", "Gain"]) if from_scratch else table,
         hide_index=True,
         placeholder="",
         column_config={
@@ -186,7 +191,7 @@ def draw_list(runs: Sequence[Run], *, from_nothing: bool = False) -> None:
             "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
             P_AT_1: st.column_config.NumberColumn(
                 format="%.1f",
-                help="Of encoders trained from nothing: how often a held-out sentence's nearest one in the other "
+                help="Of encoders trained from scratch: how often a held-out sentence's nearest one in the other "
                 "language is its translation, percent; the mean of the directions trained on.",
             ),
             "Started": st.column_config.DatetimeColumn(format="calendar", width=140),

@@ -4,24 +4,23 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pandas as pd
-from emu_core.config.pretraining import Pretraining
 
-from app.encoders import pairs_of
-from app.methods import METHODS
-from app.model_name import short_name
-from app.pretrain_request import is_pretrained
+from app.forms.model_name import short_name
 from app.pretraining.results import mean_p_at_1
-from app.pretraining.words import METHODS as PRETRAININGS
-from app.wording import time_span
-from emu_core.config import Method
+from app.state import config_of, is_from_scratch
+from app.wording import literal, time_span
+from emu_core.bench.papers import PAPERS
+from emu_core.data.wording import counted
 from emu_core.errors import RunError
+from emu_core.methods.registry import methods
+from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, Status
 
 P_AT_1 = "P@1"
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
-    "fitting": "Fitting the posterior",
+    "fitting": "Fitting the head",
     "training": "Training",
     "evaluating": "Measuring the trained encoder",
     "saving": "Saving",
@@ -36,26 +35,33 @@ def status_of(run: Run) -> Status:
         return Status(state=RunState.FAILED, message=str(error))
 
 
-def progress_line(status: Status, *, may_end_early: bool = False) -> str:
-    """Return where a running run is, in words.
+def progress_line(status: Status, config: RunConfig | None = None) -> str:
+    """Return where a running run is, in words, as markdown.
 
     Args:
         status: the run's.
-        may_end_early: its epochs are the most there can be.
+        config: the run's.
     """
+    left = status.seconds_left
+    if config is not None and config.task is Task.BENCH:
+        if not status.steps:
+            return "Starting ..."
+        line = literal(f"{status.phase}: {status.step} of {counted(status.steps, 'cell')}", 300)
+        # The base encoder alone, which trains nothing, is no pace.
+        return line if left is None or status.step < 2 else f"{line}, about {time_span(left)} left"
     line = PHASES.get(status.phase, "Starting")
     if status.phase != "training":
         return f"{line} ..."
+    may_end_early = config is not None and "patience" in config.hyperparameters
     most = "at most " if may_end_early else ""
     line += f": step {status.step:,} of {most}{status.steps:,}, epoch {max(1, status.epoch)} of {most}{status.epochs}"
-    left = status.seconds_left
     return line if left is None else f"{line}, {'at most' if most else 'about'} {time_span(left)} left"
 
 
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for each run: what it is, what it learnt from, mean Acc@1 before, after, gain, start, time.
+    """Return a row for each run: what it is, what it was trained on, mean Acc@1 before, after, gain, start, time.
 
-    Where one trained an encoder from nothing there is a column `P_AT_1`, too.
+    Where one trained an encoder from scratch there is a column `P_AT_1`, too.
     """
     frame = pd.DataFrame(
         [_row(run) for run in runs],
@@ -64,7 +70,7 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
             "State",
             "Method",
             "Encoder",
-            "Learnt from",
+            "Trained on",
             "Before",
             "After",
             "Gain",
@@ -73,27 +79,25 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
             P_AT_1,
         ],
     )
-    return frame if any(map(is_pretrained, runs)) else frame.drop(columns=P_AT_1)
+    return frame if any(map(is_from_scratch, runs)) else frame.drop(columns=P_AT_1)
 
 
 def _row(run: Run) -> tuple[object, ...]:
-    status = status_of(run)
+    status, config = status_of(run), config_of(run)
     try:
-        config, metrics = run.config(), run.metrics()
+        metrics = run.metrics()
     except RunError:
-        config, metrics = {}, {}
+        metrics = {}
     before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
     gain = after - before if before is not None and after is not None else None
     began = datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None
     took = status.updated_at - status.started_at if status.started_at and status.state.is_over else None
-    method = config.get("method", "")
-    from_nothing = method in PRETRAININGS
     return (
         run.name,
         status.state.value,
-        _method_name(method),
-        "from nothing" if from_nothing else short_name(str(config.get("encoder", ""))),
-        pairs_of(config) or ", ".join(config.get("train_languages", [])),
+        "" if config is None else method_title(config),
+        "" if config is None else short_name(config.encoder) or "from scratch",
+        "" if config is None else pairs_of(config) or ", ".join(config.train_languages),
         before,
         after,
         gain,
@@ -103,7 +107,12 @@ def _row(run: Run) -> tuple[object, ...]:
     )
 
 
-def _method_name(method: str) -> str:
-    if method in PRETRAININGS:
-        return PRETRAININGS[Pretraining(method)][0]
-    return METHODS[Method(method)][0] if method in METHODS else method
+def method_title(config: RunConfig) -> str:
+    """Return the title of a run's method or paper; its bare name where the package that adds it is not installed."""
+    method = PAPERS.get(config.method) if config.task is Task.BENCH else methods().get(config.method)
+    return config.method if method is None else method.title
+
+
+def pairs_of(config: RunConfig) -> str:
+    """Return which languages' translations a run was trained on, such as "en-de, en-es"; "" if on labels."""
+    return ", ".join("-".join(pair) for pair in config.pairs)

@@ -10,12 +10,13 @@ from uuid import uuid4
 import streamlit as st
 
 from app.wording import literal
-from emu_core.config import DISENTANGLING, Method
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.load import read_labelled
+from emu_core.encoders.registry import BASE
 from emu_core.errors import RunError
+from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, list_runs
 
 _DATA = "data"
@@ -96,21 +97,37 @@ def runs_root() -> Path:
 
 def finished_runs() -> dict[str, Run]:
     """Return the finished runs by name, the newest first; without those whose folder is damaged."""
-    return {run.name: run for run in list_runs(runs_root()) if _is_finished(run)}
+    return {run.name: run for run in list_runs(runs_root()) if is_training(run) and _is_finished(run)}
 
 
 def runs_to_specialise() -> list[Run]:
-    """Return the finished runs whose encoder can be trained on: neither a posterior nor layers stand on it."""
-    on_top = {"posterior", *DISENTANGLING}
-    return [run for run in finished_runs().values() if method_of(run) not in on_top]
+    """Return the finished runs whose encoder can be fine-tuned: it is no encoder with a head or layers on it."""
+    return [run for run in finished_runs().values() if not (run.encoder_folder / BASE).is_dir()]
 
 
-def method_of(run: Run) -> str:
-    """Return a run's method; nothing where it can't be read."""
+def config_of(run: Run) -> RunConfig | None:
+    """Return a run's configuration; None where it can't be read."""
     try:
-        return str(run.config().get("method", ""))
+        return run.config()
     except RunError:
-        return ""
+        return None
+
+
+def is_training(run: Run) -> bool:
+    """Whether a run trains an encoder, and is no benchmark."""
+    config = config_of(run)
+    return config is None or config.task is Task.TRAIN
+
+
+def is_bench(run: Run) -> bool:
+    """Whether a run is a benchmark; False where its folder is damaged."""
+    return not is_training(run)
+
+
+def is_from_scratch(run: Run) -> bool:
+    """Whether a run trains an encoder from scratch; False where its folder is damaged."""
+    config = config_of(run)
+    return config is not None and config.task is Task.TRAIN and not config.encoder
 
 
 def run_picker(label: str) -> Run | None:

@@ -7,9 +7,9 @@ from tempfile import NamedTemporaryFile
 
 import numpy as np
 
-from app.split.sentence import SplitSentence, split_sentence
 from app.vectors import prune
-from app.worker import report
+from app.background import report
+from emu_core.api.split import SplitSentence, split_sentence
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.bicvm.encoder import BicvmEncoder

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import pandas as pd
-from emu_core.data.table import MAX_ROWS, check_rows
 
-from emu_core.bench.translations import translations_by_text
+from emu_core.bench.emu.data import translations_by_text
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
-from emu_core.data.labelled.files import located
 from emu_core.data.labelled.load import labelled_from_frame
+from emu_core.data.labelled.rows import located
 from emu_core.data.languages import language_of_file
-from emu_core.data.readers import read_table
+from emu_core.data.readers import encoding_notes, read_table
+from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import listed
 
 PACKED = (b"PK", b"PAR1", b"\x1f\x8b")  # XLSX, Parquet, gzip
@@ -59,9 +59,9 @@ class Upload:
     def notes(self) -> list[str]:
         """A sentence for each file that was not UTF-8."""
         return [
-            f"{name} is not UTF-8 and was read as {encoding}: check an accented word."
+            note
             for name, table in zip(self.names, self.tables, strict=True)
-            if not (encoding := table.attrs.get("encoding", "utf-8")).startswith("utf")
+            for note in encoding_notes(name, table.attrs.get("encoding", "utf-8"))
         ]
 
 

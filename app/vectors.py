@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from app.model_name import HF, hub_names
+from app.forms.model_name import HF, hub_names
 from emu_core.encoders.laser.download import files_folder
 from emu_core.encoders.transformer.hf import as_folder
 from emu_core.errors import EncoderError

@@ -1,4 +1,4 @@
-"""Which devices this machine can train on."""
+"""The devices that this machine can train on, and the precision of its arithmetic."""
 
 import os
 from contextlib import AbstractContextManager, nullcontext
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Precision(StrEnum):
-    """What the encoder's forward pass computes in while it trains."""
+    """The type of number of the encoder's forward pass while it trains."""
 
     FP32 = "fp32"
     BF16 = "bf16"
@@ -29,7 +29,7 @@ class Device:
 
 
 def available_devices() -> tuple[Device, ...]:
-    """Every device, the fastest first; the CPU is always among them."""
+    """Return every device, the fastest first; the CPU is always among them."""
     import torch
 
     gpus = [
@@ -42,7 +42,7 @@ def available_devices() -> tuple[Device, ...]:
 
 
 def pick_device(name: str = "auto") -> str:
-    """The device's name; "auto" takes the fastest, or under a launcher the one this process was given.
+    """Return the device's name; "auto" takes the fastest, or under a launcher the one this process was given.
 
     Raises:
         TrainingError: there is no such device here.
@@ -59,7 +59,7 @@ def pick_device(name: str = "auto") -> str:
 
 
 def pick_precision(name: str | None, device: str) -> Precision:
-    """The precision named, or else what `accelerate launch --mixed_precision` asked for, or else float32.
+    """Return the precision named, or else what `accelerate launch --mixed_precision` asked for, or else float32.
 
     Raises:
         TrainingError: an unknown name, or bf16 where the device has none.
@@ -75,7 +75,7 @@ def pick_precision(name: str | None, device: str) -> Precision:
 
 
 def has_bf16(device: str) -> bool:
-    """Whether the device multiplies matrices in bfloat16 faster than in float32."""
+    """Return whether the device multiplies matrices in bfloat16 faster than in float32."""
     import torch
 
     if device.startswith("cuda"):
@@ -84,9 +84,9 @@ def has_bf16(device: str) -> bool:
 
 
 def reduced_precision(device: "torch.device") -> AbstractContextManager[object]:
-    """Matrix products in bfloat16 where the hardware has it (about 1e-2 relative), float32 elsewhere.
+    """Compute matrix products in bfloat16 where the hardware has it (about 1e-2 relative), float32 elsewhere.
 
-    For what is measured roughly anyway and never differentiated, such as the sentences a critic is shown.
+    For values that need little precision and no gradient, such as the sentences that a critic is shown.
     """
     import torch
 

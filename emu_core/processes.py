@@ -18,18 +18,18 @@ Item = TypeVar("Item")
 
 
 def launched() -> bool:
-    """Whether a launcher started this process as one of several."""
+    """Return whether a launcher started this process as one of several."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def is_main() -> bool:
-    """Whether this process is the one that writes files and talks to people."""
+    """Return whether this process is the one that writes files and talks to people."""
     return int(os.environ.get("RANK", "0")) == 0
 
 
 @dataclass(frozen=True)
 class Processes:
-    """Which of how many processes this is.
+    """This process's number among those that work together.
 
     Attributes:
         index: from 0; 0 writes files and talks to people.
@@ -41,11 +41,11 @@ class Processes:
 
     @property
     def main(self) -> bool:
-        """Whether this process writes files and talks to people."""
+        """True in the process that writes files and talks to people."""
         return self.index == 0
 
     def part(self, items: Sequence[Item]) -> list[Item]:
-        """This process's share: neighbours, as many for each process; what is lacking at the end is the first item."""
+        """Return this process's share, neighbours; the first item fills up the last shares to the same length."""
         if self.count == 1:
             return list(items)
         width = -(-len(items) // self.count)
@@ -71,11 +71,11 @@ class Processes:
         self._reduce(weights, "sum")
 
     def average_gradients(self, weights: Iterable["nn.Parameter"]) -> None:
-        """Average gradients that each process computed from the whole batch, so that no rounding parts them."""
+        """Average gradients that each process computed from the whole batch: they stay equal."""
         self._reduce(weights, "mean")
 
     def agree(self, flag: bool) -> bool:
-        """What process 0 says."""
+        """Return process 0's flag."""
         if self.count == 1:
             return flag
         from accelerate.utils import broadcast_object_list
@@ -85,7 +85,7 @@ class Processes:
         return answer[0]
 
     def gather_objects(self, own: Item) -> list[Item]:
-        """One object of each process, in order, on every process."""
+        """Return one object of each process, in order, on every process."""
         if self.count == 1:
             return [own]
         from accelerate.utils import gather_object
@@ -132,7 +132,7 @@ def join_processes(device: str = "auto") -> Processes:
 
 
 def own_device() -> str:
-    """The device that the launcher gave this process."""
+    """Return the device that the launcher gave this process."""
     return str(_state("auto").device)
 
 

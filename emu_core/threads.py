@@ -1,10 +1,10 @@
-"""How many threads compute what."""
+"""The number of threads for numpy and scipy."""
 
 from contextlib import AbstractContextManager
 
 
 def one_thread_for_small_products() -> AbstractContextManager[object]:
-    """Within it, matrix products of numpy and scipy run on one thread; those of torch as before.
+    """Run matrix products of numpy and scipy on one thread within the block; those of torch run as before.
 
     A logistic regression over a few hundred sentences takes thousands of small products. Of two threads that share one,
     each spins until the other is done, and on a busy machine the other may not be running: seconds become minutes.

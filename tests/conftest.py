@@ -1,4 +1,4 @@
-"""A real browser on the real app, for the tests that are marked `browser`."""
+"""The order and the threads of all tests, and a real browser on the real app for those that are marked `browser`."""
 
 import os
 import shutil
@@ -17,6 +17,17 @@ from emu_core.runs.run import list_runs
 ROOT = Path(__file__).parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 60_000  # how long a condition may take to come true on a busy machine
+LONGEST = ("test_notebooks.py",)  # files with tests of a minute
+
+
+def pytest_configure() -> None:
+    """Compute on one thread, here and in processes that tests start: two waste a third of the time on small products."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any test imports torch
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(scope="session")
@@ -94,3 +105,13 @@ def settle(page: Page) -> None:
     """Wait until the app has drawn the page and runs no script."""
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     page.locator('[data-testid="stMain"] h1').wait_for()
+
+
+@pytest.fixture(scope="session")
+def laser_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the files of a tiny LASER; nobody writes there."""
+    from tests.laser_tiny import write_published
+
+    folder = tmp_path_factory.mktemp("laser")
+    write_published(folder)
+    return folder

@@ -13,7 +13,7 @@ from subword_nmt.learn_bpe import learn_bpe
 from emu_core.data.demo import demo_paths
 
 EACH = 25  # sentences a language of the demo
-MERGES, EMBEDDING, HIDDEN, LAYERS = 400, 12, 10, 3
+MERGES, EMBEDDING, HIDDEN, LAYERS = 400, 12, 10, 2
 SPECIAL = {"<Lua heritage>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
 OTHERS = {  # beside the demo's and the paper's languages, those whose letters or apostrophes are a case of their own
     "el": ["Πού είναι η πισίνα;", "Τι ώρα σερβίρεται το πρωινό;", "Η Wi-Fi σύνδεση δεν λειτουργεί!"],

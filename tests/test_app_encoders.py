@@ -15,7 +15,7 @@ from app import cache, encoder_choice, model_name, vectors
 from app.background import Done, Failed, Outcome, Pending
 from app.jobs import JobManager
 from app.methods import OF_THE_METHOD, all_settings
-from app.model_name import HF, model_spec, short_name
+from app.forms.model_name import HF, model_spec, short_name
 from app.request import TrainRequest
 from app.vectors import weights_of
 from emu_core.config import EmuConfig, PosteriorConfig

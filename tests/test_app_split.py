@@ -3,8 +3,9 @@
 import base64
 import json
 import re
+import shutil
 import sys
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +17,36 @@ from test_app_compare_explore import AtOnce
 
 from app import cache, encoders, run_table
 from app.jobs import JobManager
-from app.methods import METHODS, all_settings
-from app.request import TrainRequest
-from app.split import maps, pool
-from app.split.neighbours import shared
-from app.split.pool import Pool
-from app.split.sample import EACH, TEMPLATES, language_pairs, pairs_of, template_sample
-from app.split.sentence import SplitSentence, Token
+from app.split import maps
+from app.split.parts import NAMES, parts_of
 from app.split.utterance import kind_of, looks_at
-from app.split.words import NAMES, parts_of_method
 from emu_core import train
+from emu_core.api import split
+from emu_core.api.split import (
+    EACH,
+    TEMPLATES,
+    Pool,
+    SplitSentence,
+    Token,
+    language_pairs,
+    pairs_of,
+    read_pool,
+    shared,
+    split_sentence,
+    template_sample,
+)
 from emu_core.charts.attention import TokenKind
-from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.slots.annotation import parse_annotated
 from emu_core.data.slots.utterances import Utterance, utterances
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project
-from emu_core.methods.registry import configure
+from emu_core.methods.registry import configure, methods
 from emu_core.models.parts import Part
+from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.runs.stored_data import LabelledData
 from tests.fmda_set import fmda_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -55,7 +65,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             labelled, out=folder / "runs" / method, method=method, encoder=encoder, pairs=PAIRS, device="cpu",
             config=configure(method, epochs=2, batch_size=16),
         )  # fmt: skip
-    emu = create_run(folder / "runs" / "emu", {"method": "emu", "encoder": encoder})
+    config = RunConfig("emu", labelled.name, {}, encoder=encoder, train_languages=("en",))
+    emu = create_run(folder / "runs" / "emu", config, LabelledData(labelled))
     emu.write_status(Status(state=RunState.FINISHED, started_at=1.0))
     return folder / "runs"
 
@@ -141,11 +152,12 @@ def test_runs_that_split_nothing_are_not_offered(app: AppTest) -> None:
 def test_a_damaged_encoder_is_said_in_a_sentence(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = create_run(tmp_path / "runs" / "bad", Run(root / "fmda").config())
-    run.write_status(Status(state=RunState.FINISHED))
+    shutil.copytree(root / "fmda", tmp_path / "runs" / "bad")
+    for weights in (tmp_path / "runs" / "bad" / "encoder").rglob("*.safetensors"):
+        weights.write_bytes(b"no")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     app = opened(fmda_set().frame, "split")
-    assert "no encoder in" in app.error[0].value.replace("\\", "").lower()
+    assert "/bad/encoder" in app.error[0].value.replace("\\", "")
 
 
 # ----------------------------------------------------------------------------------------- one utterance
@@ -227,14 +239,14 @@ def test_the_baseline_has_no_attention_and_says_so(app: AppTest) -> None:
     assert not app.get("plotly_chart")
     assert any("has no attention over words" in info.value for info in app.info)
     lines = written(app)
-    assert [part for part in Part if f"**{NAMES[part]}**" in lines] == list(
-        parts_of_method("meaning-language")
-    )
+    shown = [part for part in Part if f"**{NAMES[part]}**" in lines]
+    assert shown == [Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING]
 
 
 def test_the_order_of_the_embeddings_is_the_encoders(root: Path) -> None:
     for method in ("fmda", "meaning-language"):
-        assert encoder_of(root, method).part_names == parts_of_method(method)
+        names = encoder_of(root, method).part_names
+        assert names == parts_of(np.zeros((len(names), 3, 2), dtype=np.float32))
 
 
 def test_a_sentence_is_typed_with_its_slots(app: AppTest) -> None:
@@ -272,7 +284,7 @@ def test_a_language_that_the_run_has_not_learnt_is_said(root: Path, monkeypatch:
 
 
 def test_the_numbers_are_those_of_the_run(app: AppTest, root: Path) -> None:
-    tab(app, "What each part is good for")
+    tab(app, "Evaluation of the parts")
     table = app.dataframe[0].value.set_index("Embedding")
     measured = Run(root / "fmda").metrics()["parts"]
     assert list(table.index) == [NAMES[part] for part in Part]
@@ -327,13 +339,13 @@ def test_a_few_templates_are_coloured_by_template(app: AppTest) -> None:
 
 def test_rare_templates_share_a_colour() -> None:
     many = [Utterance(*parse_annotated(f"{word} [place : x]"), "i", word, "en") for word in "abcdefghij"]
-    points = maps.points_of([*many, *many[3:]])
-    assert points["template"].nunique() == maps.NAMED + 1
-    assert set(points["template"][:3]) == {maps.OTHERS}
-    assert max(points["template"]) == maps.OTHERS  # the last of the legend
+    points = split.points_of([*many, *many[3:]])
+    assert points["template"].nunique() == split.NAMED + 1
+    assert set(points["template"][:3]) == {split.OTHERS}
+    assert max(points["template"]) == split.OTHERS  # the last of the legend
     german = Utterance(*parse_annotated("das ist a [place : y]"), "i", "a", "de")
-    assert maps.points_of([many[0], german])["template"].tolist() == ["a [place]", "a [place]"]
-    assert maps.points_of([Utterance("plain", (), "i", "a", "en")])["template"].tolist() == [maps.OTHERS]
+    assert split.points_of([many[0], german])["template"].tolist() == ["a [place]", "a [place]"]
+    assert split.points_of([Utterance("plain", (), "i", "a", "en")])["template"].tolist() == [split.OTHERS]
 
 
 # ---------------------------------------------------------------------------------- what is underneath
@@ -401,16 +413,14 @@ def test_annotations_that_do_not_fit_are_counted_and_left_out(
 
 
 def test_a_large_set_is_cut_with_translations_kept_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST", 20)
-    found = pool._pool("some", fmda_set(), pool.ALL)
+    monkeypatch.setattr(split, "MOST", 20)
+    found = read_pool("some", fmda_set().frame)
     assert 18 <= len(found.frame) <= 20 and found.total == len(fmda_set())
     assert set(found.frame.groupby("id").size()) == {3}
     assert found.texts == found.frame["text"].tolist()
 
 
 def test_a_token_is_in_a_slot_where_they_overlap(root: Path) -> None:
-    from app.split.sentence import split_sentence
-
     encoder = encoder_of(root)
     [one, *_] = utterances(LabelledSet(fmda_set().frame, "x"), "en")
     tokens = split_sentence(encoder, one.text).tokens
@@ -435,12 +445,6 @@ def why_not(app: AppTest) -> str:
     return app.warning[0].value.replace("\\", "") if app.warning else ""
 
 
-def test_every_setting_of_fmda_is_offered() -> None:
-    for method, kind in (("fmda", FmdaConfig), ("meaning-language", MeaningLanguageConfig)):
-        assert sorted(s.name for s in all_settings(method)) == sorted(field.name for field in fields(kind))
-        assert method in METHODS
-
-
 def test_fmda_asks_for_translations_and_not_for_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -459,13 +463,12 @@ def test_fmda_asks_for_translations_and_not_for_labels(
     next(button for button in app.button if button.label == "Start the run").click().run()
     assert not app.exception
     run = Run(tmp_path / "runs" / "fmda-e5-small-1")
-    request = TrainRequest.load(run)
     manager.wait(run, PATIENCE_S)
-    assert request.pairs == (("de", "es"),)
-    assert request.changes == {"two_stage": True, "residual_weight": 0.5}
-    arguments = request.arguments(tmp_path)
-    assert {"--pair=de-es", "--two-stage", "--residual-weight=0.5", "--train-language=de"} <= set(arguments)
-    assert not any(argument.startswith("--unlabelled") for argument in arguments)
+    config = run.config()
+    assert config.pairs == (("de", "es"),) and config.train_languages == ("de", "es")
+    changed = configure("fmda", "e5-small", two_stage=True, residual_weight=0.5)
+    assert config.hyperparameters == asdict(changed)
+    assert config.unlabelled_languages == ()
 
 
 def test_an_encoder_without_token_states_is_refused_with_the_mend() -> None:
@@ -489,7 +492,7 @@ def wrong(where: int, column: str, value: str) -> pd.DataFrame:
         (fmda_set().frame.assign(annotated=""), "has a slot"),
         (wrong(2, "annotated", "where is the [place : elsewhere]"), "en row 3: the annotation"),
         (wrong(0, "annotated", "where is the [place : hotel"), "en row 1:"),
-        (fmda_set(("en",)).frame, "every sentence to train on is in English"),
+        (fmda_set(("en",)).frame, "Choose two languages whose translations are used."),
     ],
     ids=["no ids", "no slots", "another text", "no bracket", "one language"],
 )
@@ -500,7 +503,7 @@ def test_data_that_fmda_can_not_learn_from_is_said_before_the_start(frame: pd.Da
 def test_no_pair_is_said_too() -> None:
     app = train_page(fmda_set().frame, "meaning-language")
     app.multiselect[0].set_value([]).run()
-    assert why_not(app) == "Choose two languages whose translations are learnt from."
+    assert why_not(app) == "Choose two languages whose translations are used."
 
 
 def test_a_run_that_may_end_early_says_so() -> None:
@@ -515,8 +518,8 @@ def test_a_run_that_may_end_early_says_so() -> None:
 
 def test_the_list_says_what_a_run_learnt_from(root: Path) -> None:
     frame = run_table.runs_frame([Run(root / "fmda")])
-    assert frame["Learnt from"].tolist() == ["en-de, en-es"]
-    assert frame["Method"].tolist() == [METHODS["fmda"][0]]
+    assert frame["Trained on"].tolist() == ["en-de, en-es"]
+    assert frame["Method"].tolist() == [methods()["fmda"].title]
 
 
 @pytest.mark.parametrize(("prompt", "said"), [(0.99, "Looks at no word"), (0.5, "Looks most at: *turn*")])

@@ -12,18 +12,17 @@ from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
 from app import cache, encoders
-from app.pretrain_request import PretrainRequest
-from app.textfile import save_text
 from app.translations import source, words
-from app.translations.measured import find_all, units
-from app.translations.ranked import TRUE, misses, ranked_list
+from app.translations.ranked import TRUE
 from app.translations.source import Pairs
-from app.translations.words import frequent, nearest_table
 from emu_core import pretrain
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
+from emu_core.evaluation.arrays import unit_vectors
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.projection import Projection, project
+from emu_core.evaluation.translation_ranking import find_translations, nearest_translations
+from emu_core.evaluation.word_neighbours import frequent_words, nearest_words_table
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 
@@ -53,15 +52,13 @@ def texts() -> list[ParallelText]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of BiCVM as the app leaves one: its texts were saved by the app."""
-    root = tmp_path_factory.mktemp("app") / "runs"
-    files = tuple(str(save_text(root, text)) for text in texts())
+    """A run of BiCVM on the files that are uploaded here."""
+    root = tmp_path_factory.mktemp("app")
+    paths = [root / name for name, _, _ in files()]
+    for path, (_, content, _) in zip(paths, files(), strict=True):
+        path.write_bytes(content)
     settings = configure("bicvm", "", dim=16, epochs=30, batch_size=16)
-    run = pretrain(files, out=root / "mine", method="bicvm", device="cpu", config=settings)
-    request = PretrainRequest(
-        "mine", files, (), (), (), (("en", "de"), ("en", "fr")), "bicvm", 0, "cpu", "tuned", {}
-    )
-    request.save(run)
+    run = pretrain(paths, out=root / "runs" / "mine", method="bicvm", device="cpu", config=settings)
     return run
 
 
@@ -176,10 +173,10 @@ def test_a_typed_sentence_has_no_true_translation(app: AppTest, run: Run) -> Non
 
 
 def test_what_the_run_learnt_from_is_said(app: AppTest, run: Run) -> None:
-    assert any("The run learnt from this text" in info.value for info in app.info)
+    assert any("The run was trained on this text" in info.value for info in app.info)
     box(app, "Parallel text").set_value("Loaded data: Demo set").run()
     assert not app.exception
-    assert not any("The run learnt from this text" in info.value for info in app.info)
+    assert not any("The run was trained on this text" in info.value for info in app.info)
     box(app, "Languages").set_value(4).run()
     assert any("was not trained on Chinese" in plain(warning.value) for warning in app.warning)
 
@@ -207,31 +204,32 @@ def some_pairs(count: int = 6) -> tuple[Pairs, np.ndarray, np.ndarray]:
 
 def test_a_translation_beyond_the_list_comes_last_at_its_place() -> None:
     pairs, sources, targets = some_pairs(40)
-    found = find_all(sources, targets, pairs.text.second)
+    found = find_translations(sources, targets, pairs.text.second)
     row = int(np.argmax(found.ranking.ranks))
     rank = int(found.ranking.ranks[row])
     assert rank > 5
-    shown = ranked_list(sources[row], row, pairs, targets, 5, rank)
-    cosines = units(sources)[row] @ units(targets).T
-    assert shown["Place"].tolist() == [1, 2, 3, 4, 5, rank] and shown["German"].iloc[-1] == f"b{row}"
-    assert shown["Cosine"].iloc[-1] == pytest.approx(float(cosines[row]), abs=1e-6)
+    shown = nearest_translations(sources[row], targets, pairs.text.second, 5, row=row, rank=rank)
+    cosines = unit_vectors(sources)[row] @ unit_vectors(targets).T
+    assert shown["place"].tolist() == [1, 2, 3, 4, 5, rank] and shown["sentence"].iloc[-1] == f"b{row}"
+    assert shown["is_translation"].tolist() == [False] * 5 + [True]
+    assert shown["cosine"].iloc[-1] == pytest.approx(float(cosines[row]), abs=1e-6)
     assert sum(float(value) > float(cosines[row]) for value in cosines) == rank - 1
 
 
 def test_misses_are_those_that_are_not_first_the_worst_first() -> None:
     pairs, sources, targets = some_pairs(30)
     targets[3] = sources[3]
-    found = find_all(sources, targets, pairs.text.second)
-    cosines = units(sources) @ units(targets).T
+    found = find_translations(sources, targets, pairs.text.second)
+    cosines = unit_vectors(sources) @ unit_vectors(targets).T
     ranks = [1 + sum(cosines[row] > cosines[row, row]) for row in range(30)]
-    shown = misses(pairs, found)
-    assert shown["Place"].tolist() == sorted((rank for rank in ranks if rank > 1), reverse=True)
-    assert "a3" not in set(shown["Sentence"])
+    shown = found.misses(pairs.text.first, pairs.text.second)
+    assert shown["place"].tolist() == sorted((rank for rank in ranks if rank > 1), reverse=True)
+    assert "a3" not in set(shown["sentence"])
     for line in shown.to_dict("records"):
-        row = int(line["Sentence"][1:])
-        assert line["Its translation"] == f"b{row}" and line["Place"] == ranks[row]
-        assert line["Found instead"] == f"b{int(np.argmax(cosines[row]))}"
-        assert line["Its cosine"] == pytest.approx(cosines[row].max(), abs=1e-6)
+        row = int(line["sentence"][1:])
+        assert line["translation"] == f"b{row}" and line["place"] == ranks[row]
+        assert line["found"] == f"b{int(np.argmax(cosines[row]))}"
+        assert line["found_cosine"] == pytest.approx(cosines[row].max(), abs=1e-6)
 
 
 def test_large_text_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +315,7 @@ def test_an_encoder_without_words_says_so(app: AppTest) -> None:
 def test_nearest_words_by_plain_arithmetic() -> None:
     draws = np.random.default_rng(0)
     spaces = {code: (tuple(known.split()), draws.normal(size=(12, 5))) for code, known in WORDS.items()}
-    shown = nearest_table("dog", "en", spaces, 3)
+    shown = nearest_words_table("dog", "en", spaces, 3)
     query = spaces["en"][1][3]
     cosines = {
         word: query @ vector / np.linalg.norm(query) / np.linalg.norm(vector)
@@ -327,10 +325,8 @@ def test_nearest_words_by_plain_arithmetic() -> None:
     assert shown["German"].tolist() == best
     assert shown["Cosine (de)"].tolist() == pytest.approx([cosines[word] for word in best])
     assert "dog" not in shown["English"].tolist()
-    assert frequent({"en": (("the", ".", "1", "dog", "cat"), np.ones((5, 2)))}, 2)["word"].tolist() == [
-        "the",
-        "dog",
-    ]
+    words = {"en": (("the", ".", "1", "dog", "cat"), np.ones((5, 2)))}
+    assert frequent_words(words, 2) == [("the", "en"), ("dog", "en")]
 
 
 # ------------------------------------------------------------------------------------------- other pages
@@ -360,11 +356,11 @@ def test_another_encoder_is_set_beside_a_run_from_nothing(
     assert len(app.get("plotly_chart")) > 0
     if view == "compare":
         assert any(
-            "bicvm from nothing; translations: en-de, en-fr" in plain(found.value) for found in app.caption
+            "bicvm from scratch; translations: en-de, en-fr" in plain(found.value) for found in app.caption
         )
         app.session_state["compare-tab"] = "Forgetting"
         app.run()
-        assert not app.exception and any("no base to have forgotten" in info.value for info in app.info)
+        assert not app.exception and any("no base of which" in info.value for info in app.info)
 
 
 @pytest.mark.parametrize("view", ["split", "encoders", "train", "pretrain", "bench"])

@@ -1,8 +1,6 @@
 """Training of BiCVM: the steps by plain loops, noise drawn afresh, AdaGrad, L2, documents, a pivot, going on."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +10,12 @@ from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.bicvm.composition import compose
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
-from emu_core.errors import CancelledError, TrainingError
-from emu_core.runs.checkpoint import Checkpoint
+from emu_core.errors import TrainingError
+from emu_core.runs.progress import Record
 from emu_core.trainers import bicvm
-from emu_core.trainers.bicvm import Batch, fit_bicvm, most_steps, untrained_encoder
-from emu_core.trainers.bicvm_adagrad import AdaGrad
+from emu_core.trainers.bicvm import AdaGrad, Batch, BicvmTrainer, untrained_encoder
 from emu_core.trainers.bicvm_corpus import corpus_of, other_rows
-from emu_core.trainers.fit import Record
+from emu_core.trainers.fit import fit
 
 COLOURS = {"en": "red blue green white", "de": "rot blau grün weiß", "fr": "rouge bleu vert blanc"}
 THINGS = {"en": "dog cat house tree", "de": "hund katze haus baum", "fr": "chien chat maison arbre"}
@@ -40,32 +37,21 @@ def fitted(
     *,
     seed: int = 0,
     encoder: BicvmEncoder | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
-    score: Callable[[], float] | None = None,
-    checkpoint: Checkpoint | None = None,
 ) -> tuple[BicvmEncoder, list[Record]]:
     pairs = pairs or [text("de")]
     encoder = encoder or untrained_encoder(pairs, config, seed=seed)
     records: list[Record] = []
-    fit_bicvm(
-        encoder, pairs, config, seed=seed, on_record=records.append, should_stop=should_stop, score=score,
-        checkpoint=checkpoint,
-    )  # fmt: skip
+    trainer = BicvmTrainer(encoder, pairs, config, seed=seed)
+    fit(trainer, on_record=records.append, should_stop=lambda: False)
+    assert records[-1]["step"] == trainer.total_steps
     return encoder, records
 
 
-def batches_of(monkeypatch: pytest.MonkeyPatch, config: BicvmConfig, seed: int = 0) -> list[Batch]:
+def batches_of(config: BicvmConfig, seed: int = 0) -> list[Batch]:
     """The batches that training makes, in their order."""
-    seen: list[Batch] = []
-    step = bicvm._step
-
-    def watched(state: object, batch: Batch, *rest: object) -> dict[str, float]:
-        seen.append(batch)
-        return step(state, batch, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(bicvm, "_step", watched)
-    fitted(config, seed=seed)
-    return seen
+    pairs = [text("de")]
+    trainer = BicvmTrainer(untrained_encoder(pairs, config, seed=seed), pairs, config, seed=seed)
+    return [batch for epoch in range(config.epochs) for batch in trainer.batches(epoch + 1, 0)]
 
 
 def by_loops(
@@ -102,11 +88,11 @@ def by_loops(
 
 
 @pytest.mark.parametrize("l2_weight", [0.0, 1.0, 20.0])
-def test_steps_by_plain_loops(monkeypatch: pytest.MonkeyPatch, l2_weight: float) -> None:
+def test_steps_by_plain_loops(l2_weight: float) -> None:
     config = BicvmConfig(
         dim=6, margin=5.0, noise=3, epochs=2, batch_size=5, init_deviation=0.5, l2_weight=l2_weight
     )
-    batches = batches_of(monkeypatch, config)
+    batches = batches_of(config)
     assert len(batches) == 2 * 4
     start = untrained_encoder([text("de")], config, seed=0)
     expected = by_loops(start, text("de"), batches, config)
@@ -149,10 +135,10 @@ def test_adagrad_by_plain_loops() -> None:
     np.testing.assert_allclose(optimizer.total, sums, rtol=1e-5)
 
 
-def test_noise_is_drawn_afresh_for_each_pair_and_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_is_drawn_afresh_for_each_pair_and_epoch() -> None:
     config = BicvmConfig(dim=4, noise=8, epochs=3, batch_size=4)
     drawn: dict[int, list[tuple[int, ...]]] = {}
-    for batch in batches_of(monkeypatch, config):
+    for batch in batches_of(config):
         assert batch.first_noise.shape == (4, 0)
         for row, noise in zip(batch.rows.tolist(), batch.second_noise.tolist(), strict=True):
             assert row not in noise
@@ -163,16 +149,16 @@ def test_noise_is_drawn_afresh_for_each_pair_and_epoch(monkeypatch: pytest.Monke
     assert len(set(every)) == len(every)  # 48 draws of 8 from 15: none twice, of one pair or of two
 
 
-def test_the_order_of_pairs_is_each_epochs_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = batches_of(monkeypatch, BicvmConfig(dim=4, noise=1, epochs=3, batch_size=4))
+def test_the_order_of_pairs_is_each_epochs_own() -> None:
+    batches = batches_of(BicvmConfig(dim=4, noise=1, epochs=3, batch_size=4))
     orders = [tuple(np.concatenate([b.rows for b in batches[n : n + 4]]).tolist()) for n in (0, 4, 8)]
     assert len(set(orders)) == 3
     assert all(sorted(order) == list(range(16)) for order in orders)
 
 
-def test_noise_for_both_sides_is_drawn_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_for_both_sides_is_drawn_apart() -> None:
     config = BicvmConfig(dim=4, noise=8, epochs=1, batch_size=4, both_ways=True)
-    for batch in batches_of(monkeypatch, config):
+    for batch in batches_of(config):
         assert batch.first_noise.shape == batch.second_noise.shape == (4, 8)
         assert not np.array_equal(batch.first_noise, batch.second_noise)
 
@@ -261,14 +247,6 @@ def test_documents_are_sums_of_their_sentences() -> None:
         corpus_of(encoder, text("de"), BicvmConfig(document_sentences=16))
 
 
-@pytest.mark.parametrize("sentences", [0, 1, 3, 16])
-def test_steps_are_foretold(sentences: int) -> None:
-    pairs = [text("de", documents=(0, 5, 6)), text("fr", documents=(0, 2))]
-    config = BicvmConfig(dim=4, epochs=3, batch_size=2, noise=1, document_sentences=sentences)
-    _, records = fitted(config, pairs)
-    assert records[-1]["step"] == most_steps(pairs, config)
-
-
 def test_pairs_without_a_known_word_are_left_out() -> None:
     encoder = untrained_encoder([text("de")], SMALL, seed=0)
     pairs = ParallelText("en", "de", ("red", "xyz", "dog"), ("rot", "hund", "xyz hund rot"), "three")
@@ -278,15 +256,14 @@ def test_pairs_without_a_known_word_are_left_out() -> None:
     assert ids.tolist() == encoder.vocabulary.ids(["hund", "rot", "rot"], "de")
     assert before.tolist() == [0, ids[0], 0]
     assert offsets.tolist() == [0, 2]
-    told = fit_bicvm(encoder, [pairs], SMALL, seed=0, on_record=lambda _: None, should_stop=lambda: False)
-    assert told.warnings == (
+    assert BicvmTrainer(encoder, [pairs], SMALL, seed=0).warnings() == [
         "1 of 3 pairs of en-de were left out, since one side has no word that was seen often enough",
-    )
+    ]
     nothing = ParallelText("en", "de", ("xyz", "zyx"), ("xyz", "zyx"), "none")
     with pytest.raises(TrainingError, match="known word"):
         fitted(SMALL, [nothing], encoder=encoder)
     with pytest.raises(TrainingError, match="no parallel text"):
-        fit_bicvm(encoder, [], SMALL, seed=0, on_record=print, should_stop=lambda: False)
+        BicvmTrainer(encoder, [], SMALL, seed=0)
 
 
 def test_dropout_leaves_words_out_in_training_only() -> None:
@@ -312,59 +289,3 @@ def test_the_seed_decides_everything() -> None:
     first, again, other = (fitted(SMALL, seed=seed)[0].table for seed in (1, 1, 2))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
-
-
-def test_the_best_epoch_is_kept() -> None:
-    config = BicvmConfig(**{**vars(SMALL), "epochs": 4})
-    scores = iter([10.0, 30.0, 30.0, 20.0])
-    tables: list[torch.Tensor] = []
-    encoder = untrained_encoder([text("de")], config, seed=0)
-
-    def score() -> float:
-        tables.append(encoder.table.detach().clone())
-        return next(scores)
-
-    records: list[Record] = []
-    fit = fit_bicvm(
-        encoder,
-        [text("de")],
-        config,
-        seed=0,
-        on_record=records.append,
-        should_stop=lambda: False,
-        score=score,
-    )
-    assert fit.selected_epoch == 2
-    assert torch.equal(encoder.table, tables[1])
-    assert not torch.equal(encoder.table, tables[3])
-    assert [r["dev_accuracy"] for r in records if r["kind"] == "epoch"] == [10.0, 30.0, 30.0, 20.0]
-
-
-@pytest.mark.parametrize("stop_at", [1, 4, 6])
-def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path: Path, stop_at: int) -> None:
-    config = BicvmConfig(**{**vars(SMALL), "word_dropout": 0.2, "epochs": 3})
-
-    def score_of(encoder: BicvmEncoder) -> Callable[[], float]:
-        return lambda: 100 - encoder.table.detach().abs().sum().item()
-
-    whole = untrained_encoder([text("de")], config, seed=0)
-    _, expected = fitted(config, encoder=whole, score=score_of(whole))
-    checkpoint = Checkpoint(tmp_path / "checkpoint.safetensors", every_s=0)
-    asked = iter(range(100))
-    first = untrained_encoder([text("de")], config, seed=0)
-    with pytest.raises(CancelledError, match=f"after {stop_at} steps"):
-        fitted(
-            config, encoder=first, score=score_of(first), checkpoint=checkpoint,
-            should_stop=lambda: next(asked) == stop_at,
-        )  # fmt: skip
-    second = untrained_encoder([text("de")], config, seed=0)
-    _, records = fitted(config, encoder=second, score=score_of(second), checkpoint=checkpoint)
-    assert torch.equal(second.table, whole.table)
-    assert [r for r in expected if r["step"] > stop_at] == [r for r in records if r["step"] > stop_at]  # type: ignore[operator]
-    assert sum(record["kind"] == "step" for record in records) == 12 - stop_at
-
-
-def test_a_loss_that_is_no_number_stops_training() -> None:
-    config = BicvmConfig(**{**vars(SMALL), "learning_rate": 1e30})
-    with pytest.raises(TrainingError, match="learning rate"):
-        fitted(config)

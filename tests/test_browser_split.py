@@ -9,9 +9,9 @@ import pytest
 from conftest import settle
 from playwright.sync_api import Page, expect
 
-from app.split.neighbours import SHOWN
-from app.split.words import NAMES
+from app.split.parts import NAMES
 from emu_core import train
+from emu_core.api.split import NEIGHBOURS
 from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from tests.fmda_set import fmda_set
@@ -65,7 +65,7 @@ def test_a_typed_sentence_is_split_and_its_neighbours_go_out_as_csv(opened: Page
     with opened.expect_download() as started:
         opened.get_by_test_id("stDownloadButton").get_by_role("button", name="Download as CSV").click()
     rows = list(csv.DictReader(io.StringIO(Path(started.value.path()).read_text("utf-8-sig"))))
-    assert [row["embedding"] for row in rows] == [name for name in NAMES.values() for _ in range(SHOWN)]
+    assert [row["embedding"] for row in rows] == [name for name in NAMES.values() for _ in range(NEIGHBOURS)]
     nearest = next(row for row in rows if row["embedding"] == NAMES[Part.MEANING])
     expect(opened.get_by_text(nearest["sentence"]).first).to_be_visible()
 

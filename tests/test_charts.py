@@ -312,3 +312,30 @@ def _contrast(first: list[float], second: list[float]) -> float:
 
     light, dark = sorted((luminance(first), luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+def test_a_comparison_is_drawn_by_one_call_a_chart() -> None:
+    from emu_core.evaluation.comparison import Comparison
+    from tests.sentences import random_sentences
+
+    data = random_sentences(40, ("en", "de"), seed=2)
+    noise = np.random.default_rng(0).normal(size=data.vectors.shape)
+    sentences = pd.DataFrame(
+        {"text": [HOSTILE] * 40, "intent": data.intents, "language": data.languages, "id": data.ids}
+    )
+    compared = Comparison(sentences, data.vectors, data.vectors + 0.5 * noise, ("A", HOSTILE))
+    both = [charts.accuracy(compared, which) for which in ("base", "other")]
+    table = compared.accuracy
+    for figure, column in zip(both, ("base", "other"), strict=True):
+        assert heat(figure).z.ravel().tolist() == table[column].tolist()
+    assert len({(heat(figure).zmin, heat(figure).zmax) for figure in both}) == 1
+    assert heat(charts.accuracy(compared)).z.ravel().tolist() == table["difference"].tolist()
+    counts = compared.change_counts()
+    for trace in charts.changes(compared).data:
+        assert list(trace.x) == counts[trace.name].tolist()
+    drawn = {x for trace in charts.gains(compared).data for x in trace.x}
+    assert drawn == set(compared.gains["difference"])
+    cosines = compared.similarity([3, 1, 2])[HOSTILE].to_numpy()
+    assert heat(charts.similarity(compared, [3, 1, 2])).z.tolist() == cosines.tolist()
+    figures = [*both, charts.changes(compared), charts.similarity(compared, [1, 2])]
+    assert not any("<script" in figure.to_json() for figure in figures)

@@ -17,11 +17,12 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.methods.registry import configure
 from emu_core.runs.checkpoint import Checkpoint
-from emu_core.trainers import collapse
+from emu_core.runs.progress import Record
+from emu_core.trainers import collapse, emu
 from emu_core.trainers.collapse import Spread, Watch, gradient_length, spread, spread_alarms, step_alarms
 from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import Batch, TrainingData, prepare
-from emu_core.trainers.fit import Fitted, Record, fit
+from emu_core.trainers.fit import Fitted, fit
 from tests.sentences import cosine
 from tests.small import small_set
 
@@ -44,7 +45,7 @@ def fitted(
     fresh, records = load_encoder("use"), list[Record]()
     steps = itertools.count()
     done = fit(
-        fresh, data, config, seed=0, on_record=records.append, checkpoint=checkpoint,
+        EmuTrainer(fresh, data, config, seed=0), on_record=records.append, checkpoint=checkpoint,
         should_stop=lambda: bool(stop_at) and next(steps) == stop_at,
     )  # fmt: skip
     return done, [record for record in records if record["kind"] == "epoch"], fresh
@@ -168,19 +169,19 @@ def test_the_sample_is_fixed_by_the_seed_and_no_larger_than_it_may_be(
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, from_step: int, **gradients: float) -> None:
-    """Make every step from one on put all sentences in one place, or report a gradient of its own."""
+    """Make every step from one on put all sentences in one place, or have a gradient of a length of its own."""
     step, steps = EmuTrainer.step, itertools.count(1)
 
     def spoilt(self: EmuTrainer, batch: Batch) -> dict[str, float]:
+        bad = next(steps) >= from_step
+        if bad and "gradient" in gradients:
+            monkeypatch.setattr(emu, "gradient_length", lambda weights: gradients["gradient"])
         values = step(self, batch)
-        if next(steps) >= from_step:
-            if "gradient" in gradients:
-                self.gradient = gradients["gradient"]
-            else:
-                with torch.no_grad():
-                    # The last layer adds up what is never negative: every vector is a number of ones.
-                    self.encoder.get_parameter("dense3.weight").zero_()
-                    self.encoder.get_parameter("skip3.weight").fill_(1e-3)
+        if bad and not gradients:
+            with torch.no_grad():
+                # The last layer adds up what is never negative: every vector is a number of ones.
+                self.encoder.get_parameter("dense3.weight").zero_()
+                self.encoder.get_parameter("skip3.weight").fill_(1e-3)
         return values
 
     monkeypatch.setattr(EmuTrainer, "step", spoilt)
@@ -206,10 +207,8 @@ def test_a_collapse_is_logged_as_it_happens_and_ends_in_the_card(
 def test_what_is_kept_is_what_is_warned_of(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
     spoil(monkeypatch, from_step=6)
     accuracies = iter([2.0, 1.0])
-    done = fit(
-        load_encoder("use"), data, SETTINGS, seed=0, on_record=lambda record: None, should_stop=lambda: False,
-        held_out_accuracy=lambda: next(accuracies),
-    )  # fmt: skip
+    trainer = EmuTrainer(load_encoder("use"), data, SETTINGS, seed=0, score=lambda: next(accuracies))
+    done = fit(trainer, on_record=lambda record: None, should_stop=lambda: False)
     assert done == Fitted(1, ())
 
 
@@ -224,7 +223,7 @@ def test_steps_without_a_gradient_are_counted_through_a_stop(
 
     monkeypatch.undo()
     spoil(monkeypatch, from_step=3, gradient=gradient)
-    checkpoint = Checkpoint(tmp_path / "c" / "c.safetensors", every_s=1e9)
+    checkpoint = Checkpoint(tmp_path / "c" / "checkpoint.pt", every_s=1e9)
     with pytest.raises(CancelledError):
         fitted(data, checkpoint=checkpoint, stop_at=7)
     resumed, later, _ = fitted(data, checkpoint=checkpoint)

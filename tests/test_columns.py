@@ -85,7 +85,7 @@ def test_where_the_language_comes_from() -> None:
     assert languages(None, "sib.de.csv") == {"de"}
     assert languages("German", "x.csv") == {"de"}
     assert languages("fr", "de.csv") == {"fr"}
-    with pytest.raises(DataError, match=r"no language column.*--language en"):
+    with pytest.raises(DataError, match=r"does not say its language.*--language en"):
         languages(None, "x.csv")
     with pytest.raises(DataError, match="'Klingonese' is not a language"):
         languages("Klingonese", "x.csv")

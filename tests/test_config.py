@@ -8,7 +8,7 @@ import pytest
 
 from emu_core.config import Adversary, EmuConfig, Objective, PosteriorConfig
 from emu_core.errors import TrainingError
-from emu_core.methods.registry import configure, methods
+from emu_core.methods.registry import configure, method_named, methods
 
 PAPER = {
     "objective": Objective.L2_SOFTMAX,
@@ -124,10 +124,10 @@ def test_the_posterior_has_settings_of_its_own() -> None:
     assert configure("posterior") == configure("posterior", "hf:some") == PosteriorConfig()
     changed = configure("posterior", "use", share=0.1)
     assert (changed.share, changed.gate_temperature) == (0.1, 0.1)
-    assert settings_from("posterior", asdict(changed)) == changed
-    assert settings_from("emu", asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
+    assert method_named("posterior").settings_from(asdict(changed)) == changed
+    assert method_named("emu").settings_from(asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
     with pytest.raises(TrainingError, match="another version; train again"):
-        settings_from("posterior", {"neighbours": 5})
+        method_named("posterior").settings_from({"neighbours": 5})
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_the_posterior_has_settings_of_its_own() -> None:
     ],
 )
 def test_a_setting_that_the_method_can_not_have_is_said(
-    method: Method, changes: dict[str, Any], message: str
+    method: str, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(TrainingError, match=message):
         configure(method, **changes)

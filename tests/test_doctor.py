@@ -12,8 +12,7 @@ import torch
 from emu_core import __version__
 from emu_core.api import doctor
 from emu_core.api.doctor import Check, Report, State
-from emu_core.cli import doctor as command
-from emu_core.cli import main, options
+from emu_core.cli import main
 from emu_core.encoders import registry
 
 ROOT = Path(__file__).parent.parent
@@ -57,10 +56,10 @@ def test_a_missing_package_is_an_error_and_another_version_a_note(
     report = doctor.doctor(tmp_path)
     found = checks(report)
     assert found["plotly"].state is State.MISSING and not report.healthy
-    assert found["plotly"].mend.startswith('pip install "plotly') and "7.0" in found["plotly"].mend
+    assert found["plotly"].fix.startswith('pip install "plotly') and "7.0" in found["plotly"].fix
     assert found["numpy"].state is State.NOTE and found["numpy"].found == "1.0.0"
-    assert "2.1" in found["numpy"].mend
-    assert found["scipy"].state is State.READY and not found["scipy"].mend
+    assert "2.1" in found["numpy"].fix
+    assert found["scipy"].state is State.READY and not found["scipy"].fix
 
 
 def test_only_the_default_encoder_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +71,7 @@ def test_only_the_default_encoder_is_needed(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(registry, "available_encoders", lambda infos=infos: tuple(infos))
         report = doctor.doctor(tmp_path)
         assert checks(report)[absent].state is state
-        assert checks(report)[absent].mend == "do this"
+        assert checks(report)[absent].fix == "do this"
         assert report.healthy == (state is State.NOTE)
 
 
@@ -89,7 +88,7 @@ def test_the_folder_of_runs_is_tried_and_nothing_is_left_there(
     for bad in (tmp_path / "file", tmp_path / "file" / "runs", Path("/proc/runs")):
         report = doctor.doctor(bad)
         assert checks(report)["folder"].state is State.MISSING and not report.healthy
-        assert "EMU_RUNS" in checks(report)["folder"].mend
+        assert "EMU_RUNS" in checks(report)["folder"].fix
 
 
 def test_a_driver_without_a_gpu_for_torch_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,8 +100,8 @@ def test_a_driver_without_a_gpu_for_torch_is_told_of(tmp_path: Path, monkeypatch
     monkeypatch.setattr(shutil, "which", which)
     report = doctor.doctor(tmp_path)
     found = checks(report)
-    assert found["NVIDIA"].state is State.NOTE and "--index-url" in found["NVIDIA"].mend
-    assert found["chromium"].state is State.NOTE and "make test" in found["chromium"].mend
+    assert found["NVIDIA"].state is State.NOTE and "--index-url" in found["NVIDIA"].fix
+    assert found["chromium"].state is State.NOTE and "make test" in found["chromium"].fix
     assert report.healthy
 
 
@@ -124,8 +123,7 @@ def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     code = main(["doctor", "--runs", str(tmp_path), "--json"])
     said = json.loads(capsys.readouterr().out)
     assert said["version"] == __version__ and said["exit"] == code == (0 if said["healthy"] else 1)
-    assert {"group", "name", "state", "found", "mend"} == set(said["checks"][0])
-    assert command.STDOUT == options.STDOUT
+    assert {"group", "name", "state", "found", "fix"} == set(said["checks"][0])
 
 
 def test_a_bare_python_is_told_what_it_lacks(tmp_path: Path) -> None:

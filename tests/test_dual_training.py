@@ -1,9 +1,7 @@
 """Training of the dual encoder: turns, updates, hard negatives, going on after a stop, and that it learns."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,19 +10,19 @@ import torch
 
 from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
 from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.tasks import Tasks
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText
 from emu_core.encoders.dual.encoder import DualEncoder
-from emu_core.errors import CancelledError, TrainingError
+from emu_core.errors import TrainingError
 from emu_core.losses.ranking import ranking_loss
-from emu_core.runs.checkpoint import Checkpoint
+from emu_core.runs.progress import Record
 from emu_core.trainers import dual_encoder as training
-from emu_core.trainers.dual_encoder import Plan, fit_dual_encoder
+from emu_core.trainers.dual_encoder import DualEncoderTrainer, Plan, rate_factor
 from emu_core.trainers.dual_mining import mine, neighbours
-from emu_core.trainers.dual_optimizer import rate_factor
-from emu_core.trainers.dual_tasks import Tasks, Translation, prepare
-from emu_core.trainers.fit import Fitted, Record
+from emu_core.trainers.dual_tasks import Translation, prepare
+from emu_core.trainers.fit import fit as fit_trainer
 
 TINY = DualEncoderConfig(
     word_buckets=300, ngram_buckets=200, embedding_dim=8, dim=8, layers=1, heads=2, filter_dim=12, head_hidden=5,
@@ -47,8 +45,9 @@ def encoder(config: DualEncoderConfig = TINY, seed: int = 0) -> DualEncoder:
 
 def fit(model: DualEncoder, tasks: Tasks, config: DualEncoderConfig = TINY, **more: Any) -> list[Record]:
     records: list[Record] = []
-    options: dict[str, Any] = {"seed": 0, "on_record": records.append, "should_stop": lambda: False} | more
-    fit_dual_encoder(model, tasks, config, **options)
+    trainer = DualEncoderTrainer(model, tasks, config, **({"seed": 0} | more))
+    fit_trainer(trainer, on_record=records.append, should_stop=lambda: False)
+    assert not model.sparse and not model.training
     return records
 
 
@@ -236,55 +235,6 @@ def test_the_seed_decides() -> None:
     assert not same(models[0], models[2])
 
 
-@pytest.mark.parametrize("optimizer", list(Optimizer))
-@pytest.mark.parametrize(
-    "stop", [3, 8, 21]
-)  # before hard negatives, on the step that mines them, in the second epoch
-def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path: Path, optimizer: Optimizer, stop: int) -> None:
-    config = replace(TINY, optimizer=optimizer, embedding_multiplier=2.0, bidirectional=True)
-    scores = {1: 50.0, 2: 40.0}  # the first epoch's weights are the ones that stay
-
-    def scored(done: list[float]) -> Callable[[], float]:
-        return lambda: done.append(scores[len(done) + 1]) or done[-1]  # type: ignore[func-returns-value]
-
-    whole, halves = encoder(config), encoder(config)
-    expected = fit(whole, ALL, config, score=scored([]))
-    steps: list[Record] = []
-    checkpoint = Checkpoint(tmp_path / "training.safetensors", every_s=3600)
-    with pytest.raises(CancelledError):
-        fit(
-            halves, ALL, config, score=scored([]), on_record=steps.append, checkpoint=checkpoint,
-            should_stop=lambda: sum(record["kind"] == "step" for record in steps) == stop,
-        )  # fmt: skip
-    again = encoder(config, seed=5)
-    done = [0.0] * sum(record["kind"] == "epoch" for record in steps)
-    rest = fit(again, ALL, config, score=scored(done), checkpoint=checkpoint)
-    assert steps + rest == expected
-    assert same(whole, again)
-    assert not same(whole, halves)
-
-
-def test_the_best_epochs_weights_are_kept_and_the_last_ones_without_a_score() -> None:
-    states: list[dict[str, torch.Tensor]] = []
-    model, scores = encoder(), iter([10.0, 30.0, 30.0])
-
-    def score() -> float:
-        states.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
-        assert not model.training
-        return next(scores)
-
-    config, fitted = replace(TINY, epochs=3), []
-    options: dict[str, Any] = {"seed": 0, "on_record": lambda _: None, "should_stop": lambda: False}
-    fitted.append(fit_dual_encoder(model, ALL, config, score=score, **options))
-    assert all(torch.equal(tensor, states[1][name]) for name, tensor in model.state_dict().items())
-    last = encoder()
-    fitted.append(fit_dual_encoder(last, ALL, config, **options))
-    assert all(torch.equal(tensor, states[2][name]) for name, tensor in last.state_dict().items())
-    assert fitted == [Fitted(2, ()), Fitted(3, ())]
-    assert not model.sparse
-    assert not model.training
-
-
 def test_it_learns() -> None:
     base = replace(TINY, dropout=0.0, word_dropout=0.0, bidirectional=True)
     for config in (
@@ -309,6 +259,14 @@ def test_what_can_not_be_trained_on_is_refused() -> None:
             fit(encoder(), tasks)
     with pytest.raises(TrainingError, match="lower the learning rate"):
         fit(encoder(), Tasks([EN_DE]), replace(TINY, learning_rate=1e30, epochs=5))
+
+
+def test_the_turns_of_each_task_are_counted() -> None:
+    for plan in (Plan(40, 12, 7, 2, 5), Plan(40, 12, 0, 0, 3), Plan(40, 12, 0, 2, 2), Plan(9, 9, 9, 1, 1)):
+        had = [0] * plan.tasks
+        for step in range(plan.steps):
+            assert plan.turns(step) == had[plan.task(step)]
+            had[plan.task(step)] += 1
 
 
 def test_an_epoch_without_translation_is_a_pass_over_the_largest_set() -> None:

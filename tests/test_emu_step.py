@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from emu_core.config import Adversary, EmuConfig
 from emu_core.encoders.base import Encoder, Features, TokenIds, pad
 from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.emu_data import Batch, Labelled
+from emu_core.trainers.emu_data import Batch, Labelled, TrainingData
 
 SIZE, CLASSES, DIM = 8, 3, 6
 FIRST_TOKEN = {
@@ -108,7 +108,7 @@ def rows_of(ids: Sequence[TokenIds]) -> list[int]:
 
 
 def trainer_of(
-    method: Method = "emu",
+    method: str = "emu",
     *,
     train: Sequence[str] = ("en",),
     unlabelled: Sequence[str] = ("en", "de", "fr", "ja"),
@@ -119,22 +119,22 @@ def trainer_of(
     encoder = TinyEncoder()
     encoder.train()
     config = configure(method, None, **({"batch_size": SIZE, "critic_hidden": 10} | changes))
-    trainer = EmuTrainer(
-        encoder,
+    data = TrainingData(
         {t: sentences(t) for t in train},
         {} if config.parallel else {other: sentences(other).ids for other in unlabelled},
         {other: dict(zip(sentences(other).keys, sentences(other).ids, strict=True)) for other in unlabelled}
         if config.parallel
         else {},
-        CLASSES,
-        config,
-        np.random.default_rng(seed),
+        tuple(map(str, range(CLASSES))),
+        (),
     )
+    trainer = EmuTrainer(encoder, data, config, seed=seed)
+    trainer.start_stage(0)
     return trainer, encoder
 
 
 def batch_of(trainer: EmuTrainer, language: str = "en", start: int = 0) -> Batch:
-    return trainer.labelled[language].batch(language, range(start, start + SIZE))
+    return trainer.data.labelled[language].batch(language, range(start, start + SIZE))
 
 
 def watch(trainer: EmuTrainer, encoder: TinyEncoder, language: str = "en") -> Seen:
@@ -218,9 +218,10 @@ def test_the_last_update_draws_its_own_language_and_sentences() -> None:
 
 def test_a_language_smaller_than_a_batch_is_drawn_with_replacement() -> None:
     trainer, encoder = trainer_of()
-    trainer.labelled = {"en": sentences("en", 3)}
-    trainer.unlabelled = {"de": sentences("de", 2).ids}
-    trainer.step(trainer.labelled["en"].batch("en", range(3)))
+    trainer.data = replace(
+        trainer.data, labelled={"en": sentences("en", 3)}, unlabelled={"de": sentences("de", 2).ids}
+    )
+    trainer.step(trainer.data.labelled["en"].batch("en", range(3)))
     for own, other in critic_batches(encoder):
         assert set(rows_of(own)) <= set(range(3))
         assert set(rows_of(other)) <= set(range(2))
@@ -485,7 +486,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("method", list(PARTS))
-def test_a_variant_has_its_parts_and_no_others(method: Method) -> None:
+def test_a_variant_has_its_parts_and_no_others(method: str) -> None:
     trainer, encoder = trainer_of(method)
     before = copies(encoder)
     parts = trainer.step(batch_of(trainer))
@@ -499,7 +500,7 @@ def test_a_variant_has_its_parts_and_no_others(method: Method) -> None:
 
 
 @pytest.mark.parametrize("method", ["softmax", "emu-without-ld-cl"])
-def test_softmax_is_on_the_bare_vectors_and_emus_on_the_sphere(method: Method) -> None:
+def test_softmax_is_on_the_bare_vectors_and_emus_on_the_sphere(method: str) -> None:
     trainer, encoder = trainer_of(method)
     batch = batch_of(trainer)
     with torch.no_grad():
@@ -564,7 +565,7 @@ def test_retrieval_never_touches_the_classifier() -> None:
 
 
 @pytest.mark.parametrize("method", list(PARTS))
-def test_the_same_seed_gives_the_same_weights_and_another_seed_others(method: Method) -> None:
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(method: str) -> None:
     def trained(seed: int) -> list[Tensor]:
         trainer, encoder = trainer_of(method, train=("en", "de"), seed=seed)
         for i in range(4):
@@ -576,3 +577,14 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(method: Me
     assert same(first, trained(0))
     assert not same(first, trained(1))
     assert all(p.isfinite().all() for p in first)
+
+
+def test_the_batch_that_fits_does_so_in_the_heaviest_step() -> None:
+    """Though the step that failed had no discriminator."""
+    trainer, encoder = trainer_of(critic_steps=1, adversary_every=8)
+    trainer.step(batch_of(trainer))
+    shorter = trainer.shortened(batch_of(trainer), 4)
+    assert len(shorter) == 4
+    encoder.collated.clear()
+    assert "adversarial" in trainer.step(shorter)
+    assert [len(ids) for ids in encoder.collated] == [8, 8]  # the critic's sentences too are of a batch of 4

@@ -5,11 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from laser_tiny import write_published
 from packed import pack
 from readme import readme_vectors
 from sentence_transformers import SentenceTransformer
-from small_run import small_run
 
 from emu_core import export, load_encoder
 from emu_core.encoders.base import Encoder
@@ -21,7 +19,7 @@ from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting import ExportFormat
 from emu_core.models.posterior_head import PosteriorHead
-from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.runs.run import Run, RunState, Status
 
 TEXTS = ["pool", "who: poét?", "", "Wo ist der Pool?", "pool " * 50]
 
@@ -35,9 +33,7 @@ def transformer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Encoder]
     with torch.no_grad():
         for p in encoder.parameters():
             p.mul_(1 + 0.1 * torch.randn_like(p))
-    run = create_run(tmp_path_factory.mktemp("runs") / "tiny", {})
-    encoder.save(run.encoder_folder)
-    run.write_status(Status(RunState.FINISHED))
+    run = finished_run(tmp_path_factory.mktemp("runs") / "tiny", encoder)
     (run.folder / "README.md").write_text("# tiny\n\nWhat was trained on what.\n", "utf-8")
     return run, encoder
 
@@ -65,14 +61,27 @@ def test_what_load_encoder_takes_is_exported_too(transformer: tuple[Run, Encoder
     np.testing.assert_allclose(model.encode(TEXTS), encoder.encode(TEXTS), rtol=0, atol=1e-6)
 
 
+def opened(folder: Path) -> SentenceTransformer:
+    return SentenceTransformer(str(folder), trust_remote_code=True, device="cpu", local_files_only=True)
+
+
+def finished_run(folder: Path, encoder: Encoder) -> Run:
+    run = Run(folder)
+    encoder.save(run.encoder_folder)
+    run.write_status(Status(RunState.FINISHED))
+    return run
+
+
 def test_use_opens_in_sentence_transformers_with_emu_core(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    run, _, _ = small_run(tmp_path / "data" / "runs")
-    out = export(run.folder, tmp_path / "out")
-    expected = load_encoder(f"run:{run.folder}").encode(TEXTS)
-    assert np.abs(expected - load_encoder("use").encode(TEXTS)).max() > 1e-3
+    encoder = load_encoder("use")
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for p in encoder.parameters():
+            p.mul_(1 + 0.1 * torch.randn_like(p))
+    out = export(finished_run(tmp_path / "run", encoder).folder, tmp_path / "out")
+    expected = encoder.encode(TEXTS)
     np.testing.assert_allclose(readme_vectors(out, TEXTS, blocked=[]), expected, rtol=0, atol=1e-5)
-    model = SentenceTransformer(str(out), trust_remote_code=True, device="cpu", local_files_only=True)
+    model = opened(out)
     np.testing.assert_allclose(model.encode(TEXTS), expected, rtol=0, atol=1e-5)
     assert model.get_embedding_dimension() == 512
     with pytest.raises(ValueError, match="trust_remote_code"):  # once it opens without, the README can say so
@@ -103,16 +112,8 @@ def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
         gate_slope=0.1,
     )
     encoder = PosteriorEncoder(base, head)
-    run = create_run(tmp_path / "posterior", {})
-    encoder.save(run.encoder_folder)
-    run.write_status(Status(RunState.FINISHED))
-    out = export(run, tmp_path / "out")
-    np.testing.assert_allclose(
-        readme_vectors(out, TEXTS, blocked=[]),
-        encoder.encode(TEXTS),
-        rtol=0,
-        atol=1e-5,
-    )
+    out = export(finished_run(tmp_path / "posterior", encoder), tmp_path / "out")
+    np.testing.assert_allclose(opened(out).encode(TEXTS), encoder.encode(TEXTS), rtol=0, atol=1e-5)
     assert {path.suffix for path in out.rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md"}
 
 
@@ -149,7 +150,9 @@ def test_a_format_that_is_none_is_refused(transformer: tuple[Run, Encoder], tmp_
 
 
 def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "use2", {})
+    run = Run(tmp_path / "use2")
+    run.folder.mkdir()
+    run.write_status(Status())
     with pytest.raises(RunError, match="is queued; only a finished run"):
         export(run, tmp_path / "out", format="onnx")
     with pytest.raises(RunError, match="not a run"):
@@ -161,11 +164,10 @@ def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
 
 
 def test_laser_opens_in_sentence_transformers_with_emu_core(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, laser_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_published(tmp_path / "published")
-    monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path / "published"))
+    monkeypatch.setenv("EMU_LASER_DIR", str(laser_files))
     out = export("laser", tmp_path / "out")
     expected = LaserEncoder.load().encode(TEXTS)
     monkeypatch.delenv("EMU_LASER_DIR")  # the folder is whole without it
-    np.testing.assert_allclose(readme_vectors(out, TEXTS, blocked=[]), expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(opened(out).encode(TEXTS), expected, rtol=0, atol=1e-5)

@@ -12,7 +12,8 @@ from small_run import small_run
 
 from emu_core.api.forgetting import forgetting
 from emu_core.cli import main
-from emu_core.data.texts.scored_pairs import read_scored_pairs, read_translations
+from emu_core.data.parallel.files import read_translations
+from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
@@ -142,7 +143,7 @@ def test_files_are_read_by_language(sts: Path, tatoeba: Path) -> None:
     assert scored["en"].scores == [4.8, 0.2, 4.5, 1.5, 2.5, 2.0, 3.0] and len(scored["de"].scores) == 6
     (one,) = read_translations(tatoeba)
     assert (one.source, one.target) == ("de", "en")
-    assert one.sentences[1] == "Bitte ein Taxi" and one.translations[1] == "A taxi please"
+    assert one.first[1] == "Bitte ein Taxi" and one.second[1] == "A taxi please"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_a_bad_file_of_scores_is_named_with_its_row(name: str, content: str, mes
         ("x.fra-eng.fra", "Bonjour\n", r"has no x\.fra-eng\.eng"),
         ("x.fra-eng.eng", "Hello\n", r"has no x\.fra-eng\.fra"),
         ("tatoeba.deu-eng.deu", "Bitte ein Taxi\n", r"1 line and .*\.eng 4"),
-        ("tatoeba.deu-eng.eng", "One\n\nThree\nFour\n", r"\.eng, row 2: the line is empty"),
+        ("tatoeba.deu-eng.eng", "One\n\nThree\nFour\n", r"\.eng: line 2 is empty in en"),
     ],
 )
 def test_a_bad_file_of_translations_is_named(name: str, content: str, message: str, tatoeba: Path) -> None:

@@ -144,7 +144,7 @@ def test_read_unlabelled_refuses(tmp_path: Path) -> None:
     (tmp_path / "z.csv").write_text("text,lang\n ,en\n", encoding="utf-8")
     for name, words in (
         ("x.csv", "no column 'text'; found: a, b"),
-        ("x.txt", "no language column"),
+        ("x.txt", "does not say its language"),
         ("y.csv", "'Klingonese' is not a language"),
         ("z.csv", "no sentence"),
         ("none.csv", "no such file"),

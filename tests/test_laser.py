@@ -48,10 +48,8 @@ HARD = {
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("laser")
-    write_published(folder)
-    return folder
+def published(laser_files: Path) -> Path:
+    return laser_files
 
 
 @pytest.fixture(autouse=True)

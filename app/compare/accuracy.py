@@ -19,7 +19,7 @@ from emu_core.evaluation.metric_rows import fallen_sentence, significance_senten
 MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
 _CHANCE_POINTS = 1.0  # the leakage of a few hundred sentences differs so much by chance
 _LEAKAGE = {
-    "probe": "A linear probe tells the language",
+    "probe": "A linear probe finds the language",
     "neighbours": "Nearest neighbours in the own language",
 }
 

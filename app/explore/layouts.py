@@ -1,4 +1,4 @@
-"""Where each sentence stands on a map; computed in the background, kept as long as there is room."""
+"""Where each sentence stands on a map; computed in the background and stored as long as there is room."""
 
 from collections.abc import Mapping
 

@@ -17,7 +17,7 @@ MOST_POINTS = 30_000  # a browser draws and selects that many with ease
 
 @dataclass(frozen=True)
 class Filters:
-    """What is shown; an empty tuple shows all.
+    """The filters of the maps; an empty tuple shows all.
 
     Attributes:
         languages: codes.
@@ -29,21 +29,21 @@ class Filters:
     intents: tuple[str, ...] = ()
     splits: tuple[str, ...] = ()
 
-    def keep(self, points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def shown(self, points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         """Return which rows of a frame are shown."""
-        kept = np.ones(len(points), dtype=bool)
+        shown = np.ones(len(points), dtype=bool)
         for column, wanted in (
             ("language", self.languages),
             ("intent", self.intents),
             ("split", self.splits),
         ):
             if wanted:
-                kept &= points[column].isin(wanted).to_numpy()
-        return kept
+                shown &= points[column].isin(wanted).to_numpy()
+        return shown
 
 
 def sample(labelled: LabelledSet) -> pd.DataFrame:
-    """Return the set's frame with a column `row`, at most `MOST_POINTS` of its rows, every intent and language kept."""
+    """Return the set's frame with a column `row`, at most `MOST_POINTS` of its rows, with every intent and language."""
     frame = labelled.frame
     rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), MOST_POINTS)
     return frame.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)

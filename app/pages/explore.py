@@ -4,14 +4,13 @@ from typing import cast
 
 import streamlit as st
 
-from app.encoder_choice import draw_encoder
 from app.encoders import BASE, encoded, encoder_specs
 from app.explore.downloads import draw_downloads
 from app.explore.emphasis import Drag, draw_emphasis
 from app.explore.layouts import NAMES, layouts
-from app.explore.picked_table import draw_neighbours, draw_picked
+from app.explore.picked import CHART, draw_neighbours, draw_picked, picked, take_from_chart
 from app.explore.points import draw_filters, sample, say_how_many
-from app.explore.selection import CHART, picked, take_from_chart
+from app.forms.encoder import draw_encoder
 from app.state import chosen_data, finished_runs, run_picker
 from app.wording import sentence
 from emu_core import charts
@@ -70,13 +69,13 @@ def draw_maps(specs: dict[str, str]) -> None:
     maps = layouts(vectors, specs, chosen.sha256, method)
     if maps is None:
         return
-    kept = filters.keep(points)
-    shown = points[kept]
+    is_shown = filters.shown(points)
+    shown = points[is_shown]
     say_how_many(len(chosen.labelled), len(points), len(shown))
     if shown.empty:
         st.info("The filters leave no sentence; take one away.", icon=":material/filter_alt_off:")
         return
-    panels = {f"{name}: {NAMES[method]}": places[kept] for name, places in maps.items()}
+    panels = {f"{name}: {NAMES[method]}": places[is_shown] for name, places in maps.items()}
     rows = picked(chosen.sha256)
     stand_out = frozenset(rows)
     st.plotly_chart(

@@ -3,15 +3,13 @@
 import streamlit as st
 
 from app.encoders import run_facts
-from app.split.choice import choose_run, choose_utterance, is_typed
-from app.split.encoded import encoded_parts
+from app.split.choice import choose_pool, choose_run, choose_utterance, is_typed
 from app.split.maps import choose_kind, draw_maps
 from app.split.neighbours import draw_neighbours
 from app.split.numbers import draw_numbers
-from app.split.pool import choose_pool
+from app.split.parts import encoded_parts
 from app.split.utterance import draw_attention, draw_parts, split_by
-from app.split.words import parts_of_method
-from app.state import chosen_data, method_of
+from app.state import chosen_data
 from app.vectors import weights_of
 from app.wording import literal, sentence
 from emu_core.data.languages import language_name
@@ -23,9 +21,7 @@ from emu_core.runs.run import Run
 def page() -> None:
     """Draw the page."""
     st.title("Split")
-    st.caption(
-        "A sentence taken apart: its language, its template, what the template leaves, and what it means."
-    )
+    st.caption("A sentence taken apart into its language, its template, the rest of it, and its meaning.")
     run = choose_run()
     if run is None:
         return
@@ -39,7 +35,7 @@ def draw_run(run: Run) -> None:
     """Draw everything about one run."""
     st.caption(run_facts(run))
     utterance, numbers, maps = st.tabs(
-        ["One utterance", "What each part is good for", "Maps"], key="split-tab", on_change="rerun"
+        ["One utterance", "Evaluation of the parts", "Maps"], key="split-tab", on_change="rerun"
     )
     spec = f"run:{run.folder}"
     with utterance:
@@ -57,7 +53,7 @@ def draw_run(run: Run) -> None:
                 kind = choose_kind()
             vectors = encoded_parts(spec, pool.key, pool.texts)
             if vectors is not None:
-                draw_maps(spec, parts_of_method(method_of(run)), kind, pool, vectors)
+                draw_maps(spec, kind, pool, vectors)
 
 
 def draw_utterance(run: Run, spec: str) -> None:
@@ -67,7 +63,7 @@ def draw_utterance(run: Run, spec: str) -> None:
         pool = choose_pool(chosen_data())
     with right:
         typed = is_typed()
-    learnt = [str(code) for code in run.config().get("train_languages", [])]
+    learnt = run.config().train_languages
     one = choose_utterance(pool, learnt[0] if learnt else "", typed=typed)
     if one is None:
         return

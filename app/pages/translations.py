@@ -3,11 +3,10 @@
 import streamlit as st
 
 from app.cache import start_helpers
-from app.encoder_choice import Choice, draw_encoder
 from app.encoders import encoded
-from app.model_name import RUN, short_name
-from app.pretrain_request import is_pretrained
-from app.state import finished_runs
+from app.forms.encoder import Choice, draw_encoder
+from app.forms.model_name import RUN, short_name
+from app.state import finished_runs, is_from_scratch
 from app.translations.eigen import draw_eigen
 from app.translations.ranked import draw_ranked
 from app.translations.source import (
@@ -15,8 +14,8 @@ from app.translations.source import (
     choose_pairs,
     choose_source,
     run_of,
-    say_learnt,
-    say_strangers,
+    say_trained_on,
+    warn_of_strangers,
 )
 from app.translations.words import draw_words
 from app.wording import sentence
@@ -40,7 +39,7 @@ def page() -> None:
 def draw_encoder_and_tabs() -> None:
     """Ask for an encoder, and draw what it finds."""
     runs = list(finished_runs().values())
-    pretrained = [run for run in runs if is_pretrained(run)]
+    pretrained = [run for run in runs if is_from_scratch(run)]
     first = f"{RUN}{pretrained[0].folder}" if pretrained else None
     choice = draw_encoder("translations-encoder", first, runs)
     if choice.problem:
@@ -71,8 +70,8 @@ def draw_source(choice: Choice, runs: list[Run]) -> Pairs | None:
         return None
     languages = choice.info.languages
     pairs = choose_pairs(source, languages)
-    say_learnt(run_of(choice.spec, runs), source)
-    say_strangers(languages, pairs.text)
+    say_trained_on(run_of(choice.spec, runs), source)
+    warn_of_strangers(languages, pairs.text)
     return pairs
 
 

@@ -1,4 +1,4 @@
-"""What a run that trains from nothing has reached: its curve while it trains, its figures at the end."""
+"""The results of a run that trains from scratch: its curve while it trains, its figures at the end."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +11,7 @@ from app.wording import sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.errors import RunError
+from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run
 
 _NAMES = {"hinge": "Hinge loss", "l2": "L2 penalty"}
@@ -54,16 +55,16 @@ def draw_results(run: Run) -> None:
         st.info(sentence(warning), icon=":material/info:")
 
 
-def found_table(metrics: Mapping[str, Any], config: Mapping[str, Any]) -> pd.DataFrame:
+def found_table(metrics: Mapping[str, Any], config: RunConfig) -> pd.DataFrame:
     """Return a row for each direction: P@1 with its 95 % interval, P@3, P@10, among how many, whether trained on.
 
     Args:
-        metrics: metrics.json of a run that was trained from nothing.
+        metrics: metrics.json of a run that was trained from scratch.
         config: its config.json, whose language pairs the directions are named after.
     """
     rows = []
     for way, found in metrics.get("translation", {}).items():
-        source, target = languages_of(way, config.get("languages", []))
+        source, target = languages_of(way, config.languages)
         rows.append(
             {
                 "Direction": f"{language_name(source)} → {language_name(target)}",

@@ -2,12 +2,10 @@
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
@@ -15,20 +13,22 @@ from app.background import Done
 from app.csv_button import draw_csv_button
 from app.encoders import computed
 from app.explore.downloads import draw_downloads
-from app.split.encoded import encoded_parts
-from app.split.pool import Pool
-from app.split.sample import (
-    MOST_PAIRS,
-    TEMPLATES,
-    intents_with_templates,
-    language_pairs,
-    pairs_of,
-    template_sample,
-)
-from app.split.words import NAMES
+from app.split.parts import NAMES, encoded_parts, parts_of
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts
+from emu_core.api.split import (
+    MOST_PAIRS,
+    NAMED,
+    OTHERS,
+    TEMPLATES,
+    Pool,
+    intents_with_templates,
+    language_pairs,
+    pairs_of,
+    points_of,
+    template_sample,
+)
 from emu_core.charts.marks import ColourBy
 from emu_core.data.languages import language_name, ordered
 from emu_core.data.slots.utterances import Utterance
@@ -39,8 +39,6 @@ from emu_core.models.parts import Part
 
 TRANSLATIONS, FEW_TEMPLATES = "Translations of two languages", "A few templates of one intent"
 MOST_MAPS = 3  # more would be too narrow
-NAMED = 7  # templates with a colour of their own; the eighth colour is grey
-OTHERS = "… all others"  # sorts behind letters and brackets
 
 
 def choose_kind() -> str:
@@ -56,16 +54,16 @@ def choose_kind() -> str:
     return kind
 
 
-def draw_maps(spec: str, parts: Sequence[Part], kind: str, pool: Pool, vectors: FloatArray) -> None:
+def draw_maps(spec: str, kind: str, pool: Pool, vectors: FloatArray) -> None:
     """Draw the choice of sentences and embeddings, and the maps.
 
     Args:
         spec: "run:DIR".
-        parts: P embeddings.
-        kind: what `choose_kind` said.
+        kind: from `choose_kind`.
         pool: N sentences.
         vectors: (P, N, dim), their embeddings.
     """
+    parts = parts_of(vectors)
     if kind == TRANSLATIONS:
         rows = _translations(pool)
         if rows:
@@ -128,13 +126,13 @@ def _templates(pool: Pool) -> list[Utterance]:
         "Intent", languages[language], key=f"split-few-{pool.key}-{language}", persist_state="session"
     )
     sentences, made = _sampled(pool.key, pool, language, intent)
-    said = (
+    note = (
         f"; {made} of them made by putting values that the slots have elsewhere into a template"
         if made
         else ""
     )
     st.caption(
-        f"{counted(len(sentences), 'sentence')} of {TEMPLATES} templates, as in the paper's Figure 4c{said}."
+        f"{counted(len(sentences), 'sentence')} of {TEMPLATES} templates, as in the paper's Figure 4c{note}."
     )
     return sentences
 
@@ -211,25 +209,3 @@ def _draw(
     for name, places in panels.items():
         table[[f"{name} x", f"{name} y"]] = places
     draw_csv_button(table, (weights_of(spec), digest, tuple(panels)), "emu-split-map.csv", key="map-csv")
-
-
-def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
-    """Return what `sentence_maps` draws: of the templates the most frequent by name, the rest under one.
-
-    Translations have one template: that of the first of them.
-    """
-    first: dict[str, str] = {}
-    templates = [
-        first.setdefault(one.id, one.template) if one.id else one.template for one in sentences if one.slots
-    ]
-    named = {template for template, _ in Counter(templates).most_common(NAMED)}
-    of_each = [first.get(one.id, one.template) if one.slots else OTHERS for one in sentences]
-    return pd.DataFrame(
-        {
-            "text": [one.text for one in sentences],
-            "intent": [one.intent for one in sentences],
-            "language": [one.language for one in sentences],
-            "template": [template if template in named else OTHERS for template in of_each],
-            "row": np.arange(len(sentences), dtype=np.int32),
-        }
-    )

@@ -1,20 +1,14 @@
-"""What a run's embeddings are each good for, as it was measured when the run ended."""
+"""The evaluation of each of a run's embeddings, as it was measured when the run ended."""
 
-from collections.abc import Mapping
-from typing import Any
-
-import pandas as pd
 import streamlit as st
 
 from app.csv_button import draw_csv_button
-from app.split.words import NAMES
+from app.split.parts import NAMES
 from app.wording import sentence
+from emu_core.api.split import PROBE, direction, part_table
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
-from emu_core.models.parts import Part
 from emu_core.runs.run import Run
-
-PROBE = "Language probe"
 
 
 def draw_numbers(run: Run) -> None:
@@ -26,14 +20,15 @@ def draw_numbers(run: Run) -> None:
             "Nothing was measured: the run's data had no rows of split test or dev.", icon=":material/info:"
         )
         return
-    table = numbers(measured)
+    table = part_table(measured)
+    table["Embedding"] = table["Embedding"].map(NAMES)
     columns = {
         name: st.column_config.NumberColumn(format="%.1f", help=_help(name)) for name in table.columns[1:]
     }
     st.dataframe(table, hide_index=True, column_config=columns, key="split-numbers")
     counts = measured["counts"]
     asked = [
-        f"{_direction(pair)}: {counted(count, 'query', 'queries')}"
+        f"{direction(pair)}: {counted(count, 'query', 'queries')}"
         for pair, count in counts["translation"].items()
     ] + [
         f"templates {code}: {counted(count, 'query', 'queries')}"
@@ -42,7 +37,7 @@ def draw_numbers(run: Run) -> None:
     st.caption(
         "Percent. A direction: how often the nearest sentence in the other language is the translation (Acc@1). "
         "Templates: how often the nearest sentence, of those made by putting other values into the slots, is of the "
-        f"same template (Acc@1). {PROBE}: how well a linear layer tells the language: high is right for "
+        f"same template (Acc@1). {PROBE}: how well a linear layer identifies the language: high is right for "
         "the language part, low for the meaning."
     )
     if asked:
@@ -52,43 +47,9 @@ def draw_numbers(run: Run) -> None:
     draw_csv_button(table, (run.name, str(measured)), "emu-split-numbers.csv", key="numbers-csv")
 
 
-def numbers(measured: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each embedding: percentages by direction, by language of the templates, and the probe's.
-
-    Args:
-        measured: metrics.json's `parts`.
-    """
-    rows = []
-    for part in Part:
-        if part in measured:
-            found = measured[part]
-            rows.append(
-                {"Embedding": NAMES[part]}
-                | {_direction(pair): value for pair, value in found["translation"].items()}
-                | {f"Templates {code}": value for code, value in found["template"].items()}
-                | ({PROBE: found["probe"]} if "probe" in found else {})
-            )
-    table = pd.DataFrame(rows)
-    return table[[*(name for name in table.columns if name != PROBE), *([PROBE] if PROBE in table else [])]]
-
-
-def _direction(pair: str) -> str:
-    """metrics.json's "en-de" with an arrow; codes may have a hyphen of their own."""
-    codes = pair.split("-")
-    middle = next(
-        (at for at in range(1, len(codes)) if _known("-".join(codes[:at])) and _known("-".join(codes[at:]))),
-        1,
-    )
-    return f"{'-'.join(codes[:middle])} → {'-'.join(codes[middle:])}"
-
-
-def _known(code: str) -> bool:
-    return language_name(code) != code
-
-
 def _help(name: str) -> str:
     if name == PROBE:
-        return "How well a linear layer tells the language."
+        return "How well a linear layer identifies the language."
     if name.startswith("Templates "):
         return f"Template retrieval in {language_name(name.removeprefix('Templates '))}, Acc@1."
     source, target = name.split(" → ")

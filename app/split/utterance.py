@@ -5,12 +5,12 @@ import streamlit as st
 from app.background import Done
 from app.columns import roomy_columns
 from app.encoders import computed
-from app.split.sentence import SplitSentence, Token
-from app.split.words import MEANINGS, NAMES
+from app.split.parts import MEANINGS, NAMES
 from app.tasks import split
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts
+from emu_core.api.split import SplitSentence, Token
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.data.languages import language_name
 from emu_core.data.slots.utterances import Utterance
@@ -37,17 +37,17 @@ def split_by(spec: str, one: Utterance) -> SplitSentence | None:
 
 
 def draw_parts(one: Utterance, found: SplitSentence) -> None:
-    """Draw what each part says."""
-    said = {Part.LANGUAGE: _language(found)}
+    """Draw each part in words."""
+    texts = {Part.LANGUAGE: _language(found)}
     if found.tokens:
-        said |= {
+        texts |= {
             Part.TEMPLATE: looks_at(one, found, [token.template for token in found.tokens]),
             Part.RESIDUAL: looks_at(one, found, [token.residual for token in found.tokens]),
             Part.MEANING: "Made of template and residual together, no language in it.",
         }
     else:
-        said[Part.MEANING] = "Made of the encoder's first token by one layer, which takes the language out."
-    for place, (part, says) in zip(roomy_columns(len(said), 230, "parts"), said.items(), strict=True):
+        texts[Part.MEANING] = "Made of the encoder's first token by one layer, which takes the language out."
+    for place, (part, says) in zip(roomy_columns(len(texts), 230, "parts"), texts.items(), strict=True):
         with place.container(border=True, height="stretch"):
             st.markdown(f"**{NAMES[part]}**")
             st.caption(MEANINGS[part])

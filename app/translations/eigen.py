@@ -8,16 +8,15 @@ import streamlit as st
 
 from app.background import Done
 from app.encoders import computed
-from app.translations.measured import spectra
 from app.translations.source import Pairs
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.encoders.base import FloatArray
-from emu_core.evaluation.eigen_similarity import Spectra
+from emu_core.evaluation.eigen_similarity import Spectra, sample_spectra
 
-SIZE = 10  # pairs in a sample, the paper's K
+SIZE = 10  # pairs in a sample, the paper's K and the default of `sample_spectra`
 
 
 def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, FloatArray]) -> None:
@@ -37,7 +36,7 @@ def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, Flo
         outcome = computed(
             f"spectra:{pairs.key}:{weights_of(specs[name])}",
             f"{literal(name, 60)}: comparing the spectra of 1,000 samples",
-            spectra, both[:n], both[n:], SIZE,
+            sample_spectra, both[:n], both[n:],
         )  # fmt: skip
         if not isinstance(outcome, Done):
             return

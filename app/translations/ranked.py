@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -10,14 +9,18 @@ from app.background import Done
 from app.columns import roomy_columns
 from app.csv_button import draw_csv_button
 from app.encoders import computed, encoded
-from app.translations.measured import Found, find_all, units
 from app.translations.source import Pairs
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.evaluation.translation_ranking import NS, ranked
+from emu_core.evaluation.translation_ranking import (
+    NS,
+    FoundTranslations,
+    find_translations,
+    nearest_translations,
+)
 
 FROM_TEXT, TYPED = "From the text", "Typed"
 TRUE = "✓ translation"
@@ -44,11 +47,11 @@ def draw_ranked(name: str, spec: str, pairs: Pairs, vectors: FloatArray) -> None
     outcome = computed(
         f"translations:{pairs.key}:{weights_of(spec)}",
         f"Ranking {counted(len(pairs.text), 'translation')}",
-        find_all, queries, targets, pairs.text.second,
+        find_translations, queries, targets, pairs.text.second,
     )  # fmt: skip
     if not isinstance(outcome, Done):
         return
-    found: Found = outcome.value
+    found: FoundTranslations = outcome.value
     _draw_precision(found, pairs)
     query = _choose_query(name, spec, pairs, queries)
     if query is not None:
@@ -56,7 +59,7 @@ def draw_ranked(name: str, spec: str, pairs: Pairs, vectors: FloatArray) -> None
     _draw_misses(spec, pairs, found)
 
 
-def _draw_precision(found: Found, pairs: Pairs) -> None:
+def _draw_precision(found: FoundTranslations, pairs: Pairs) -> None:
     cells = roomy_columns(len(NS), 200, "precision", border=True)
     for cell, n in zip(cells, NS, strict=True):
         interval = found.ranking.interval(n)
@@ -102,53 +105,24 @@ def _choose_query(name: str, spec: str, pairs: Pairs, queries: FloatArray) -> _Q
     return None if fresh is None else _Query(typed, fresh[name][0], None)
 
 
-def _draw_list(query: _Query, pairs: Pairs, targets: FloatArray, found: Found) -> None:
+def _draw_list(query: _Query, pairs: Pairs, targets: FloatArray, found: FoundTranslations) -> None:
     k = st.slider("How many are shown", 5, 50, 10, 5, key="translations-k", persist_state="session")
     rank = None if query.row is None else int(found.ranking.ranks[query.row])
-    table = ranked_list(query.vector, query.row, pairs, targets, k, rank)
+    texts = pairs.text.second
+    table = nearest_translations(query.vector, targets, texts, k, row=query.row, rank=rank)
+    table["is_translation"] = table["is_translation"].map({True: TRUE, False: ""})
+    table.columns = pd.Index(["Place", "Cosine", language_name(pairs.text.target), ""])
     if rank is not None and query.row is not None:
         what = "first" if rank == 1 else f"at place {rank:,} of {found.ranking.candidates:,}"
         st.markdown(f"Its translation **{literal(pairs.text.second[query.row], 300)}** stands **{what}**.")
     _draw_table(table, "translations-list")
 
 
-def ranked_list(
-    vector: FloatArray, row: int | None, pairs: Pairs, targets: FloatArray, k: int, rank: int | None
-) -> pd.DataFrame:
-    """Return the nearest sentences, the nearest first: place, cosine, the sentence, whether it is the translation.
-
-    A translation that is not among them comes last, at its place.
-
-    Args:
-        vector: (dim,) of the sentence.
-        row: the sentence's among the pairs; None where it was typed.
-        pairs: N pairs.
-        targets: (N, dim).
-        k: how many.
-        rank: of the translation, where there is one.
-    """
-    own = units(vector[None])
-    others = units(targets)
-    rows, cosines = ranked(own, others, k)
-    places = list(range(1, rows.shape[1] + 1))
-    near, near_cosines = rows[0].tolist(), cosines[0].tolist()
-    true = "" if row is None else pairs.text.second[row]
-    if row is not None and rank is not None and all(pairs.text.second[at] != true for at in near):
-        places, near = [*places, rank], [*near, row]
-        near_cosines = [*near_cosines, float(own[0] @ others[row])]
-    sentences = [pairs.text.second[at] for at in near]
-    return pd.DataFrame(
-        {
-            "Place": places,
-            "Cosine": near_cosines,
-            language_name(pairs.text.target): sentences,
-            "": [TRUE if row is not None and sentence == true else "" for sentence in sentences],
-        }
+def _draw_misses(spec: str, pairs: Pairs, found: FoundTranslations) -> None:
+    table = found.misses(pairs.text.first, pairs.text.second)
+    table.columns = pd.Index(
+        ["Place", "Sentence", "Its translation", "Cosine", "Found instead", "Its cosine"]
     )
-
-
-def _draw_misses(spec: str, pairs: Pairs, found: Found) -> None:
-    table = misses(pairs, found)
     st.subheader("The worst misses")
     if table.empty:
         st.success("Every translation stands first.", icon=":material/check_circle:")
@@ -161,24 +135,6 @@ def _draw_misses(spec: str, pairs: Pairs, found: Found) -> None:
     if len(table) > MOST_MISSES:
         st.caption(f"The first {MOST_MISSES} are shown, the download has all.")
     draw_csv_button(table, (pairs.key, weights_of(spec)), "emu-misses.csv", key="misses-csv")
-
-
-def misses(pairs: Pairs, found: Found) -> pd.DataFrame:
-    """Return the sentences whose translation is not first, the lowest-ranked first, with what was found instead."""
-    ranks = found.ranking.ranks
-    rows = np.flatnonzero(ranks > 1)
-    rows = rows[np.argsort(-ranks[rows], kind="stable")]
-    first, second = np.array(pairs.text.first, dtype=object), np.array(pairs.text.second, dtype=object)
-    return pd.DataFrame(
-        {
-            "Place": ranks[rows],
-            "Sentence": first[rows],
-            "Its translation": second[rows],
-            "Cosine": found.own[rows],
-            "Found instead": second[found.nearest[rows]],
-            "Its cosine": found.cosines[rows],
-        }
-    )
 
 
 def _draw_table(table: pd.DataFrame, key: str) -> None:

@@ -2,26 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
-from app.model_name import RUN
-from app.pretrain_request import PretrainRequest, is_pretrained
+from app.forms.model_name import RUN
 from app.pretraining.results import mean_p_at_1
 from app.pretraining.texts import Kind, Read
 from app.pretraining.upload import draw_box, draw_notes, texts_of
-from app.state import ChosenData, chosen_data
-from app.textfile import text_key
+from app.state import ChosenData, chosen_data, is_from_scratch
 from app.wording import literal
 from emu_core.data.languages import language_name
-from emu_core.data.parallel.held_out import joined_by_pivot
+from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count
 from emu_core.data.parallel.labelled import labelled_pairs
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import counted
-from emu_core.errors import RunError
+from emu_core.errors import DataError, RunError
 from emu_core.runs.run import Run
+from emu_core.runs.stored_data import texts_digest
 
 PLACE, PRETRAIN = "translations", "pretrain"
 MOST = 5_000  # pairs; each sentence is compared with every other language's
@@ -33,13 +31,13 @@ class Source:
 
     Attributes:
         key: tells them from every other's.
-        texts: as read, and those that two of them give through a third language.
-        keys: `text_key` of the texts as read.
+        read: the texts as read.
+        texts: these, and those that two of them give through a third language.
     """
 
     key: str
+    read: tuple[ParallelText, ...]
     texts: tuple[ParallelText, ...]
-    keys: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,26 +127,26 @@ def choose_pairs(source: Source, languages: Sequence[str]) -> Pairs:
     return Pairs(f"{key}:{asking}", sampled if asking == text.source else sampled.turned())
 
 
-def say_learnt(run: Run | None, source: Source) -> None:
-    """Say that a run has learnt from these very texts, where it was started on them here."""
-    if run is None or not is_pretrained(run):
+def say_trained_on(run: Run | None, source: Source) -> None:
+    """Say that a run was trained on these very texts."""
+    if run is None or not is_from_scratch(run):
         return
     try:
-        request, reached = PretrainRequest.load(run), mean_p_at_1(run.metrics())
-    except RunError:  # the command started it
+        facts, reached, seed = run.data(), mean_p_at_1(run.metrics()), run.config().seed
+    except RunError:
         return
-    if source.keys & {Path(file).parent.name for file in request.files}:
+    if facts.get("sha256") == _trained_digest(source.key, seed, source):
         held_out = (
             "" if reached is None else f" On the pairs it held out, P@1 was {reached:.1f} % on average."
         )
         st.info(
-            "The run learnt from this text, all but the pairs that it held out, so translations are found better here "
-            f"than in new text.{held_out}",
+            "The run was trained on this text, all but the pairs that it held out, so translations are found better "
+            f"here than in new text.{held_out}",
             icon=":material/school:",
         )
 
 
-def say_strangers(languages: Sequence[str], text: ParallelText) -> None:
+def warn_of_strangers(languages: Sequence[str], text: ParallelText) -> None:
     """Say which languages the encoder has not seen, where it is known which it has."""
     strangers = [code for code in text.languages if code not in languages]
     if languages and strangers:
@@ -175,7 +173,16 @@ def _of_data(sha256: str, _chosen: ChosenData) -> Source:
 
 
 def _source(key: str, texts: tuple[ParallelText, ...]) -> Source:
-    return Source(key, (*texts, *joined_by_pivot(texts)), frozenset(map(text_key, texts)))
+    return Source(key, texts, (*texts, *joined_by_pivot(texts)))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _trained_digest(key: str, seed: int, _source: Source) -> str:
+    """Return the checksum of what a run with this seed is trained on; "" where nothing can be held out."""
+    try:
+        return texts_digest(hold_out(_source.read, usual_count(_source.read), seed)[0])
+    except DataError:
+        return ""
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -21,10 +21,14 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.projection import FEWEST, Projection, project
-from emu_core.evaluation.word_neighbours import Words, word_neighbours
+from emu_core.evaluation.word_neighbours import (
+    Words,
+    frequent_words,
+    nearest_words_table,
+    word_neighbours,
+)
 
 CALENDAR, FREQUENT, TYPED = "Weekdays and months", "Most frequent", "Typed"
-NEIGHBOURS = 10
 Spaces = Mapping[str, Words]
 
 
@@ -101,21 +105,10 @@ def _choose(spaces: Spaces, weights: str) -> tuple[pd.DataFrame, Projection]:
     chosen = {code: spaces[code] for code in languages}
     if which == FREQUENT:
         most = st.slider("Words of each language", 10, 300, 40, 10, key="words-most", persist_state="session")
-        return frequent(chosen, most), Projection(method)
+        return _frame(frequent_words(chosen, most)), Projection(method)
     if which == CALENDAR:
         return _calendar(chosen), Projection(method)
     return _typed(chosen), Projection(method)
-
-
-def frequent(spaces: Spaces, most: int) -> pd.DataFrame:
-    """Return each language's most frequent words that hold a letter, columns `word` and `language`."""
-    return _frame(
-        [
-            (word, code)
-            for code, (words, _) in spaces.items()
-            for word in [word for word in words if any(map(str.isalpha, word))][:most]
-        ]
-    )
 
 
 def _calendar(spaces: Spaces) -> pd.DataFrame:
@@ -184,19 +177,9 @@ def _draw_nearest(spaces: Spaces, words: pd.DataFrame, weights: str) -> None:
         key=f"words-one-{weights[:12]}",
         persist_state="session",
     )
-    table = nearest_table(word, language, spaces)
+    table = nearest_words_table(word, language, spaces)
     cosines = {
         name: st.column_config.NumberColumn(format="%.3f") for name in table if name.startswith("Cosine")
     }
     st.dataframe(table, hide_index=True, column_config=cosines, key="words-nearest")
     draw_csv_button(table, (weights, word, language), "emu-nearest-words.csv", key="nearest-csv")
-
-
-def nearest_table(word: str, language: str, spaces: Spaces, count: int = NEIGHBOURS) -> pd.DataFrame:
-    """Return a word's nearest words, two columns a language: the words, the nearest first, and their cosines."""
-    found = word_neighbours(word, language, spaces, count)
-    columns: dict[str, pd.Series] = {}
-    for code, near in found.items():
-        columns[language_name(code)] = pd.Series([name for name, _ in near], dtype=str)
-        columns[f"Cosine ({code})"] = pd.Series([cosine for _, cosine in near], dtype=float)
-    return pd.DataFrame(columns)

@@ -7,11 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.api.inputs import ENDINGS, files_of
+from emu_core.api.inputs import files_of
 from emu_core.data.demo import DEMO, demo_paths
-from emu_core.data.labelled.columns import ColumnMapping, guess_columns, mapped_table
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.unlabelled import read_sentences
 from emu_core.data.languages import language_of_file
-from emu_core.data.readers import read_table, read_text
 from emu_core.devices import pick_device
 from emu_core.encoders.disentangled import part_encode
 from emu_core.encoders.encode import shared_encode
@@ -60,7 +60,13 @@ def embed(
     files = (
         demo_paths() if [str(name) for name in named] == [DEMO] else [Path(name) for name in files_of(named)]
     )
-    frame = pd.concat([_sentences(path, mapping, language) for path in files], ignore_index=True)
+    frame = pd.concat(
+        [
+            read_sentences(path, mapping, language or language_of_file(path.name) or UNDETERMINED)
+            for path in files
+        ],
+        ignore_index=True,
+    )
     if frame.empty:
         raise DataError("no sentence to embed in the files named; check that they have rows")
     place = pick_device(device)
@@ -97,15 +103,3 @@ def embed(
     except OSError as error:
         raise DataError(f"can't write {target}: {error.strerror}; choose another file with --out") from None
     return len(frame)
-
-
-def _sentences(path: Path, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
-    """Every row of a file, in order: nothing is dropped, so that row i of the output is row i of the input."""
-    if path.name.removesuffix(".gz").lower().endswith(ENDINGS):
-        table = read_table(path, path.name)
-        columns = guess_columns(table, mapping)
-    else:
-        table = pd.DataFrame({"text": read_text(path, path.name)[0].splitlines()}, dtype="str")
-        columns = ColumnMapping(text="text")
-    stated = language or language_of_file(path.name) or UNDETERMINED
-    return mapped_table(table, columns, required=("text",), language=stated, name=path.name)

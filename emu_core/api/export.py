@@ -1,13 +1,12 @@
 """`emu export`: an encoder as a folder that other programs open."""
 
-import os
-import shutil
 from pathlib import Path
 
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting import ExportFormat
+from emu_core.files import whole_folder
 from emu_core.runs.run import Run, RunState
 
 
@@ -17,11 +16,11 @@ def export(
     """Write an encoder for sentence-transformers, or as an ONNX graph. The folder's README.md says how to open it.
 
     A transformer opens in plain sentence-transformers; `use` and `laser` need emu_core installed beside it. An ONNX
-    graph is compared with torch before it is handed over.
+    graph is compared with torch first.
 
     Args:
         source: a finished run, its folder, or what `load_encoder` takes, such as "e5-small".
-        out: the folder to write, new or empty; it is written aside and moved when whole.
+        out: the folder to write, new or empty; it is there when it is whole, or not at all.
         format: what to write.
 
     Returns:
@@ -36,18 +35,12 @@ def export(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise RunError(f"{out} is in use; choose another folder with --out, or delete it")
     encoder, title, card = _open(source)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        aside.mkdir(parents=True)
-        how = _write(encoder, aside, kind)
-        (aside / "README.md").write_text(f"# {title}\n\n{how}\n{card}", "utf-8")
-        if target.exists():
-            target.rmdir()
-        aside.rename(target)
+        with whole_folder(target) as folder:
+            how = _write(encoder, folder, kind)
+            (folder / "README.md").write_text(f"# {title}\n\n{how}\n{card}", "utf-8")
     except OSError as error:
         raise RunError(f"can't write {out}: {error.strerror}; choose another folder with --out") from error
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
     return Path(out)
 
 
@@ -59,7 +52,7 @@ def _format(name: ExportFormat | str) -> ExportFormat:
 
 
 def _open(source: Run | str | Path) -> tuple[Encoder, str, str]:
-    """The encoder, its title and the rest of its card."""
+    """Return the encoder, its title and the rest of its card."""
     if isinstance(source, str) and _is_spec(source):
         return load_encoder(source), source, ""
     run = source if isinstance(source, Run) else Run(Path(source))

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from emu_core.data.texts.scored_pairs import ScoredPairs, Translations, read_scored_pairs, read_translations
+from emu_core.data.parallel.files import read_translations
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.scored_pairs import ScoredPairs, read_scored_pairs
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
@@ -72,7 +74,7 @@ def forgetting(
     of_sts = {language: _similarity(pairs, language, base, specialised) for language, pairs in scored.items()}
     of_translations: dict[str, MeasureChange] = {}
     for pairs in parallel:
-        there, back = (pairs.sentences, pairs.translations), (pairs.translations, pairs.sentences)
+        there, back = (list(pairs.first), list(pairs.second)), (list(pairs.second), list(pairs.first))
         for name, (queries, pool) in (
             (pair_name(pairs.source, pairs.target), there),
             (pair_name(pairs.target, pairs.source), back),
@@ -138,9 +140,9 @@ class _Vectors:
         return self._vectors[np.fromiter((self._rows[text] for text in texts), np.int64, len(texts))]
 
 
-def _distinct(scored: dict[str, ScoredPairs], parallel: list[Translations]) -> list[str]:
+def _distinct(scored: dict[str, ScoredPairs], parallel: list[ParallelText]) -> list[str]:
     texts = [text for pairs in scored.values() for part in (pairs.first, pairs.second) for text in part]
-    texts += [text for pairs in parallel for part in (pairs.sentences, pairs.translations) for text in part]
+    texts += [text for pairs in parallel for part in (pairs.first, pairs.second) for text in part]
     return list(dict.fromkeys(texts))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core.data.commands.generate import generate_commands
-from emu_core.data.commands.package import WANTED
+from emu_core.data.commands.groups import WANTED
 from emu_core.data.commands.report import CommandsReport, commands_report
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled import LabelledSet

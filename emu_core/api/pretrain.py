@@ -1,16 +1,17 @@
 """`emu pretrain`: train an encoder from scratch on parallel text, and leave a run folder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from emu_core.api.execute import CHECKPOINT_S, execute
 from emu_core.config.settings import Settings
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.held_out import hold_out, usual_count
 from emu_core.data.parallel.text import ParallelText, names_of
-from emu_core.data.texts.dialogues import read_dialogues
-from emu_core.data.texts.nli import read_nli
-from emu_core.data.texts.running_text import read_running_text
+from emu_core.data.texts.dialogues import Dialogues, read_dialogues
+from emu_core.data.texts.nli import Nli, read_nli
+from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
@@ -24,6 +25,7 @@ from emu_core.runs.stored_data import ParallelData
 from emu_core.runs.versions import versions
 
 File = str | Path
+Kind = TypeVar("Kind")
 Texts = Sequence[File] | Sequence[ParallelText]
 
 
@@ -34,9 +36,9 @@ def pretrain(
     method: str = "dual-encoder",
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
-    dialogues: Sequence[File] = (),
-    running_text: Sequence[File] = (),
-    nli: Sequence[File] = (),
+    dialogues: Sequence[File | Dialogues] = (),
+    running_text: Sequence[File | RunningText] = (),
+    nli: Sequence[File | Nli] = (),
     dev: Texts = (),
     test: Texts = (),
     seed: int = 0,
@@ -98,9 +100,9 @@ def plan_pretraining(
     method: str = "dual-encoder",
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
-    dialogues: Sequence[File] = (),
-    running_text: Sequence[File] = (),
-    nli: Sequence[File] = (),
+    dialogues: Sequence[File | Dialogues] = (),
+    running_text: Sequence[File | RunningText] = (),
+    nli: Sequence[File | Nli] = (),
     dev: Texts = (),
     test: Texts = (),
     seed: int = 0,
@@ -127,9 +129,9 @@ def plan_pretraining(
         train, checked = hold_out(texts, usual_count(texts), seed)
     tasks = Tasks(
         tuple(train),
-        tuple(text for file in dialogues for text in read_dialogues([file])),
-        tuple(text for file in running_text for text in read_running_text([file])),
-        tuple(text for file in nli for text in read_nli([file])),
+        tuple(read_each(dialogues, Dialogues, read_dialogues)),
+        tuple(read_each(running_text, RunningText, read_running_text)),
+        tuple(read_each(nli, Nli, read_nli)),
     )
     run_config = RunConfig(
         method=method,
@@ -149,3 +151,8 @@ def _parallel(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -
     texts = [one for one in files if isinstance(one, ParallelText)]
     named = [one for one in files if not isinstance(one, ParallelText)]
     return [*texts, *(read_parallel(named, languages, drop_empty=drop_empty) if named else [])]
+
+
+def read_each(given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]) -> list[Kind]:
+    """Return texts as they were given, and read files."""
+    return [text for one in given for text in ([one] if isinstance(one, kind) else read([one]))]

@@ -7,9 +7,8 @@ from pathlib import Path
 from emu_core.api.execute import CHECKPOINT_S, execute
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.config.settings import Settings
-from emu_core.data.labelled import LabelledSet, unlabelled_from
+from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.unlabelled import UnlabelledSet, read_unlabelled
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
@@ -177,7 +176,7 @@ def _unlabelled(
     if files:
         return read_unlabelled(list(files))
     others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
-    wanted = others if languages is None else _codes(languages)
+    wanted = others if languages is None else _codes(languages) if languages else []
     return unlabelled_from(part, wanted) if wanted else None
 
 

@@ -1,25 +1,22 @@
 """The pictures of the reports, as SVG elements that are the same each time they are drawn."""
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from threading import Lock
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps, font_manager, rc_context
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from emu_core.bench.results import View
+from emu_core.charts.stills import drawing
+from emu_core.charts.style import short
 
-# A glyph is taken from the first of these that has it: intents are named in every script.
-_FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Thai")
 _MARKERS = ("o", "x", "^", "s")
 _MOST_NAMED = 30
 _NAME = 30
-_settings = Lock()  # matplotlib's are the whole process's
 
 
 def bars(values: Mapping[str, tuple[float, float]], base: float, label: str) -> str:
@@ -33,14 +30,14 @@ def bars(values: Mapping[str, tuple[float, float]], base: float, label: str) -> 
     Returns:
         An `<svg>` element.
     """
-    with _drawing() as figure_of:
+    with drawing() as figure_of:
         figure = figure_of((8.5, 0.8 + 0.34 * len(values)))
         axis = figure.subplots()
         places = np.arange(len(values))[::-1]
         means = [mean for mean, _ in values.values()]
         axis.barh(places, means, xerr=[deviation for _, deviation in values.values()], color="#6C8EBF")
         axis.axvline(base, color="#D55E00", linewidth=1.2)
-        axis.set_yticks(places, [_short(name, 60) for name in values])
+        axis.set_yticks(places, [short(name, 60) for name in values])
         axis.set(xlabel=label, xlim=(0, 100))
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
@@ -60,7 +57,7 @@ def maps(views: Mapping[str, View]) -> str:
     names = sorted({name for view in views.values() for name in view.groups})
     languages = list(dict.fromkeys(code for view in views.values() for code in view.texts))
     colour = {name: _colour(i, len(names)) for i, name in enumerate(names)}
-    with _drawing() as figure_of:
+    with drawing() as figure_of:
         figure = figure_of((4.2 * len(views), 5.0))
         for axis, (title, view) in _panels(figure, views):
             axis.set(title=title)
@@ -75,7 +72,7 @@ def maps(views: Mapping[str, View]) -> str:
             _key(code, "#555555", marker, fillstyle="none")
             for marker, code in zip(_MARKERS, languages, strict=False)
         ]
-        keys += [_key(_short(name), colour[name], "s") for name in names[:_MOST_NAMED]]
+        keys += [_key(short(name, _NAME), colour[name], "s") for name in names[:_MOST_NAMED]]
         if len(names) > _MOST_NAMED:
             keys.append(_key(f"and {len(names) - _MOST_NAMED} more intents", "none", ""))
         figure.legend(handles=keys, loc="outside lower center", ncols=6, frameon=False)
@@ -91,7 +88,7 @@ def group_maps(views: Mapping[str, View]) -> str:
     Returns:
         An `<svg>` element.
     """
-    with _drawing() as figure_of:
+    with drawing() as figure_of:
         figure = figure_of((5.0 * len(views), 5.4))
         for axis, (title, view) in _panels(figure, views):
             axis.set(title=title)
@@ -104,7 +101,7 @@ def group_maps(views: Mapping[str, View]) -> str:
                 size = 36 if len(points) <= 100 else 9
                 paint: dict[str, Any] = {"marker": marker, "color": colour, "linewidths": 0.8, "alpha": 0.8}
                 axis.scatter(points[at, 0], points[at, 1], s=size, **paint)
-                keys.append(_key(_short(name, 60), colour, marker, markersize=5))
+                keys.append(_key(short(name, 60), colour, marker, markersize=5))
             below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
             axis.legend(handles=keys, frameon=False, fontsize=8, **below)
         return _svg(figure)
@@ -121,15 +118,15 @@ def word_maps(views: Mapping[str, View], languages: Sequence[str]) -> str:
         An `<svg>` element.
     """
     colours = {code: _colour(i, len(languages)) for i, code in enumerate(languages)}
-    with _drawing() as figure_of:
+    with drawing() as figure_of:
         figure = figure_of((6.6 * len(views), 6.0))
         for axis, (_, view) in _panels(figure, views):
             for place, code, word in zip(view.points, view.groups, view.texts, strict=True):
                 axis.plot(*([one] for one in place), marker="o", markersize=3, color=colours[code])
                 beside: dict[str, Any] = {"xytext": (3, 3), "textcoords": "offset points"}
-                axis.annotate(_short(word), place, fontsize=8, color=colours[code], **beside)
+                axis.annotate(short(word, _NAME), place, fontsize=8, color=colours[code], **beside)
             axis.margins(0.14)
-            axis.set(title=_short(view.note, 70))
+            axis.set(title=short(view.note, 70))
         keys = [_key(code, colour, "o") for code, colour in colours.items()]
         figure.legend(handles=keys, loc="outside lower center", ncols=len(languages), frameon=False)
         return _svg(figure)
@@ -151,7 +148,7 @@ def curves(
     columns = min(2, len(panels))
     height = -(-len(panels) // columns)
     colours = {name: _colour(i, len(names)) for i, name in enumerate(names)}
-    with _drawing() as figure_of:
+    with drawing() as figure_of:
         figure = figure_of((5.4 * columns, 3.4 * height + 0.28 * len(names)))
         axes = figure.subplots(height, columns, squeeze=False, sharey=True).ravel()
         for axis in axes[len(panels) :]:
@@ -187,21 +184,6 @@ def _key(label: str, colour: Any, marker: str, **style: Any) -> Line2D:
     return Line2D([], [], linestyle="none", marker=marker, color=colour, label=label, **style)
 
 
-@contextmanager
-def _drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
-    """Set matplotlib up for a picture; yield a function that makes a figure of a size in inches."""
-    there = {font.name for font in font_manager.fontManager.ttflist}
-    settings: Any = {
-        "font.family": [font for font in _FONTS if font in there],
-        "font.size": 9,
-        "svg.fonttype": "none",  # text stays text
-        "svg.hashsalt": "emu",  # the same picture is the same file
-        "text.parse_math": False,  # a name with dollar signs is a name
-    }
-    with _settings, rc_context(settings):
-        yield lambda size: Figure(figsize=size, layout="constrained")
-
-
 def _svg(figure: Figure) -> str:
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
@@ -213,8 +195,3 @@ def _colour(i: int, count: int) -> Any:
     if count <= 10:
         return colormaps["tab10"](i)
     return colormaps["gist_ncar"](0.02 + 0.93 * i / count)
-
-
-def _short(name: str, most: int = _NAME) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"

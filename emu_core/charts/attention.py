@@ -11,7 +11,7 @@ from emu_core.charts.style import GREY, PALETTE, on_page, plain, short
 
 
 class TokenKind(StrEnum):
-    """What a token is, as the legend says it."""
+    """The kind of a token, as the legend says it."""
 
     TEMPLATE = "word of the template"
     SLOT = "word of a slot"

@@ -104,7 +104,7 @@ def _accuracy(comparison: Comparison) -> Iterable[str]:
     )
     if comparison.leakage is not None:
         yield "<h2>Language leakage</h2>"
-        yield _table(leakage_table(comparison.leakage, comparison.names))
+        yield _table(leakage_table(comparison))
         yield (
             '<p class="note">How well the vectors tell which language a sentence is in; the nearer to chance, the '
             "less they do. A sentence's own translations are left out.</p>"

@@ -1,7 +1,8 @@
 """The maps as a PNG or SVG file, drawn on the server from the same places: no browser is needed for it."""
 
 import io
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Literal
 
@@ -44,16 +45,8 @@ def maps_file(
     Text in an SVG stays text.
     """
     coloured, shaped = groups(points, colour_by), groups(points, other(colour_by))
-    there = {font.name for font in font_manager.fontManager.ttflist}
-    settings: Any = {
-        "font.family": [font for font in _FONTS if font in there],
-        "font.size": 9,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "emu",  # the same picture is the same file
-        "text.parse_math": False,  # a name with dollar signs is a name
-    }
-    with _settings, rc_context(settings):
-        figure = Figure(figsize=(5.8 * len(panels) + 2.6, 6.6), dpi=150, layout="constrained")
+    with drawing() as figure_of:
+        figure = figure_of((5.8 * len(panels) + 2.6, 6.6))
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (title, places) in zip(axes, panels.items(), strict=True):
             _draw(axis, places, points, colour_by, chosen)
@@ -69,8 +62,25 @@ def maps_file(
             ncols=4 * len(panels), frameon=False,
         )  # fmt: skip
         out = io.BytesIO()
-        figure.savefig(out, format=file_format, metadata={"Date": None} if file_format == "svg" else None)
+        figure.savefig(
+            out, format=file_format, dpi=150, metadata={"Date": None} if file_format == "svg" else None
+        )
     return out.getvalue()
+
+
+@contextmanager
+def drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
+    """Set matplotlib up for a picture; yield a function that makes a figure of a size in inches."""
+    there = {font.name for font in font_manager.fontManager.ttflist}
+    settings: Any = {
+        "font.family": [font for font in _FONTS if font in there],
+        "font.size": 9,
+        "svg.fonttype": "none",  # text stays text
+        "svg.hashsalt": "emu",  # the same picture is the same file
+        "text.parse_math": False,  # a name with dollar signs is a name
+    }
+    with _settings, rc_context(settings):
+        yield lambda size: Figure(figsize=size, layout="constrained")
 
 
 def _draw(
@@ -92,7 +102,7 @@ def _draw(
 
 
 def _paint(colour: str, coloured: Group, shaped: Group) -> dict[str, Any]:
-    """What marks a point: its shape, and one of four ways to fill it."""
+    """Return matplotlib's marker of a point: its shape, and one of four ways to fill it."""
     style = fill(coloured, shaped)
     return {
         "marker": shaped.shape[1],

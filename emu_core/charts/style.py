@@ -1,4 +1,4 @@
-"""What every picture shares: colours that the colour-blind tell apart, and no colour that one theme hides."""
+"""The style of every figure: colours that the colour-blind tell apart, and no colour that one theme hides."""
 
 import plotly.graph_objects as go
 

@@ -141,15 +141,21 @@ def _run(paper: str, data: Any, options: argparse.Namespace, **others: Any) -> d
         seeds=options.seeds,
         epochs=options.epochs,
         device=options.device,
-        on_progress=_cells_line(),
+        on_progress=cells_line(),
         **others,
     )
+    return report_of(report, options)
+
+
+def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:
+    """Print a report, unless --json asks for one object; return it as plain values."""
     if not options.json:
         _print(report)
     return {"folder": str(report.folder), **report.to_json()}
 
 
-def _cells_line() -> "Callable[[Status], None]":
+def cells_line() -> "Callable[[Status], None]":
+    """Return what shows a benchmark's progress in a line of the terminal."""
     line = Line()
 
     def show(status: "Status") -> None:

@@ -27,8 +27,8 @@ def _doctor(options: argparse.Namespace) -> dict[str, Any]:
             print(group)
             print("".join(f"  {line}\n" for line in _columns(rows)))
         for check in report.checks:
-            if check.mend:
-                print(f"{check.state}: {check.name}: {check.mend}")
+            if check.fix:
+                print(f"{check.state}: {check.name}: {check.fix}")
         missing = [check.name for check in report.checks if check.state is State.MISSING]
         print(f"Missing: {', '.join(missing)}." if missing else "Nothing that is needed is missing.")
     return {**report.facts(), "exit": 0 if report.healthy else 1}

@@ -60,22 +60,7 @@ def add_options(
         if not info.fixed:
             if info.group not in groups:
                 groups[info.group] = parser.add_argument_group(info.group.lower() or title)
-            groups[info.group].add_argument(info.flag, help=help_of(info), **_form(info))
-
-
-def described(info: SettingInfo, start: Settings, paper: Settings) -> str:
-    """Return a field's help: its meaning, then its default, range and source.
-
-    Args:
-        info: the field.
-        start: the settings that a run starts from.
-        paper: the settings of --preset paper.
-    """
-    default, papers = _shown(getattr(start, info.name)), _shown(getattr(paper, info.name))
-    facts = [f"Default: {default}" + (f" (--preset paper: {papers})" if papers != default else "")]
-    facts += [f"range: {info.range}"] if info.range else []
-    facts += [] if info.matters(start) else ["unused with the other defaults"]
-    return f"{info.help}\n{'; '.join(facts)}; source: {info.source}.".replace("%", "%%")
+            groups[info.group].add_argument(info.flag, help=help_of(info).replace("%", "%%"), **_form(info))
 
 
 def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:
@@ -95,7 +80,7 @@ def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequ
     add_options(
         parser,
         method.settings,
-        lambda info: described(info, start, paper),
+        lambda info: info.describe(start, paper),
         title=f"hyper-parameters of --method {method.name}",
     )
 
@@ -155,13 +140,3 @@ def _items(kind: type) -> Callable[[str], tuple[Any, ...]]:
         return tuple(kind(item) for item in listed(text))
 
     return items
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, tuple):
-        return ",".join(map(_shown, value)) or "none"
-    return "none" if value is None else str(value)

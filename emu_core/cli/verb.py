@@ -17,7 +17,9 @@ class _Help(argparse.HelpFormatter):
         super().__init__(prog, max_help_position=30, width=min(COLUMNS, shutil.get_terminal_size().columns))
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        return [line for part in text.split("\n") for line in textwrap.wrap(part, width, break_on_hyphens=False)]
+        return [
+            line for part in text.split("\n") for line in textwrap.wrap(part, width, break_on_hyphens=False)
+        ]
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(textwrap.fill(line, width, initial_indent=indent) for line in text.split("\n"))

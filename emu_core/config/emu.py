@@ -155,6 +155,7 @@ class EmuConfig(Settings):
         source=f"{_HIROTA}, eq. 2",
         low=0,
         group=_LABELS,
+        matters=_has_center_loss,
     )
     center_rate: float = setting(
         0.5,

@@ -13,6 +13,7 @@ from emu_core.errors import TrainingError
 
 OURS = "ours"
 MEASURED = "ours, measured (benchmarks/README.md)"
+Value = float | str | bool | tuple[Any, ...] | None  # of a setting, as a form or a file has it
 _KEY = "setting"
 
 
@@ -130,6 +131,19 @@ class SettingInfo:
         one = f"a list, each item {one}" if self.many else one
         return f"{one}, or none" if self.optional else one
 
+    def describe(self, start: "Settings", paper: "Settings") -> str:
+        """Return the meaning, and below it the default, range and source.
+
+        Args:
+            start: the settings that a run starts from.
+            paper: the settings of the preset "paper".
+        """
+        default, papers = as_text(getattr(start, self.name)), as_text(getattr(paper, self.name))
+        facts = [f"Default: {default}" + (f" (preset paper: {papers})" if papers != default else "")]
+        facts += [f"range: {self.range}"] if self.range else []
+        facts += [] if self.matters(start) else ["unused with the other defaults"]
+        return f"{self.help}\n{'; '.join(facts)}; source: {self.source}."
+
     def checked(self, value: Any) -> Any:
         """Return a value of the field as its type: an enum's member for its name, a float for a whole number.
 
@@ -219,3 +233,14 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
         return kind, False
     (inner,) = (part for part in get_args(kind) if part is not NoneType)
     return inner, True
+
+
+def as_text(value: Any) -> str:
+    """Return a value as people read it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        return ",".join(map(as_text, value)) or "none"
+    return "none" if value is None else str(value)

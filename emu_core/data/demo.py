@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from emu_core.data.labelled.audit import audit_rows
-from emu_core.data.labelled.files import read_rows
+from emu_core.data.labelled.rows import read_rows
 from emu_core.data.labelled.sets import LabelledSet
 
 DEMO = "demo"

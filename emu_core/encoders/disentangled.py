@@ -1,6 +1,6 @@
 """A frozen transformer with FMDA's layers, or its baseline's, on it: the result of those methods."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from emu_core.data.wording import shown
-from emu_core.encoders.base import Encoder, Features, FloatArray, evaluation_mode
+from emu_core.encoders.base import Encoder, Features, FloatArray, Progress, evaluation_mode
 from emu_core.encoders.encode import Encode
-from emu_core.encoders.graph import OnnxParts, PlainGraph
 from emu_core.encoders.on_base import EncoderOnBase
+from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import EncoderError
@@ -66,7 +66,8 @@ class DisentangledEncoder(EncoderOnBase):
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Return the transformer's, with the meaning embedding for its graph."""
-        return replace(self.base.onnx_parts(folder), graph=PlainGraph(self))
+        parts = self.base.onnx_parts(folder)
+        return replace(parts, graph=lambda ids, mask: self({"input_ids": ids, "attention_mask": mask}))
 
     @property
     def part_names(self) -> tuple[Part, ...]:
@@ -76,9 +77,7 @@ class DisentangledEncoder(EncoderOnBase):
         return (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
 
     @torch.no_grad()
-    def parts(
-        self, texts: Sequence[str], *, on_progress: Callable[[int, int], None] | None = None
-    ) -> dict[Part, FloatArray]:
+    def parts(self, texts: Sequence[str], *, on_progress: Progress | None = None) -> dict[Part, FloatArray]:
         """Return every embedding of N sentences: arrays (N, dim), of the length that the layers gave them.
 
         Args:
@@ -87,18 +86,14 @@ class DisentangledEncoder(EncoderOnBase):
         """
         ids = self.token_ids(texts)
         found = {part: torch.empty((len(ids), self.dim)) for part in self.part_names}
-        done = 0
         with evaluation_mode(self):
-            for rows in self.batches(ids):
-                features = self.collate([ids[row] for row in rows])
+            for rows, batch in self.in_batches(ids, on_progress=on_progress):
+                features = self.collate(batch)
                 states, mask = self.base.states(features), features["attention_mask"].bool()
                 own = {Part.CLS: states[:, 0], Part.MEAN: mean_over_tokens(states, mask)}
                 own |= self.head(states, mask).parts()
                 for part, vectors in own.items():
                     found[part][rows] = vectors.float().cpu()
-                done += len(rows)
-                if on_progress is not None:
-                    on_progress(done, len(ids))
         return {part: vectors.numpy() for part, vectors in found.items()}
 
     @torch.no_grad()

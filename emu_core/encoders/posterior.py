@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from emu_core.encoders.base import Encoder, Features, TokenIds
-from emu_core.encoders.graph import HeadGraph, OnnxParts
 from emu_core.encoders.on_base import EncoderOnBase
+from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.models.posterior_head import PosteriorHead
 
 
@@ -51,6 +51,6 @@ class PosteriorEncoder(EncoderOnBase):
         return self.head.in_parts(self.base.batch_vectors(ids))
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Return the base's, with the head on its graph."""
+        """Return the base's, with the head over its graph's vectors."""
         parts = self.base.onnx_parts(folder)
-        return replace(parts, graph=HeadGraph(parts.graph, self.head))
+        return replace(parts, graph=lambda ids, mask: self.head(parts.graph(ids, mask)))

@@ -39,7 +39,8 @@ def read_config(folder: Path) -> dict[str, Any]:
             return dict(config)
     except FileNotFoundError:
         raise EncoderError(
-            f"no encoder in {folder}; name the folder of a finished run, which holds encoder/config.json"
+            f"no encoder in {folder}; name the folder of a finished run, which holds encoder/config.json, or train the "
+            "run again"
         ) from None
     except (KeyError, TypeError, ValueError, OSError):
         pass

@@ -1,1 +1,1 @@
-"""What an encoder is worth: arrays in, figures out."""
+"""The evaluation of sentence encoders: arrays in, figures out."""

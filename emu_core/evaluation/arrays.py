@@ -1,4 +1,4 @@
-"""What every measure needs first: checked unit vectors, and strings as numbers."""
+"""The groundwork of every measure: checked unit vectors, and strings as numbers."""
 
 from collections.abc import Callable, Hashable, Sequence
 

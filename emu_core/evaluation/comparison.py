@@ -82,7 +82,7 @@ class Change(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """What the word stands for."""
+        """The meaning of the word, for people."""
         return _MEANINGS[self]
 
 
@@ -236,7 +236,7 @@ class Comparison:
 
     @property
     def gains(self) -> pd.DataFrame:
-        """What the queries of each language gained or lost over all pools (the language guard).
+        """The gain or loss of the queries of each language over all pools (the language guard).
 
         Columns: `language`, `difference`, `low`, `high` (points, 95 %), `verdict`, `queries`.
         """

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
+from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.leakage import Leakage, language_leakage

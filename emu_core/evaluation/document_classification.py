@@ -42,7 +42,7 @@ class TransferAccuracy:
 def document_vectors(
     sentences: NDArray[np.floating], document: NDArray[np.integer], documents: int
 ) -> NDArray[np.float64]:
-    """The mean of each document's sentence vectors (section 4.2).
+    """Return the mean of each document's sentence vectors (section 4.2).
 
     Args:
         sentences: (S, d).
@@ -150,7 +150,7 @@ class AveragedPerceptron:
     weights: NDArray[np.float64]
 
     def predict(self, vectors: NDArray[np.floating]) -> NDArray[np.int64]:
-        """The class of each of N vectors (N, d): the highest product, of equals the first."""
+        """Return the class of each of N vectors (N, d): the highest product, of equals the first."""
         return np.argmax(vectors @ self.weights.T, axis=1).astype(np.int64)
 
 
@@ -165,7 +165,7 @@ def averaged_perceptron(
     """Train by examples one after another.
 
     An example of class y that is taken for z adds its vector to the weights of y and takes it from those of z; what
-    is kept is the mean of the weights after every example, right ones too. There is no bias.
+    is returned is the mean of the weights after every example, right ones too. There is no bias.
 
     Args:
         vectors: (N, d).

@@ -18,7 +18,7 @@ CONFIDENCE = 0.95
 
 
 class Verdict(StrEnum):
-    """What the numbers say of a language."""
+    """Whether a language's queries gained or lost."""
 
     GAINS = "gains"
     NO_CLEAR_CHANGE = "no clear change"
@@ -33,7 +33,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class LanguageChange:
-    """What specialising did to the queries of one language.
+    """The gain or loss of the queries of one language.
 
     Attributes:
         difference: specialised minus base, in points of Acc@1.

@@ -1,4 +1,4 @@
-"""The leakage meter: how well sentence vectors tell which language a sentence is in."""
+"""Language leakage: how well sentence vectors tell which language a sentence is in."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ INVERSE_REGULARISATION = 0.01
 
 @dataclass(frozen=True)
 class Leakage:
-    """How well vectors tell the language, in percent. At chance they do not tell it at all.
+    """How much language identity vectors hold, in percent; at chance they hold none.
 
     Attributes:
         probe: balanced accuracy of a linear probe on sentences whose translations it did not learn from either.

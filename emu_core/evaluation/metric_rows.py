@@ -162,13 +162,10 @@ def means_table(comparison: Comparison) -> TextTable:
     return TextTable(("mean of", *comparison.names, "difference"), rows)
 
 
-def leakage_table(leakage: pd.DataFrame, names: Sequence[str]) -> TextTable:
-    """Return `Comparison.leakage` as text."""
-    rows = [
-        (_LEAKAGE[row["measure"]], f"{row['base']:.1f}", f"{row['other']:.1f}", f"{row['chance']:.1f}")
-        for row in leakage.to_dict("records")
-    ]
-    return TextTable(("measure", *(f"{name} %" for name in names), "chance %"), rows)
+def leakage_table(comparison: Comparison) -> TextTable:
+    """Return a row for each measure of the leakage, which was measured."""
+    head = ("measure", *(f"{name} %" for name in comparison.names), "chance %")
+    return TextTable(head, leakage_rows(comparison.metrics["leakage"]))
 
 
 def change_counts_table(comparison: Comparison) -> TextTable:

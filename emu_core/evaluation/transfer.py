@@ -58,7 +58,7 @@ class TransferSettings:
     learning_rate: float = 0.0005  # of Adam
     decay: float = 0.9  # of the learning rate, at every epoch
     batch_size: int = 16
-    epochs: int = 20  # the one that is best on held-out sentences is kept
+    epochs: int = 20  # the one that is best on held-out sentences is taken
     dev_share: float = 0.1  # of the training sentences, held out
 
 
@@ -151,10 +151,10 @@ def accuracy(predict: Callable[[NDArray[np.floating]], list[str]], test: Labelle
 def fit_classifier(
     train: LabelledVectors, settings: TransferSettings = PAPER, *, seed: int = 0
 ) -> Callable[[NDArray[np.floating]], list[str]]:
-    """Train a feed-forward network with a softmax on vectors, and return what it says of others.
+    """Train a feed-forward network with a softmax on vectors, and return the function that classifies others.
 
     The vectors are divided by one number, the training vectors' root mean square, so that an encoder's unit does not
-    matter. The epoch that is right most often on held-out sentences is kept, the first of equals.
+    matter. The epoch that is right most often on held-out sentences is taken, the first of equals.
 
     Args:
         train: sentences and labels; `dev_share` of them, of each label alike, are held out.
@@ -185,7 +185,7 @@ def fit_classifier(
         return torch.from_numpy((vectors / scale).astype(np.float32))
 
     numbers = np.array([names.index(label) for label in train.labels])
-    kept, held_out = _held_out(numbers, settings.dev_share, seed)
+    trained, held_out = _held_out(numbers, settings.dev_share, seed)
     features, labels = scaled(train.vectors), torch.from_numpy(numbers)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -196,7 +196,7 @@ def fit_classifier(
         schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, settings.decay)
         best, best_state = -1.0, network.state_dict()
         for _ in range(settings.epochs):
-            for batch in kept[torch.randperm(len(kept))].split(settings.batch_size):
+            for batch in trained[torch.randperm(len(trained))].split(settings.batch_size):
                 optimizer.zero_grad()
                 F.cross_entropy(network(features[batch]), labels[batch]).backward()
                 optimizer.step()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
@@ -147,6 +148,110 @@ def ranked(
             rows[block, place], scores[block, place] = first, left[each, first]
             left[each, first] = -np.inf
     return rows, scores
+
+
+@dataclass(frozen=True, eq=False)
+class FoundTranslations:
+    """The sentences of another language that are nearest to N sentences by cosine.
+
+    Attributes:
+        ranking: where their translations rank.
+        nearest: (N,) the row of each one's nearest sentence.
+        cosines: (N,) the cosine to it.
+        own: (N,) the cosine to the translation.
+    """
+
+    ranking: TranslationRanking
+    nearest: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+    own: NDArray[np.float32]
+
+    def misses(self, sentences: Sequence[str], translations: Sequence[str]) -> pd.DataFrame:
+        """Return the sentences whose translation is not first, the lowest-ranked first, with what was found instead.
+
+        Columns: `place` (of the translation), `sentence`, `translation`, `cosine`, `found`, `found_cosine`.
+
+        Args:
+            sentences: the N sentences.
+            translations: the N translations.
+        """
+        ranks = self.ranking.ranks
+        rows = np.flatnonzero(ranks > 1)
+        rows = rows[np.argsort(-ranks[rows], kind="stable")]
+        first, second = np.array(sentences, dtype=object), np.array(translations, dtype=object)
+        return pd.DataFrame(
+            {
+                "place": ranks[rows],
+                "sentence": first[rows],
+                "translation": second[rows],
+                "cosine": self.own[rows],
+                "found": second[self.nearest[rows]],
+                "found_cosine": self.cosines[rows],
+            }
+        )
+
+
+def find_translations(
+    queries: NDArray[np.floating], targets: NDArray[np.floating], target_texts: Sequence[str]
+) -> FoundTranslations:
+    """Rank all translations by cosine; a zero vector has cosine 0 with all.
+
+    Args:
+        queries: (N, d).
+        targets: (N, d), row by row the translations' vectors.
+        target_texts: the N translations.
+    """
+    sources, others = _normalised(queries), _normalised(targets)
+    rows, cosines = ranked(sources, others, 1)
+    own = np.einsum("nd,nd->n", sources, others)
+    return FoundTranslations(
+        translation_ranking(sources, others, target_texts), rows[:, 0], cosines[:, 0], own
+    )
+
+
+def nearest_translations(
+    vector: NDArray[np.floating],
+    targets: NDArray[np.floating],
+    target_texts: Sequence[str],
+    k: int,
+    *,
+    row: int | None = None,
+    rank: int | None = None,
+) -> pd.DataFrame:
+    """Return the k sentences of another language that are nearest to a sentence by cosine, the nearest first.
+
+    Columns: `place`, `cosine`, `sentence`, `is_translation`. A translation that is not among them comes last, at its
+    place.
+
+    Args:
+        vector: (d,) of the sentence.
+        targets: (N, d).
+        target_texts: their N sentences.
+        k: how many.
+        row: the translation's among the targets, where it is known.
+        rank: its rank, where it is known.
+    """
+    own, others = _normalised(vector[None]), _normalised(targets)
+    rows, cosines = ranked(own, others, k)
+    places, near, values = list(range(1, rows.shape[1] + 1)), rows[0].tolist(), cosines[0].tolist()
+    true = None if row is None else target_texts[row]
+    if row is not None and rank is not None and all(target_texts[at] != true for at in near):
+        places, near, values = [*places, rank], [*near, row], [*values, float(own[0] @ others[row])]
+    sentences = [target_texts[at] for at in near]
+    return pd.DataFrame(
+        {
+            "place": places,
+            "cosine": values,
+            "sentence": sentences,
+            "is_translation": [sentence == true for sentence in sentences],
+        }
+    )
+
+
+def _normalised(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return vectors (N, d) at length 1; a zero vector stays zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), dtype=np.float32)
 
 
 def _scorable(vectors: NDArray[np.floating]) -> NDArray[np.float32]:

@@ -1,10 +1,12 @@
-"""The words nearest to a word, in its own language and in others."""
+"""Words across languages: the nearest words of one, and the most frequent ones."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.languages import language_name
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
@@ -49,3 +51,28 @@ def word_neighbours(
         rows = [int(row) for row in np.argsort(-cosines, kind="stable")[:count] if cosines[row] >= -1.5]
         found[code] = [(names[row], float(cosines[row])) for row in rows]
     return found
+
+
+def nearest_words_table(
+    word: str, language: str, spaces: Mapping[str, Words], count: int = 10
+) -> pd.DataFrame:
+    """Return `word_neighbours` as a table, two columns a language: the words, the nearest first, and their cosines."""
+    columns: dict[str, pd.Series] = {}
+    for code, near in word_neighbours(word, language, spaces, count).items():
+        columns[language_name(code)] = pd.Series([name for name, _ in near], dtype=str)
+        columns[f"Cosine ({code})"] = pd.Series([cosine for _, cosine in near], dtype=float)
+    return pd.DataFrame(columns)
+
+
+def frequent_words(spaces: Mapping[str, Words], most: int) -> list[tuple[str, str]]:
+    """Return each language's most frequent words that hold a letter, with the language's code.
+
+    Args:
+        spaces: words and vectors by language, the most frequent first.
+        most: words of each language.
+    """
+    return [
+        (word, code)
+        for code, (words, _) in spaces.items()
+        for word in [word for word in words if any(map(str.isalpha, word))][:most]
+    ]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, FloatArray, TokenIds, pad
+from emu_core.encoders.onnx_parts import Graph
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -96,7 +97,20 @@ def write_onnx(encoder: Encoder, folder: Path) -> str:
     )
 
 
-def write_graph(encoder: Encoder, graph: nn.Module, path: Path) -> None:
+class GraphModule(nn.Module):
+    """A graph that is a function, with the encoder whose weights it reads."""
+
+    def __init__(self, encoder: Encoder, graph: Graph) -> None:
+        """Take both; nothing is copied."""
+        super().__init__()
+        self.encoder, self.graph = encoder, graph
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, T) token ids, (B, T) 1 on tokens and 0 on padding -> (B, dim)."""
+        return self.graph(input_ids, attention_mask)
+
+
+def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
     """Export the graph of an encoder in evaluation mode. Raises EncoderError when torch can't trace it."""
     tokens = torch.full((2, 5), 1)
     mask = torch.ones_like(tokens)
@@ -105,7 +119,7 @@ def write_graph(encoder: Encoder, graph: nn.Module, path: Path) -> None:
     try:
         with _silently(), torch.no_grad():
             program = torch.onnx.export(
-                graph,
+                GraphModule(encoder, graph),
                 (tokens, mask),
                 input_names=INPUTS,
                 output_names=[OUTPUT],

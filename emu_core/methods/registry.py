@@ -17,8 +17,8 @@ _OURS = (
     *emu.METHODS,
     fmda.FMDA,
     fmda.MEANING_LANGUAGE,
-    dual_encoder.DUAL_ENCODER,
     bicvm.BICVM,
+    dual_encoder.DUAL_ENCODER,
 )
 
 

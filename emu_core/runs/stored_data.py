@@ -9,7 +9,7 @@ from typing import Any, Self
 import pandas as pd
 
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.unlabelled import UnlabelledSet
+from emu_core.data.labelled import UnlabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.stored import read_texts, write_texts
 from emu_core.data.texts.tasks import Tasks
@@ -82,10 +82,9 @@ class ParallelData:
         counts = {
             part: {"-".join(text.languages): len(text) for text in texts} for part, texts in pairs.items()
         }
-        digests = "".join(text.sha256() for text in self.tasks.translation)
         return {
             "name": config.data,
-            "sha256": hashlib.sha256(digests.encode()).hexdigest(),
+            "sha256": texts_digest(self.tasks.translation),
             "pairs": counts["train"],
             "dev": counts["dev"],
             "test": counts["test"],
@@ -107,6 +106,11 @@ class ParallelData:
             for part in ("dev", "test")
         )
         return cls(Tasks.of(parts.get("train", [])), dev, test)
+
+
+def texts_digest(texts: Sequence[ParallelText]) -> str:
+    """Return a checksum of parallel texts in their order."""
+    return hashlib.sha256("".join(text.sha256() for text in texts).encode()).hexdigest()
 
 
 Data = LabelledData | ParallelData

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emu_core.config import Adversary, EmuConfig, Objective
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.unlabelled import UnlabelledSet
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import TrainingError
 

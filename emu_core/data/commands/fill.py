@@ -14,7 +14,7 @@ from emu_core.data.commands.wordings import Wording
 TRIES = 40
 """How many wordings are tried before a meaning is given up in a language."""
 PLACES = frozenset({"in", "on", "at"})
-"""The leads that say where: a word that has a place of its own ("on the terrace") takes that."""
+"""The leads of places: a word that has a place of its own ("on the terrace") takes that."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Sentence:
     """A command.
 
     Attributes:
-        text: as one would say it.
+        text: the words.
         annotated: the same with each slot in brackets.
     """
 
@@ -70,7 +70,7 @@ class Filler:
                 return None
             plain += before + text
             annotated += f"{before}[{part.slot} : {text}]"
-        # A text that begins with a mark might be a formula to a spreadsheet program.
+        # A text that begins with a sign might be a formula to a spreadsheet program.
         if not plain[:1].isalnum() or _repeats(plain) or self._own.is_odd(meaning.group.intent, plain):
             return None
         return Sentence(plain, annotated)
@@ -105,6 +105,6 @@ class Filler:
 
 
 def _repeats(text: str) -> bool:
-    """Tell whether a word follows itself, as in "the lamp lamp"."""
+    """Return whether a word follows itself, as in "the lamp lamp"."""
     words = text.casefold().split()
     return any(one == next_one for one, next_one in pairwise(words))

@@ -8,10 +8,8 @@ import pandas as pd
 from emu_core.data.commands.fill import Filler, Sentence
 from emu_core.data.commands.groups import language_groups
 from emu_core.data.commands.holdout import Roles
-from emu_core.data.commands.meanings import Meaning
-from emu_core.data.commands.package import checked_languages
-from emu_core.data.commands.pairing import shared_choices, take_evenly
-from emu_core.data.commands.vocabulary import vocabulary_languages
+from emu_core.data.commands.meanings import Meaning, shared_choices, take_evenly
+from emu_core.data.commands.vocabulary import checked_languages
 from emu_core.data.labelled.columns import COLUMNS
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.wording import counted, listed
@@ -29,11 +27,11 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
         count: how many meanings; the set has `count` rows for each language.
         seed: the same languages, count and seed give the same set, on any machine.
 
-    An id says the meaning: intent, slots in use, and each slot's value in no language (`area=kitchen`). Which
+    An id is the meaning: intent, slots in use, and each slot's value in no language (`area=kitchen`). Which
     meanings there are depends on the languages asked together, since each must have wordings and words for
-    them; how a language's templates expand, and which of them are kept for dev and test, depends on that
+    them; how a language's templates expand, and which of them are held out for dev and test, depends on that
     language and the seed alone. Eight in ten meanings are train, one dev, one test, by id; a meaning without
-    slots is always train. Some wordings are kept from train, as `Roles` says. No two ids of a language have the
+    slots is always train. Some wordings are held out from train, see `Roles`. No two ids of a language have the
     same text.
 
     Raises:
@@ -42,7 +40,7 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
     """
     if count < 1:
         raise DataError(f"{count} commands can't be generated; ask for 1 or more")
-    codes = checked_languages(tuple(languages), vocabulary_languages())
+    codes = checked_languages(languages)
     groups = [language_groups(code) for code in codes]
     rows = _Rows([Filler(one, Roles(one, seed)) for one in groups], seed)
     there_are = take_evenly(shared_choices(groups), count, seed, rows.add)

@@ -1,23 +1,34 @@
-"""Groups of wordings that say the same but for the values in their gaps: intent, combination and domain."""
+"""Groups of wordings with the same meaning but for the values in their gaps: intent, combination and domain."""
 
+import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
-from emu_core.data.commands.package import package_file
 from emu_core.data.commands.vocabulary import Vocabulary, vocabulary
 from emu_core.data.commands.wordings import Expander, Wording, list_words
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
 
+WANTED = ("home-assistant-intents==2026.10.27", "hassil==3.12.1")
+"""The packages of this generator: another release gives other sentences for the same seed."""
+_MODULES = ("home_assistant_intents", "hassil")
 _ASKING = frozenset({"HassGetState", "HassGetWeather", "HassRespond", "HassClimateGetTemperature"})
-"""Intents where the same slots ask different things (are any, are all, which), told apart by their response."""
-_TOLD = ("volume_step",)
+"""Intents where the same slots ask different things (are any, are all, which), distinguished by their response."""
+_WRITTEN_OUT = ("volume_step",)
 """Lists whose values are words of the sentence in some languages and a list in others."""
+_COMMON = frozenset(
+    {"bs_open_states", "fan_mode", "cover_classes", "cover_states", "color", "brightness_level"}
+    | {"color_temperature_names", "media_class", "on_off_states", "lock_states"}
+)
+"""The package's lists of words that have the same name and values in all languages."""
 
 
 @dataclass(frozen=True, order=True)
 class Group:
-    """What wordings must share, in whatever language, to mean the same with the same values in their gaps.
+    """The properties that wordings share, in any language, to mean the same with the same values in their gaps.
 
     Attributes:
         intent: the package's intent, such as HassTurnOn.
@@ -53,6 +64,33 @@ class LanguageGroups:
     used: int
 
 
+def check_installed() -> None:
+    """Raise a DataError that names the packages to install, where one is missing."""
+    missing = [
+        name for name, module in zip(WANTED, _MODULES, strict=True) if not importlib.util.find_spec(module)
+    ]
+    if missing:
+        raise DataError(
+            f"generating commands needs {' and '.join(missing)}; install with: pip install {' '.join(WANTED)}"
+        )
+
+
+@cache
+def package_file(language: str) -> Mapping[str, Any]:
+    """Return the templates of a language as the package has them: `intents`, `lists`, `expansion_rules`.
+
+    Raises:
+        DataError: the package is missing or has no templates in this language.
+    """
+    check_installed()
+    from home_assistant_intents import get_intents
+
+    data = get_intents(language)
+    if not data:
+        raise DataError(f"there are no sentence templates for language '{shown(language)}'")
+    return MappingProxyType(data)
+
+
 @cache
 def language_groups(language: str) -> LanguageGroups:
     """Expand a language's templates, the same whatever else is asked.
@@ -62,11 +100,11 @@ def language_groups(language: str) -> LanguageGroups:
     """
     data, own = package_file(language), vocabulary(language)
     rules = {**data["expansion_rules"], **own.rules}
-    expander = Expander(rules, {}, own.mended)
+    expander = Expander(rules, {}, own.replacements)
     package = {name: list_words(expander, data["lists"], name) for name in _lists(data)}
     words: dict[str, Mapping[str, Sequence[str]]] = {**package, **own.lists}
-    told = {name: words[name] for name in _TOLD if name in words}
-    expander = Expander(rules, told, own.mended, own.cut_lead)
+    written_out = {name: words[name] for name in _WRITTEN_OUT if name in words}
+    expander = Expander(rules, written_out, own.replacements, own.cut_lead)
     ranges = {name: entry["range"] for name, entry in data["lists"].items() if "range" in entry}
     found: dict[Group, dict[Wording, None]] = {}
     used = line = 0
@@ -74,14 +112,14 @@ def language_groups(language: str) -> LanguageGroups:
         line += 1
         seen = False
         for wording in expander.draw(template, line):
-            if _says_nothing(wording):
+            if _is_bare(wording):
                 continue
             for group in _groups_of(intent, block, wording, own, ranges, words):
                 seen = True
                 found.setdefault(group, {})[wording] = None
         used += seen
-    kept = {group: tuple(wordings) for group, wordings in sorted(found.items())}
-    return LanguageGroups(language, kept, words, line, used)
+    by_group = {group: tuple(wordings) for group, wordings in sorted(found.items())}
+    return LanguageGroups(language, by_group, words, line, used)
 
 
 def _lists(data: Mapping[str, Any]) -> list[str]:
@@ -95,8 +133,8 @@ def _templates(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
                 yield intent, block, template
 
 
-def _says_nothing(wording: Wording) -> bool:
-    """Tell whether a wording is a name and at most an article: a command only for who knows the home."""
+def _is_bare(wording: Wording) -> bool:
+    """Return whether a wording is a name and at most an article, which only those who know the home understand."""
     return not any(isinstance(part, str) and part.strip() for part in wording.parts)
 
 
@@ -147,20 +185,3 @@ def _kind(
     if source in own.values or source in own.lists:
         return source
     return source if source in words and source in _COMMON else None
-
-
-_COMMON = frozenset(
-    {
-        "bs_open_states",
-        "fan_mode",
-        "cover_classes",
-        "cover_states",
-        "color",
-        "brightness_level",
-        "color_temperature_names",
-        "media_class",
-        "on_off_states",
-        "lock_states",
-    }
-)
-"""The package's lists of words that have the same name and values in all languages."""

@@ -1,4 +1,4 @@
-"""Wordings kept from training: what the dev and test splits say in sentences that train never does."""
+"""Wordings held out from training, which only sentences of the dev and test splits have."""
 
 import random
 from collections import defaultdict
@@ -9,9 +9,9 @@ from emu_core.data.commands.wordings import Gap, Wording
 
 SPLITS = ("train", "dev", "test")
 SHARE = 10
-"""One template in so many is kept for dev, another for test."""
+"""One template in so many is held out for dev, another for test."""
 ENOUGH = 5
-"""With fewer templates, wordings are kept instead; with fewer wordings, none."""
+"""With fewer templates, wordings are held out instead; with fewer wordings, none."""
 
 _Parts = tuple[str | Gap, ...]
 
@@ -20,8 +20,8 @@ class Roles:
     """Which wordings of a language each split draws from.
 
     For each intent and combination, a tenth of the templates (at least one where there are five, else a tenth
-    of the wordings) is kept for dev and as many for test; a group always keeps some for train. Sentences of
-    dev and test are drawn from what is kept for them half the time, else from train's.
+    of the wordings) is held out for dev and as many for test; a group always leaves some to train. Sentences of
+    dev and test are drawn from these half the time, else from train's.
     """
 
     def __init__(self, groups: LanguageGroups, seed: int) -> None:
@@ -33,11 +33,11 @@ class Roles:
         for use, members in by_use.items():
             rng = random.Random(f"{seed}/{groups.language}/{use}")
             wordings = [groups.wordings[group] for group in members]
-            kept = _kept(wordings, rng)
+            held_out = _held_out(wordings, rng)
             for group, own in zip(members, wordings, strict=True):
                 for split in SPLITS:
                     self._lines[group, split] = _by_line(
-                        w for w in own if kept.get(w.parts, "train") == split
+                        w for w in own if held_out.get(w.parts, "train") == split
                     )
 
     def pick(self, group: Group, split: str, rng: random.Random) -> Wording:
@@ -51,10 +51,6 @@ class Roles:
         """Return the wordings that are a split's own."""
         return tuple(wording for line in self._lines[group, split] for wording in line)
 
-    def is_kept(self, group: Group, split: str) -> bool:
-        """Tell whether some wordings of the group are kept for dev or test."""
-        return bool(self._lines[group, split])
-
 
 def _by_line(wordings: Iterable[Wording]) -> list[list[Wording]]:
     lines: dict[int, list[Wording]] = defaultdict(list)
@@ -63,7 +59,7 @@ def _by_line(wordings: Iterable[Wording]) -> list[list[Wording]]:
     return list(lines.values())
 
 
-def _kept(groups: list[tuple[Wording, ...]], rng: random.Random) -> dict[_Parts, str]:
+def _held_out(groups: list[tuple[Wording, ...]], rng: random.Random) -> dict[_Parts, str]:
     """Return the split of each wording that is not for train."""
     all_parts: dict[_Parts, int] = {}
     for wording in (wording for group in groups for wording in group):
@@ -79,11 +75,11 @@ def _kept(groups: list[tuple[Wording, ...]], rng: random.Random) -> dict[_Parts,
     rng.shuffle(units)
     wanted = ["dev", "test"] * max(1, len(units) // SHARE)
     left = [{wording.parts for wording in group} for group in groups]
-    kept: dict[_Parts, str] = {}
+    held_out: dict[_Parts, str] = {}
     for unit in units:
         if not wanted:
             break
         if all(own.difference(unit) for own in left):
             left = [own.difference(unit) for own in left]
-            kept.update(dict.fromkeys(unit, wanted.pop()))
-    return kept
+            held_out.update(dict.fromkeys(unit, wanted.pop()))
+    return held_out

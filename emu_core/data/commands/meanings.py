@@ -2,7 +2,8 @@
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -22,19 +23,21 @@ NUMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "seconds": tuple(map(str, range(5, 60))),
     }
 )
-"""The numbers we draw, by kind: those a person says; 1 is left out, since only some templates agree with it.
+"""The numbers we draw, by kind: those that people use; 1 is left out, since only some templates agree with it.
 
-A number less than 0 is said without its sign, by a wording that takes off."""
+A number less than 0 is written without its sign, in a wording that subtracts."""
 _SHUFFLED = 50_000
+PATIENCE = 40
+"""A group is left when so many of its meanings running find no words in some language."""
 _OUTER = frozenset(
     {"front_door", "back_door", "side_door", "terrace_door", "garden_gate", "garage_door", "gate", "mailbox"}
 )
-"""What belongs to the house and not to one of its rooms."""
+"""Names that belong to the house and not to one of its rooms."""
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What one id stands for.
+    """The meaning that one id stands for.
 
     Attributes:
         group: what its wordings share.
@@ -98,7 +101,7 @@ def _order(size: int, rng: random.Random) -> Iterator[int]:
 
 
 def _makes_sense(meaning: Meaning) -> bool:
-    """Tell whether the values go together: an artist is no film, 20 minutes can't be taken off 5."""
+    """Return whether the values go together: an artist is no film, 20 minutes can't be taken off 5."""
     values = dict(meaning.values)
     if values.get("name") in _OUTER and not {"area", "floor"}.isdisjoint(values):
         return False
@@ -109,3 +112,39 @@ def _makes_sense(meaning: Meaning) -> bool:
             if unit in values and f"start_{unit}" in values:
                 return int(values[unit]) < int(values[f"start_{unit}"])
     return True
+
+
+def shared_choices(languages: Sequence[LanguageGroups]) -> list[Choices]:
+    """Return the groups that all the languages have wordings and words for, sorted."""
+    shared = set(languages[0].wordings).intersection(*(groups.wordings for groups in languages[1:]))
+    every = (Choices(group, languages) for group in sorted(shared))
+    return [choices for choices in every if choices.size]
+
+
+def take_evenly(shared: Sequence[Choices], count: int, seed: int, take: Callable[[Meaning], bool]) -> int:
+    """Offer meanings to `take` until it has taken `count`, and return how many it took.
+
+    Intents share alike, and so do the groups of an intent; what a small one can't give goes to the others.
+    """
+    open_groups: dict[str, dict[Group, Iterator[Meaning]]] = defaultdict(dict)
+    for choices in shared:
+        open_groups[choices.group.intent][choices.group] = choices.drawn(seed)
+    taken = 0
+    while open_groups and taken < count:
+        by_intent = -(-(count - taken) // len(open_groups))
+        for intent, groups in list(open_groups.items()):
+            by_group = -(-by_intent // len(groups))
+            left = by_intent
+            for group, meanings in list(groups.items()):
+                wanted = min(by_group, left, count - taken)
+                got = refused = 0
+                while got < wanted and refused < PATIENCE and (meaning := next(meanings, None)):
+                    refused = 0 if take(meaning) else refused + 1
+                    got += not refused
+                if got < wanted:
+                    del groups[group]
+                taken += got
+                left -= got
+            if not groups:
+                del open_groups[intent]
+    return taken

@@ -1,4 +1,4 @@
-"""What the templates give in each language and pair of languages, and which pairs are weak."""
+"""Counts of the groups that each language and pair of languages has, and which pairs are weak."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,20 +7,19 @@ from itertools import combinations, islice
 from emu_core.data.commands.fill import Filler
 from emu_core.data.commands.groups import Group, LanguageGroups, language_groups
 from emu_core.data.commands.holdout import Roles
-from emu_core.data.commands.package import checked_languages
-from emu_core.data.commands.pairing import shared_choices
-from emu_core.data.commands.vocabulary import vocabulary_languages
+from emu_core.data.commands.meanings import shared_choices
+from emu_core.data.commands.vocabulary import checked_languages
 from emu_core.data.languages import language_name, ordered
 
 WEAK = 0.75
 """A pair is weak where it shares less than this part of the groups of its larger language."""
 TRIED = 6
-"""A group counts where one of so many of its meanings can be said."""
+"""A group counts where one of so many of its meanings has a sentence."""
 
 
 @dataclass(frozen=True)
 class LanguageCount:
-    """What a language's templates give.
+    """Counts of a language.
 
     Attributes:
         language: its code.
@@ -60,7 +59,7 @@ class PairCount:
 
     @property
     def sentence(self) -> str:
-        """What to tell the user of a weak pair."""
+        """The weakness in words, for the user."""
         return (
             f"{language_name(self.source)} and {language_name(self.target)} share {self.groups} groups of "
             f"commands, {self.share:.0%} of the larger language's: what is drawn for both is less varied."
@@ -69,7 +68,7 @@ class PairCount:
 
 @dataclass(frozen=True)
 class CommandsReport:
-    """What the templates give.
+    """Counts of all languages asked for.
 
     Attributes:
         languages: a count for each language.
@@ -93,19 +92,19 @@ def commands_report(languages: Sequence[str]) -> CommandsReport:
     Raises:
         DataError: the package is missing or a language is unknown.
     """
-    codes = ordered(checked_languages(tuple(languages), vocabulary_languages()))
+    codes = ordered(checked_languages(languages))
     groups = {code: language_groups(code) for code in codes}
-    said = {code: _said(groups[code]) for code in codes}
+    usable = {code: _usable(groups[code]) for code in codes}
     counts = (
-        LanguageCount(code, one.templates, one.used, sum(map(len, one.wordings.values())), len(said[code]))
+        LanguageCount(code, one.templates, one.used, sum(map(len, one.wordings.values())), len(usable[code]))
         for code, one in groups.items()
     )
     pairs = []
     for source, target in combinations(codes, 2):
-        shared = said[source] & said[target] & _chosen([groups[source], groups[target]])
-        most = max(len(said[source]), len(said[target]), 1)
+        shared = usable[source] & usable[target] & _chosen([groups[source], groups[target]])
+        most = max(len(usable[source]), len(usable[target]), 1)
         pairs.append(PairCount(source, target, len(shared), len(shared) / most))
-    every = set.intersection(*said.values()) & _chosen(list(groups.values()))
+    every = set.intersection(*usable.values()) & _chosen(list(groups.values()))
     return CommandsReport(tuple(counts), tuple(pairs), len(every))
 
 
@@ -113,7 +112,7 @@ def _chosen(languages: Sequence[LanguageGroups]) -> set[Group]:
     return {choices.group for choices in shared_choices(languages)}
 
 
-def _said(groups: LanguageGroups) -> set[Group]:
+def _usable(groups: LanguageGroups) -> set[Group]:
     """Return the groups of which the language has a fit sentence for one of the first few meanings."""
     filler = Filler(groups, Roles(groups, 0))
     return {
@@ -123,12 +122,3 @@ def _said(groups: LanguageGroups) -> set[Group]:
             next(filler.sentences(meaning, "train", 0), None) for meaning in islice(choices.drawn(0), TRIED)
         )
     }
-
-
-def weak_pairs(languages: Sequence[str]) -> tuple[PairCount, ...]:
-    """Return the pairs of languages that share few groups, the weakest first.
-
-    Raises:
-        DataError: the package is missing or a language is unknown.
-    """
-    return commands_report(languages).weak

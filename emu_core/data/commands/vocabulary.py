@@ -1,15 +1,19 @@
-"""What a home's users name themselves (rooms, devices, shopping items), in our own words, by language."""
+"""Our own words, by language, for what a home's users name themselves: rooms, devices, shopping items."""
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from emu_core.data.languages import language_code
+from emu_core.data.wording import listed
+from emu_core.errors import DataError
+
 _FOLDER = "words"
-_AS_SAID = frozenset({"message", "search_query", "shopping_list_item", "timer_name", "todo_list_item"})
-"""The lists whose texts are said as they stand: one that begins with an article keeps it."""
+_VERBATIM = frozenset({"message", "search_query", "shopping_list_item", "timer_name", "todo_list_item"})
+"""The lists whose texts are used as they are: an article at the beginning is a part of them."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Word:
     Attributes:
         text: the word.
         article: its article, such as "die"; "" for none.
-        place: "in the kitchen" for "kitchen", split before the word; empty where nobody says so.
+        place: "in the kitchen" for "kitchen", split before the word; empty where there is none.
     """
 
     text: str
@@ -34,13 +38,13 @@ class Vocabulary:
     Attributes:
         values: list or domain of device -> key -> word; keys are the same in all languages.
         lists: lists of the package for which we have better words: list -> value -> words. A text that agrees
-            with what it is said of has a form for each article: "el:abierto/la:abierta".
+            with its subject has a form for each article: "el:abierto/la:abierta".
         subjects: domain -> the article that stands for it where there is no name to agree with.
         leads: lead -> article -> what to write, such as "in" -> "la" -> "en la ".
         lead_of: what is written -> its lead, such as "en el" -> "in".
         needy: the lists whose words need a lead, except at the beginning of a sentence.
         rules: expansion rules of the package that we replace, to leave out what is odd or means another thing.
-        mended: what is replaced in a template's text, by what.
+        replacements: patterns in a template's text, and what replaces each.
         odd: what no sentence of an intent may have, by intent; "" for every intent.
     """
 
@@ -51,7 +55,7 @@ class Vocabulary:
     lead_of: Mapping[str, str]
     needy: frozenset[str]
     rules: Mapping[str, str]
-    mended: tuple[tuple[re.Pattern[str], str], ...]
+    replacements: tuple[tuple[re.Pattern[str], str], ...]
     odd: Mapping[str, re.Pattern[str]]
     _led: re.Pattern[str] | None
 
@@ -62,7 +66,7 @@ class Vocabulary:
         return (before[: match.start()], self.lead_of[match.group(1).casefold()]) if match else (before, "")
 
     def is_odd(self, intent: str, text: str) -> bool:
-        """Tell whether a sentence is one nobody would say."""
+        """Return whether nobody would say a sentence."""
         return any(self.odd[which].search(text) for which in ("", intent) if which in self.odd)
 
 
@@ -70,6 +74,20 @@ def vocabulary_languages() -> tuple[str, ...]:
     """Return the languages we have words for."""
     folder = files("emu_core.data.commands") / _FOLDER
     return tuple(sorted(entry.name.removesuffix(".json") for entry in folder.iterdir()))
+
+
+def checked_languages(languages: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages as codes, each once, in the order asked.
+
+    Raises:
+        DataError: there is none, or one that we have no words for.
+    """
+    there_are = vocabulary_languages()
+    codes = tuple(dict.fromkeys(language_code(language) or language for language in languages))
+    unknown = [code for code in codes if code not in there_are]
+    if unknown or not codes:
+        raise DataError(f"no commands in {listed(unknown)}; choose from {listed(there_are, len(there_are))}")
+    return codes
 
 
 @cache
@@ -82,7 +100,7 @@ def vocabulary(language: str) -> Vocabulary:
     joined = "|".join(map(re.escape, sorted(lead_of, key=len, reverse=True)))
     return Vocabulary(
         values={
-            source: {key: _word(text, () if source in _AS_SAID else articles) for key, text in words.items()}
+            source: {key: _word(text, () if source in _VERBATIM else articles) for key, text in words.items()}
             for source, words in data["values"].items()
         },
         lists={
@@ -94,7 +112,7 @@ def vocabulary(language: str) -> Vocabulary:
         lead_of=lead_of,
         needy=frozenset(data["needy"]),
         rules=data["rules"],
-        mended=tuple((re.compile(pattern), new) for pattern, new in data["mended"]),
+        replacements=tuple((re.compile(pattern), new) for pattern, new in data["replacements"]),
         odd={
             intent: re.compile("|".join(patterns), re.IGNORECASE) for intent, patterns in data["odd"].items()
         },

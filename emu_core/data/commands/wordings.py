@@ -43,7 +43,7 @@ class Wording:
 
     Attributes:
         parts: text and gaps, as they follow each other.
-        fixed: slots whose value the wording says by other means than a gap, such as ("volume_step", "up").
+        fixed: slots whose value the wording has by other means than a gap, such as ("volume_step", "up").
         line: the place of its template within its language's file: wordings of one line are much alike.
     """
 
@@ -63,14 +63,14 @@ class Expander:
     def __init__(
         self,
         rules: Mapping[str, str],
-        told: Mapping[str, Mapping[str, Sequence[str]]],
-        mended: Sequence[tuple[re.Pattern[str], str]] = (),
+        written_out: Mapping[str, Mapping[str, Sequence[str]]],
+        replacements: Sequence[tuple[re.Pattern[str], str]] = (),
         led: Callable[[str, str], tuple[str, str]] = lambda text, _: (text, ""),
     ) -> None:
-        """Take the language's rules, lists to write out in place, what to mend, and how to cut off a lead."""
+        """Take the language's rules, lists to write out in place, replacements, and how to cut off a lead."""
         self._rules = rules
-        self._told = told
-        self._mended = mended
+        self._written_out = written_out
+        self._replacements = replacements
         self._led = led
         self._parsed: dict[str, Any] = {}
 
@@ -90,7 +90,7 @@ class Expander:
                 continue
             seen.add(text)
             text = _SPACE.sub(" ", text)
-            for pattern, new in self._mended:
+            for pattern, new in self._replacements:
                 text = pattern.sub(new, text)
             wording = _wording(text, fixed, line, self._led)
             if wording:
@@ -139,9 +139,9 @@ class Expander:
         return self._parse(self._rules[name])
 
     def _list(self, name: str, slot: str, rng: random.Random, fixed: dict[str, str]) -> str:
-        if name not in self._told:
+        if name not in self._written_out:
             return f"\x02{name}:{slot}\x03"
-        value, texts = rng.choice(list(self._told[name].items()))
+        value, texts = rng.choice(list(self._written_out[name].items()))
         fixed[slot] = value
         return rng.choice(texts)
 
@@ -165,7 +165,7 @@ def _wording(
 
 
 def _glued(pieces: list[str]) -> bool:
-    """Tell whether a gap touches a letter: an ending that fits some values only."""
+    """Return whether a gap touches a letter: an ending that fits some values only."""
     return any(
         before[-1:].isalnum() or after[:1].isalpha()
         for before, after in zip(pieces[::2], pieces[2::2], strict=False)
@@ -176,7 +176,9 @@ def list_words(expander: Expander, lists: Mapping[str, Any], name: str) -> dict[
     """Return the texts of a list by its values, which are the same in all languages."""
     words: dict[str, list[str]] = {}
     for entry in lists[name]["values"]:
-        out = entry["out"]  # A number gets its list's name, as "2700" and "warm white" are said differently.
+        out = entry[
+            "out"
+        ]  # A number gets its list's name, as "2700" and "warm white" are worded differently.
         key = out if isinstance(out, str) else f"{name}.{out}"
         words.setdefault(key, []).extend(expander.texts(entry["in"]))
     return words

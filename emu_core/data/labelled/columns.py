@@ -1,21 +1,41 @@
 """Which column of a table is the text, the intent, the language: guessed from its name, or mapped."""
 
+import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from itertools import combinations
 from shlex import quote
+from types import MappingProxyType
 
 import pandas as pd
 
-from emu_core.data.labelled.column_names import COLUMN_NAMES, SPLIT_NAMES
-from emu_core.data.languages import language_code, language_codes, language_of_file
+from emu_core.data.languages import language_codes, stated_language
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
 COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
+
+COLUMN_NAMES: Mapping[str, str] = json.loads(
+    files("emu_core.data.labelled").joinpath("column_names.json").read_text(encoding="utf-8")
+)
+"""Role -> the names its column usually has, the likeliest first: English, German, Spanish, Portuguese,
+Italian, French, Japanese, Chinese. Names such as `nummer` are left out: they count rows."""
+
+SPLIT_NAMES = MappingProxyType(
+    {
+        "training": "train",
+        "val": "dev",
+        "valid": "dev",
+        "validation": "dev",
+        "development": "dev",
+        "testing": "test",
+    }
+)
+"""Other names of the splits -> train, dev, test."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +55,7 @@ def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> Co
 
     Args:
         frame: a table as read.
-        fixed: columns that a person has named; they are kept, and only the roles that are None are guessed.
+        fixed: columns that a person has named; only the roles that are None are guessed.
     """
     fixed = fixed or ColumnMapping()
     taken = {name for name in asdict(fixed).values() if name}
@@ -53,7 +73,12 @@ def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> Co
 
 
 def apply_columns(
-    frame: pd.DataFrame, mapping: ColumnMapping, *, language: str | None, name: str
+    frame: pd.DataFrame,
+    mapping: ColumnMapping,
+    *,
+    language: str | None,
+    name: str,
+    required: Sequence[str] = ("text", "intent"),
 ) -> pd.DataFrame:
     """Return the six columns of COLUMNS under their own names, in the table's order of rows.
 
@@ -64,25 +89,18 @@ def apply_columns(
         mapping: which column plays which role.
         language: the language of every row, where there is no language column.
         name: the file's name, for messages and - failing a column and `language` - for its language.
+        required: roles that need a column.
 
     Raises:
-        DataError: the text or intent column is missing, a mapped column does not exist, or no language is
-            stated.
+        DataError: a required or mapped column does not exist, or no language is stated.
     """
-    return mapped_table(frame, mapping, required=("text", "intent"), language=language, name=name)
-
-
-def mapped_table(
-    frame: pd.DataFrame, mapping: ColumnMapping, *, required: Sequence[str], language: str | None, name: str
-) -> pd.DataFrame:
-    """Do what `apply_columns` does, where other roles than text and intent may be the required ones."""
     _check_mapping(frame, mapping, required, name)
     table = pd.DataFrame("", index=range(len(frame)), columns=list(COLUMNS), dtype="str")
     for role in COLUMNS:
         if column := getattr(mapping, role):
             table[role] = frame[column].reset_index(drop=True).astype("str").fillna("")
     if mapping.language is None:
-        table["language"] = _stated_language(language, name)
+        table["language"] = stated_language(language, name)
     table["language"] = language_codes(table["language"])
     table["split"] = split_codes(table["split"])
     return table
@@ -116,26 +134,12 @@ def _check_mapping(frame: pd.DataFrame, mapping: ColumnMapping, required: Sequen
     spare = next((column for column in found if column not in used.values()), None)
     for role in required:
         if not used[role]:
-            mend = (
+            fix = (
                 f"Map one with --{role}-column {quote(shown(spare))}"
                 if spare
                 else "Add it, or name the right file"
             )
-            raise DataError(f"{shown(name)}: no column '{role}'; found: {listed(found)}. {mend}")
-
-
-def _stated_language(language: str | None, name: str) -> str:
-    if language is None:
-        code = language_of_file(name)
-        if code is None:
-            raise DataError(
-                f"{shown(name)} has no language column and its name states none; say which with --language en"
-            )
-        return code
-    code = language_code(language)
-    if code is None:
-        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
-    return code
+            raise DataError(f"{shown(name)}: no column '{role}'; found: {listed(found)}. {fix}")
 
 
 def _folded(name: str) -> str:

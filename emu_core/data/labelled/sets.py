@@ -1,42 +1,54 @@
-"""A labelled set: sentences with their intent and language, and what can be asked of them."""
+"""Sets of sentences: labelled with intents, or not."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from emu_core.data.cleaning import texts_hash
 from emu_core.data.labelled.columns import COLUMNS, split_code
-from emu_core.data.labelled.frames import check_frame, count_table, rows_in
-from emu_core.data.labelled.unlabelled import UnlabelledSet, read_unlabelled
 from emu_core.data.languages import language_code, ordered
-from emu_core.data.wording import listed
+from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
-
-__all__ = ["COLUMNS", "LabelledSet", "UnlabelledSet", "read_unlabelled", "unlabelled_from"]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledSet:
-    """Labelled sentences.
+class Sentences:
+    """A table of sentences.
 
     Attributes:
-        frame: the columns of COLUMNS, a fresh RangeIndex; text, intent and language are never empty; id,
-            split and annotated are "" where there is none. The same id in two languages means translations of
-            each other.
-        name: what to call the set, such as its files' names.
+        frame: the class's columns, all strings, and a fresh RangeIndex.
+        name: the set's name, such as its files' names.
 
     Raises:
-        DataError: the frame is not as said above; `labelled_from_frame` makes it so.
+        DataError: the frame is not like that; `read_labelled`, `labelled_from_frame` and `read_unlabelled` make it so.
     """
 
+    columns: ClassVar[tuple[str, ...]]
+    never_empty: ClassVar[tuple[str, ...]]
     frame: pd.DataFrame
     name: str
 
     def __post_init__(self) -> None:
         """Check the frame's shape."""
-        check_frame(self.frame, COLUMNS, ("text", "intent", "language"))
+        if list(self.frame.columns) != list(self.columns):
+            raise DataError(
+                f"a set has the columns {listed(self.columns)}, this has {listed(self.frame.columns)}; make "
+                "it with read_labelled or labelled_from_frame"
+            )
+        if not self.frame.index.equals(pd.RangeIndex(len(self.frame))):
+            raise DataError("a set's rows are numbered from 0 on; call reset_index(drop=True) first")
+        for column in self.columns:
+            values = self.frame[column]
+            if not pd.api.types.is_string_dtype(values):
+                raise DataError(f"a set's column '{column}' is not of strings; convert it with astype('str')")
+            if values.isna().any() or (column in self.never_empty and (values == "").any()):
+                raise DataError(
+                    f"a set's column '{column}' has an empty cell; labelled_from_frame drops such rows"
+                )
 
     def __len__(self) -> int:
         """Return the number of sentences."""
@@ -46,6 +58,24 @@ class LabelledSet:
     def languages(self) -> tuple[str, ...]:
         """The language codes, sorted, English first."""
         return ordered(self.frame["language"].unique())
+
+
+class UnlabelledSet(Sentences):
+    """Sentences without labels: columns text, language (never empty) and id ("" where there is none)."""
+
+    columns = ("text", "language", "id")
+    never_empty = ("text", "language")
+
+
+class LabelledSet(Sentences):
+    """Sentences with an intent: the columns of COLUMNS.
+
+    Text, intent and language are never empty; id, split and annotated are "" where there is none. The same id in two
+    languages means translations of each other.
+    """
+
+    columns = COLUMNS
+    never_empty = ("text", "intent", "language")
 
     @property
     def intents(self) -> tuple[str, ...]:
@@ -68,10 +98,10 @@ class LabelledSet:
         keep = np.ones(len(self), dtype=bool)
         if languages is not None:
             codes = [language_code(language) or language for language in languages]
-            keep &= rows_in(self.frame["language"], codes, self.languages, "language")
+            keep &= _rows_in(self.frame["language"], codes, self.languages, "language")
         if splits is not None:
             codes = [split_code(split) for split in splits]
-            keep &= rows_in(self.frame["split"], codes, self.splits, "split")
+            keep &= _rows_in(self.frame["split"], codes, self.splits, "split")
         if not keep.any():
             raise DataError(
                 f"no row in language {listed(languages or self.languages)} and split "
@@ -93,10 +123,7 @@ class LabelledSet:
 
     def held_out_part(self) -> "LabelledSet | None":
         """Return the rows to measure on: those of split test, else of dev; None where there is neither."""
-        for split in ("test", "dev"):
-            if split in self.splits:
-                return self.select(splits=[split])
-        return None
+        return self.select(splits=["test"]) if "test" in self.splits else self.dev_part()
 
     def counts(self) -> pd.DataFrame:
         """Return the number of sentences, intents (sorted) by languages (English first)."""
@@ -104,13 +131,8 @@ class LabelledSet:
 
     def sha256(self) -> str:
         """Return a hash of the six columns' content and order, the same on every machine."""
-        digest = hashlib.sha256(len(self).to_bytes(8, "little"))
-        for column in COLUMNS:
-            values = self.frame[column].tolist()
-            # With the lengths, no two different sets join to the same bytes.
-            digest.update(np.fromiter(map(len, values), dtype="<i8", count=len(values)).tobytes())
-            digest.update("".join(values).encode())
-        return digest.hexdigest()
+        columns = (self.frame[column].tolist() for column in COLUMNS)
+        return texts_hash(len(self).to_bytes(8, "little"), *columns)
 
 
 def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> UnlabelledSet:
@@ -121,3 +143,22 @@ def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> Unlabell
     """
     frame = labelled.select(languages=languages).frame
     return UnlabelledSet(frame[["text", "language", "id"]], labelled.name)
+
+
+def count_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of rows of each intent (rows, sorted) in each language (columns, English first)."""
+    table = frame.groupby(["intent", "language"]).size().unstack(fill_value=0)
+    return table.reindex(columns=list(ordered(table.columns))).astype("int64")
+
+
+def _rows_in(
+    values: "pd.Series[str]", wanted: Sequence[str], there: Sequence[str], what: str
+) -> NDArray[np.bool_]:
+    """Return which values are among those wanted.
+
+    Raises:
+        DataError: one that is wanted is not there.
+    """
+    if unknown := [value for value in wanted if value not in there]:
+        raise DataError(f"no {what} '{shown(unknown[0])}' in the data; there is: {listed(there, 30)}")
+    return values.isin(list(wanted)).to_numpy(dtype=bool)

@@ -4,19 +4,20 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from emu_core.data.languages import language_code, language_of_file, ordered
-from emu_core.data.parallel.rows import ParallelRows, check_languages, clean, pairs_with_pivot
-from emu_core.data.parallel.tables import read_columns, read_tsv
+from emu_core.data.cleaning import clean
+from emu_core.data.languages import checked_language, language_code, language_of_file, ordered
+from emu_core.data.parallel.rows import ParallelRows, check_languages, pair_of, pairs_with_pivot
+from emu_core.data.parallel.tables import read_columns_of_languages
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.parallel.tmx import read_tmx
-from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.lines import is_table, read_lines
+from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
+MOST_PAIRS = 20_000  # of an evaluation's file; each sentence is compared with every translation
 _TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
-_TSV = re.compile(r"\.(tsv|tab)(\.gz)?$", re.IGNORECASE)
-_TABLE = re.compile(r"\.(csv|json|jsonl|ndjson|parquet|pq|xlsx)(\.gz)?$", re.IGNORECASE)
 _PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
 
 
@@ -25,52 +26,93 @@ def read_parallel(
 ) -> list[ParallelText]:
     """Read sentences and their translations; of several languages one is paired with each other one.
 
-    Plain files have a sentence a line and say their language last: `train.en` and `train.de`, `train.en.txt.gz`,
-    `tatoeba.deu-eng.deu`. Those whose names are alike up to there belong together, line by line; files of which no two
-    do belong together all. Lines that are blank in both languages divide documents. Tables (.tsv, or .csv, .jsonl,
-    .parquet, .xlsx) have a language over each column, and TMX says its own. Text and TMX may be gzipped.
+    Plain files have a sentence a line and their language at the end of their name: `train.en` and `train.de`,
+    `train.en.txt.gz`, `tatoeba.deu-eng.deu`. Those whose names are alike up to there belong together, line by line;
+    files of which no two do belong together all. Lines that are blank in both languages divide documents. Tables
+    (.tsv, or .csv, .jsonl, .parquet, .xlsx) have a language over each column, and TMX names its own. Text and TMX may
+    be gzipped.
 
     Of the languages that belong together English, or else the first, is paired with each other one.
 
     Args:
         files: the files, in any mixture.
-        languages: codes or names for what doesn't say its own: of those plain files in order, or of the columns of a
-            .tsv whose first line is a row.
+        languages: codes or names for files that do not state their own: of those plain files in order, or of
+            the columns of a .tsv whose first line is a row.
         drop_empty: leave out rows that are empty in one of two languages, which is an error otherwise.
 
     Returns:
-        One or more texts, in the order of the files; their `notes` say what is odd about them.
+        One or more texts, in the order of the files; with `notes` about anything odd.
 
     Raises:
         DataError: a file can't be read, its language is not known or there twice, files that belong together differ
             in length, or a row is empty in one language; it names file and line.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    if not paths:
-        raise DataError(
-            "no file of parallel text is named; name two such as train.en and train.de, or a table"
-        )
-    named = None if languages is None else _codes(languages)
-    plain = [path for path in paths if not any(kind.search(path.name) for kind in (_TMX, _TSV, _TABLE))]
+    missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
+    paths = named_paths(files, missing)
+    named = _codes(languages)
+    plain = [path for path in paths if not (_TMX.search(path.name) or is_table(path))]
     found = [_read_plain(group) for group in _groups(plain, named)] if plain else []
     for path in paths:
         if _TMX.search(path.name):
             found.append(read_tmx(path))
-        elif _TSV.search(path.name):
-            found.append(read_tsv(path, named))
-        elif _TABLE.search(path.name):
-            found.append(read_columns(path))
+        elif is_table(path):
+            found.append(read_columns_of_languages(path, named))
     check_rows(sum(len(rows.lines) for rows in found), MAX_ROWS, "the parallel text in all files together")
     return [text for rows in found for text in pairs_with_pivot(rows, drop_empty=drop_empty)]
 
 
-def _codes(languages: Sequence[str]) -> list[str]:
+def read_translations(folder: Path) -> list[ParallelText]:
+    """Read all pairs of files NAME.A-B.A and NAME.A-B.B in a folder, such as tatoeba.deu-eng.deu and .eng.
+
+    Raises:
+        DataError: there is no such file, one of a pair is missing, they differ in length, a line is empty, or there are
+            more than `MOST_PAIRS`; it names file and line.
+    """
+    found = []
+    for path in files_in(folder):
+        stem, _, own = path.name.rpartition(".")
+        codes = stem.rpartition(".")[2].split("-")
+        if len(codes) != 2 or own not in codes:
+            continue
+        sides = [path.with_name(f"{stem}.{code}") for code in codes]
+        if missing := next((side for side in sides if not side.is_file()), None):
+            raise DataError(
+                f"{path.name} has no {missing.name} beside it; translations are in two files, line by line"
+            )
+        if own == codes[0]:
+            first, second = (language_code(code) or code for code in codes)
+            rows = _read_plain([(first, sides[0]), (second, sides[1])])
+            text = pair_of(rows, first, second, drop_empty=False)
+            check_pairs(len(text), text.name)
+            found.append(text)
+    if not found:
+        raise DataError(
+            f"no translations in {folder}; name them like tatoeba.deu-eng.deu and tatoeba.deu-eng.eng"
+        )
+    return found
+
+
+def files_in(folder: Path, ending: str = "") -> list[Path]:
+    """Return a folder's files in order of name, of which there is at least one."""
+    if not folder.is_dir():
+        raise DataError(f"no folder {folder}; name one with files of sentence pairs")
+    files = sorted(path for path in folder.iterdir() if path.name.endswith(ending) and path.is_file())
+    if not files:
+        raise DataError(f"no {ending or 'file'} in {folder}; name a folder with files of sentence pairs")
+    return files
+
+
+def check_pairs(count: int, name: str) -> None:
+    """Raise a DataError where an evaluation's file has no pairs, or more than `MOST_PAIRS`."""
+    if count > MOST_PAIRS:
+        raise DataError(f"{name} has {count:,} pairs, and {MOST_PAIRS:,} are the most; give fewer")
+    if not count:
+        raise DataError(f"{name} has no sentence pair; give some")
+
+
+def _codes(languages: str | Sequence[str] | None) -> list[str] | None:
     given = [languages] if isinstance(languages, str) else languages
-    codes = [language_code(language) for language in given]
-    if None in codes:
-        wrong = given[codes.index(None)]
-        raise DataError(f"'{shown(wrong)}' is not a language; give a code such as en, or an English name")
-    return [code for code in codes if code is not None]
+    return None if given is None else [checked_language(language) for language in given]
 
 
 def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tuple[str, Path]]]:
@@ -80,7 +122,7 @@ def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tup
     codes = {code for code in stated if code is not None}
     if named and not silent and codes != set(named):
         raise DataError(
-            f"{listed((path.name for path in paths), 4)} say that they are of {listed(ordered(codes))} and not of "
+            f"{listed((path.name for path in paths), 4)} are of {listed(ordered(codes))} by their names and not of "
             f"{listed(named)}; name these, or none"
         )
     if silent and len(silent) != len(named or ()):
@@ -93,9 +135,9 @@ def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tup
     files = [(code or next(rest), path) for code, path in zip(stated, paths, strict=True)]
     for depth in (True, False):  # files of one name in two folders belong together if nothing else does
         groups: dict[tuple[str, str], list[tuple[str, Path]]] = {}
-        for (code, path), said in zip(files, stated, strict=True):
+        for (code, path), own in zip(files, stated, strict=True):
             stem = _PLAIN_ENDING.sub("", path.name)
-            key = (str(path.parent) if depth else "", stem.rpartition(".")[0] if said else stem)
+            key = (str(path.parent) if depth else "", stem.rpartition(".")[0] if own else stem)
             groups.setdefault(key, []).append((code, path))
         if max(map(len, groups.values())) > 1:
             break

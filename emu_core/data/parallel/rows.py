@@ -3,10 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
-from emu_core.data.labelled.audit_checks import normalised
-from emu_core.data.labelled.frames import stripped
+from emu_core.data.cleaning import normalised
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
@@ -14,7 +11,7 @@ from emu_core.errors import DataError
 
 @dataclass(frozen=True)
 class ParallelRows:
-    """Texts that say the same in each row.
+    """Texts of several languages with the same meaning in each row.
 
     Attributes:
         texts: language code -> N texts without blanks at either end; "" where the file has an empty one, None where
@@ -22,7 +19,7 @@ class ParallelRows:
         files: language code -> name of the file it stands in.
         lines: the N lines of the file at which the rows begin, from 1.
         place: what `lines` counts: "line" or "row".
-        notes: what was out of the ordinary.
+        notes: anything odd about the file.
     """
 
     texts: Mapping[str, Sequence[str | None]]
@@ -32,16 +29,11 @@ class ParallelRows:
     notes: tuple[str, ...] = ()
 
 
-def clean(texts: Sequence[str]) -> list[str]:
-    """Return the texts without blanks of any kind at either end."""
-    return stripped(pd.Series(texts, dtype="str")).tolist()
-
-
 def check_languages(languages: Sequence[str], name: str) -> None:
     """Raise a DataError unless there are two languages or more, none of them twice."""
     if twice := sorted({code for code in languages if languages.count(code) > 1}):
         raise DataError(
-            f"{shown(name)}: the language {listed(twice)} is there twice; keep one, or name the other's language"
+            f"{shown(name)}: the language {listed(twice)} is there twice; remove one, or name the other's language"
         )
     if len(languages) < 2:
         raise DataError(
@@ -63,10 +55,11 @@ def pairs_with_pivot(rows: ParallelRows, *, drop_empty: bool) -> list[ParallelTe
         DataError: a row is empty in one of two languages, or no pair is left.
     """
     pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
-    return [_pair(rows, pivot, other, drop_empty) for other in rows.texts if other != pivot]
+    return [pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot]
 
 
-def _pair(rows: ParallelRows, source: str, target: str, drop_empty: bool) -> ParallelText:
+def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -> ParallelText:
+    """Pair two of the languages; see `pairs_with_pivot`."""
     name = ", ".join(dict.fromkeys((rows.files[source], rows.files[target])))
     pairs: list[tuple[str, str]] = []
     starts: list[int] = []
@@ -86,7 +79,7 @@ def _pair(rows: ParallelRows, source: str, target: str, drop_empty: bool) -> Par
         else:
             empty, full, text = (target, source, first) if first else (source, target, second)
             raise DataError(
-                f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but says "
+                f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but is "
                 f"'{shown(text, 40)}' in {full}; add the translation, or leave out pairs with an empty side "
                 "(drop_empty; in the command --drop-empty)"
             )
@@ -112,6 +105,6 @@ def _doubts(first: Sequence[str], second: Sequence[str], where: str, source: str
     if 2 * same <= len(first):
         return []
     return [
-        f"{where}{same:,} of {counted(len(first), 'pair')} say the same in {source} and {target}; is one of the files "
+        f"{where}{same:,} of {counted(len(first), 'pair')} are the same in {source} and {target}; is one of the files "
         "the wrong one?"
     ]

@@ -1,12 +1,15 @@
 """The lines of a plain or tab-separated text file, counted as an editor counts them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from emu_core.data.readers.opened import MAX_BYTES
-from emu_core.data.readers.read import encoding_notes, read_text
+from emu_core.data.readers.read import encoding_notes, read_table, read_text
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
+
+_TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx")
 
 
 def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tuple[str, ...]]:
@@ -55,6 +58,30 @@ def read_cells(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[list[list[str]]
             )
         rows.append([_unquoted(cell) for cell in cells] if '""' in line else cells)
     return rows, notes
+
+
+def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
+    """Read a table of texts: tab-separated lines as `read_cells` does, other formats as `read_table` does.
+
+    Returns:
+        The header, the columns below it, and a note if the file is not UTF-8.
+    """
+    if is_tsv(path):
+        (header, *rows), notes = read_cells(path)
+        return header, list(zip(*rows, strict=True)) if rows else [()] * len(header), notes
+    frame = read_table(path, path.name)
+    notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
+    return list(frame.columns), [frame.iloc[:, place].tolist() for place in range(frame.shape[1])], notes
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file's name is one of a table, in whatever format."""
+    return path.name.lower().removesuffix(".gz").endswith(_TABLES)
+
+
+def is_tsv(path: Path) -> bool:
+    """Return whether a file's name is one of tab-separated text."""
+    return path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
 
 
 def _unquoted(cell: str) -> str:

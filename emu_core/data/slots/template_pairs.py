@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from emu_core.data.slots.annotation import Slot
 from emu_core.data.slots.utterances import Utterance
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
@@ -19,7 +18,7 @@ class LeftOut(StrEnum):
     NO_SLOT = "it has no slot"
     ONE_VALUE = "one of its slots has no other value in its language"
     TOO_FEW_VALUES = "its slots have too few other values for so many different targets"
-    SAME_TEMPLATE = "its template stands already"
+    SAME_TEMPLATE = "its template is a source already"
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def template_pairs(
     """Give each utterance others that differ from it in the value of every slot and in nothing else.
 
     A slot's new value is drawn from the values that slots of its name have in the given utterances of its language, its
-    own (case and outer spaces apart) left out. Targets keep the source's intent and id.
+    own (whatever its case and outer spaces) left out. Targets keep the source's intent and id.
 
     Args:
         utterances: of one language or several.
@@ -77,7 +76,7 @@ def template_pairs(
         )
     values = _values(utterances)
     rng = np.random.default_rng(seed)
-    kept: dict[int, tuple[Utterance, ...]] = {}
+    found_of: dict[int, tuple[Utterance, ...]] = {}
     left_out: dict[LeftOut, list[int]] = {}
     templates: set[tuple[str, str]] = set()
     for row, one in enumerate(utterances):
@@ -89,18 +88,18 @@ def template_pairs(
         if isinstance(found, LeftOut):
             left_out.setdefault(found, []).append(row)
         else:
-            kept[row] = found
+            found_of[row] = found
             templates.add(template)
-    if not kept:
+    if not found_of:
         why = "; ".join(f"{counted(len(rows), 'utterance')}: {reason}" for reason, rows in left_out.items())
         raise DataError(
             f"no utterance's slots can be given {counted(each, 'other value')} ({why or 'there is none'}); add "
             "annotated utterances, such as 'wake me up at [time : five am]'"
         )
     return TemplatePairs(
-        sources=tuple(utterances[row] for row in kept),
-        targets=tuple(kept.values()),
-        rows=tuple(kept),
+        sources=tuple(utterances[row] for row in found_of),
+        targets=tuple(found_of.values()),
+        rows=tuple(found_of),
         left_out={reason: tuple(rows) for reason, rows in left_out.items()},
     )
 
@@ -118,7 +117,7 @@ class _Values:
             self.written.append(value)
 
     def other(self, value: str, choice: int) -> str:
-        """The value of that number when `value` itself is not counted."""
+        """Return the value of that number when `value` itself is not counted."""
         return self.written[choice + (choice >= self.places[_folded(value)])]
 
 
@@ -148,7 +147,7 @@ def _targets(
             of_slot.other(slot.value, digit)
             for slot, of_slot, digit in zip(one.slots, of_slots, digits, strict=True)
         ]
-        filled = _filled(one, chosen)
+        filled = one.filled(chosen)
         if _folded(filled.text) != _folded(one.text):
             found.setdefault(_folded(filled.text), filled)
         if len(found) == each:
@@ -162,19 +161,6 @@ def _digits(number: int, sizes: Sequence[int]) -> list[int]:
         number, digit = divmod(number, size)
         digits.append(digit)
     return digits
-
-
-def _filled(one: Utterance, values: Sequence[str]) -> Utterance:
-    """The utterance with its slots' values replaced."""
-    parts: list[str] = []
-    slots: list[Slot] = []
-    at = length = 0
-    for slot, value in zip(one.slots, values, strict=True):
-        parts += [one.text[at : slot.start], value]
-        start = length + slot.start - at
-        length, at = start + len(value), slot.end
-        slots.append(Slot(slot.name, value, start, length))
-    return replace(one, text="".join([*parts, one.text[at:]]), slots=tuple(slots))
 
 
 def _folded(value: str) -> str:

@@ -1,7 +1,7 @@
-"""Slot-annotated utterances, paired across languages by their id: what FMDA learns from."""
+"""Slot-annotated utterances, paired across languages by their id."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import pandas as pd
@@ -26,11 +26,19 @@ class Utterance:
     @property
     def template(self) -> str:
         """The text with each slot's value replaced by the slot's name in brackets."""
-        parts, at = [], 0
-        for slot in self.slots:
-            parts += [self.text[at : slot.start], f"[{slot.name}]"]
-            at = slot.end
-        return "".join([*parts, self.text[at:]])
+        return self.filled([f"[{slot.name}]" for slot in self.slots]).text
+
+    def filled(self, values: Sequence[str]) -> "Utterance":
+        """Return the utterance with its slots' values replaced by others, as many."""
+        parts: list[str] = []
+        slots: list[Slot] = []
+        at = length = 0
+        for slot, value in zip(self.slots, values, strict=True):
+            parts += [self.text[at : slot.start], value]
+            start = length + slot.start - at
+            length, at = start + len(value), slot.end
+            slots.append(Slot(slot.name, value, start, length))
+        return replace(self, text="".join([*parts, self.text[at:]]), slots=tuple(slots))
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,7 @@ def _pair(
         if missing := [key for key in own if key not in theirs]:
             raise DataError(
                 f"{_place_of(labelled, code, missing[0])}: the {code} sentence with id '{shown(missing[0])}' has no "
-                f"{other} sentence of that id ({counted(len(missing), 'such row')}); add it, or take the row out"
+                f"{other} sentence of that id ({counted(len(missing), 'such row')}); add it, or remove the row"
             )
         names = {slot.name for one in theirs.values() for slot in one.slots}
         for key, one in own.items():
@@ -116,7 +124,7 @@ def _pair(
                     meant = f" (is it '{near[0]}'?)" if near else ""
                     raise DataError(
                         f"{_place_of(labelled, code, key)}: the slot '{shown(slot.name)}'{meant} is in no {other} "
-                        "sentence; give a slot the same name in both languages, or take its brackets out"
+                        "sentence; give a slot the same name in both languages, or remove its brackets"
                     )
     return SlotPairs(source, target, tuple(first.values()), tuple(second[key] for key in first))
 
@@ -131,7 +139,7 @@ def _by_id(labelled: LabelledSet, language: str) -> dict[str, Utterance]:
             )
         if row["id"] in found:
             raise DataError(
-                f"{where}: the id '{shown(row['id'])}' stands twice in {language}; give each sentence of a language "
+                f"{where}: the id '{shown(row['id'])}' is there twice in {language}; give each sentence of a language "
                 "an id of its own"
             )
         found[row["id"]] = _utterance(row, where)
@@ -154,7 +162,7 @@ def _utterance(row: dict[str, str], where: str) -> Utterance:
 
 
 def _places(labelled: LabelledSet, part: pd.DataFrame) -> list[str]:
-    """Where each row of one language stands, counted among the set's rows of that language."""
+    """Return the place of each row of one language, counted among the set's rows of that language."""
     code = part["language"].iloc[0]
     return [f"{labelled.name}, {code} row {number:,}" for number in range(1, len(part) + 1)]
 

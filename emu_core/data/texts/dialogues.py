@@ -1,22 +1,19 @@
-"""Dialogues: comments and what was answered to them, for the conversational response task."""
+"""Dialogues: comments and their responses, for the conversational response task."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from emu_core.data.languages import language_code, language_of_file
-from emu_core.data.parallel.rows import clean
-from emu_core.data.readers import read_table
-from emu_core.data.readers.lines import read_cells
+from emu_core.data.cleaning import clean
+from emu_core.data.languages import stated_language
+from emu_core.data.readers.lines import is_tsv, read_columns
+from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
-_TSV = re.compile(r"\.(tsv|tab)(\.gz)?$", re.IGNORECASE)
-_NO_HEADER = re.compile(r"\.csv(\.gz)?$", re.IGNORECASE)
 _COMMENTS = ("comment", "context", "input", "message", "question")
 _RESPONSES = ("response", "reply", "answer")
 
@@ -29,8 +26,8 @@ class Dialogues(Text):
         language: its code.
         comments: N texts, none blank.
         responses: the N responses, in the same order, none blank.
-        name: what to call them.
-        notes: what their user should know of how they were read.
+        name: the name of the set.
+        notes: anything odd about how they were read.
     """
 
     kind: ClassVar = "dialogues"
@@ -62,39 +59,21 @@ def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> 
     """Read comments and responses from tables: TSV, CSV, JSON Lines, Parquet or XLSX; text may be gzipped.
 
     The columns are `comment` and `response` (or context, input, message, question; reply, answer), or the two that a
-    TSV or CSV without a header has. Rows without a comment or without a response go, and are counted in `notes`.
+    TSV or CSV without a header has. Rows without a comment or without a response are left out and counted in `notes`.
 
     Args:
         files: the files, each of one language.
-        language: their language; without it each file's name must say it (`reddit.en.tsv`).
+        language: their language; without it each file's name must state it (`reddit.en.tsv`).
 
     Raises:
-        DataError: a file can't be read, has not these columns, doesn't say its language, or no row has both.
+        DataError: a file can't be read, lacks these columns, doesn't state its language, or no row has both.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    if not paths:
-        raise DataError("no file of dialogues is named; name one with the columns comment and response")
-    found = [_read(path, language_of(path, language)) for path in paths]
+    paths = named_paths(
+        files, "no file of dialogues is named; name one with the columns comment and response"
+    )
+    found = [_read(path, stated_language(language, path.name)) for path in paths]
     check_rows(sum(map(len, found)), MAX_ROWS, "the dialogues in all files together")
     return found
-
-
-def language_of(path: Path, language: str | None) -> str:
-    """Return the code of the language that is given, or else of the one that a file's name says.
-
-    Raises:
-        DataError: what is given is no language, or the name says none.
-    """
-    code = language_of_file(path.name) if language is None else language_code(language)
-    if code is None and language is not None:
-        raise DataError(f"'{shown(language)}' is not a language; give a code such as en, or an English name")
-    if code is None:
-        stem = path.name.split(".")[0]
-        raise DataError(
-            f"{shown(path.name)} does not say its language; give it, or put it into the name, as in "
-            f"{shown(stem, 30)}.en{''.join(path.suffixes)}"
-        )
-    return code
 
 
 def _read(path: Path, language: str) -> Dialogues:
@@ -113,29 +92,19 @@ def _read(path: Path, language: str) -> Dialogues:
 
 
 def _columns(path: Path) -> tuple[tuple[Sequence[str], Sequence[str]], tuple[str, ...]]:
-    """Return the comments and responses as they are written, and notes."""
-    if _TSV.search(path.name):
-        rows, notes = read_cells(path)
-        header, body = rows[0], list(zip(*rows[1:], strict=True)) if len(rows) > 1 else []
-    else:
-        frame = read_table(path, path.name)
-        header, notes = list(frame.columns), ()
-        body = [tuple(frame.iloc[:, place]) for place in range(frame.shape[1])]
+    """Return the comments and responses as they are in the file, and notes."""
+    header, body, notes = read_columns(path)
     names = [name.strip().casefold() for name in header]
     places = [
         next((names.index(name) for name in kind if name in names), None) for kind in (_COMMENTS, _RESPONSES)
     ]
     if None not in places:
-        if not body:
+        if not body[0]:
             raise DataError(f"{shown(path.name)} has column names but no rows; add the dialogues below them")
         return (body[places[0] or 0], body[places[1] or 0]), notes
-    if (
-        len(header) != 2
-        or places != [None, None]
-        or not (_TSV.search(path.name) or _NO_HEADER.search(path.name))
-    ):
+    may_lack_header = is_tsv(path) or path.name.lower().removesuffix(".gz").endswith(".csv")
+    if len(header) != 2 or places != [None, None] or not may_lack_header:
         raise DataError(
             f"{shown(path.name)} has the columns {listed(header, 6)}; name two of them comment and response"
         )
-    body = body or [(), ()]
     return ((header[0], *body[0]), (header[1], *body[1])), notes

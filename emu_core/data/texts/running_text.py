@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from emu_core.data.parallel.rows import clean
+from emu_core.data.cleaning import clean
+from emu_core.data.languages import stated_language
 from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
-from emu_core.data.texts.dialogues import language_of
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
@@ -26,8 +27,8 @@ class RunningText(Text):
     Attributes:
         language: its code.
         documents: the sentences of each document, none blank; `SHORTEST` or more.
-        name: what to call the text.
-        notes: what its user should know of how it was read.
+        name: the name of the text.
+        notes: anything odd about how it was read.
     """
 
     kind: ClassVar = "running"
@@ -71,15 +72,13 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
 
     Args:
         files: the files, each of one language.
-        language: their language; without it each file's name must say it (`news.en.txt`).
+        language: their language; without it each file's name must state it (`news.en.txt`).
 
     Raises:
-        DataError: a file can't be read, doesn't say its language, or has no document of three sentences.
+        DataError: a file can't be read, doesn't state its language, or has no document of three sentences.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    if not paths:
-        raise DataError("no file of running text is named; name one with a sentence a line")
-    found = [_read(path, language_of(path, language)) for path in paths]
+    paths = named_paths(files, "no file of running text is named; name one with a sentence a line")
+    found = [_read(path, stated_language(language, path.name)) for path in paths]
     check_rows(sum(map(len, found)), MAX_ROWS, "the running text in all files together")
     return found
 
@@ -94,16 +93,16 @@ def _read(path: Path, language: str) -> RunningText:
         elif documents[-1]:
             documents.append([])
     documents = [document for document in documents if document]
-    kept = tuple(tuple(document) for document in documents if len(document) >= SHORTEST)
-    if not kept:
+    long_enough = tuple(tuple(document) for document in documents if len(document) >= SHORTEST)
+    if not long_enough:
         raise DataError(
             f"{shown(path.name)}: none of {counted(len(documents), 'document')} has {SHORTEST} sentences, and shorter "
             "ones give quick thought nothing; write a sentence a line, and a blank line only between documents"
         )
-    if short := len(documents) - len(kept):
+    if short := len(documents) - len(long_enough):
         notes = (
             *notes,
             f"{shown(path.name)}: {counted(short, 'document')} of fewer than {SHORTEST} sentences left out, for they "
             "give quick thought nothing.",
         )
-    return RunningText(language, kept, path.name, notes)
+    return RunningText(language, long_enough, path.name, notes)

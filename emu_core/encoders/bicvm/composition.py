@@ -2,7 +2,7 @@
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from emu_core.config.bicvm import Composition
 
@@ -30,19 +30,23 @@ def compose(table: Tensor, ids: Tensor, before: Tensor, offsets: Tensor, composi
     return F.embedding_bag(torch.arange(len(ids), device=ids.device), steps, offsets, mode="sum")
 
 
-class ComposeGraph(nn.Module):
-    """BiCVM as a plain graph: the composition on padded batches, which ONNX can hold."""
+def compose_padded(
+    table: Tensor, composition: Composition, input_ids: Tensor, attention_mask: Tensor
+) -> Tensor:
+    """Compose padded batches as `BicvmEncoder.forward` does, by operations that ONNX can hold.
 
-    def __init__(self, table: nn.Parameter, composition: Composition) -> None:
-        """Take the word vectors, which are not copied."""
-        super().__init__()
-        self.table, self.composition = table, composition
+    Args:
+        table: (words, d); row 0 is zero.
+        composition: how.
+        input_ids: (B, T) word numbers.
+        attention_mask: (B, T), 1 on words and 0 on padding.
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(B, T) word numbers, (B, T) 1 on words and 0 on padding -> (B, dim)."""
-        real = attention_mask.unsqueeze(-1).float()  # (B, T, 1)
-        x = F.embedding(input_ids, self.table)  # (B, T, dim)
-        if self.composition is Composition.BIGRAM:
-            x = torch.tanh(x + F.pad(x * real, (0, 0, 1, 0))[:, :-1])  # zero before the first word
-        known = attention_mask.sum(dim=1, keepdim=True) > 0
-        return torch.where(known, (x * real).sum(dim=1), self.table[1:].mean(dim=0))
+    Returns:
+        (B, d); a sentence without words gets the mean of all word vectors.
+    """
+    real = attention_mask.unsqueeze(-1).float()  # (B, T, 1)
+    x = F.embedding(input_ids, table)  # (B, T, d)
+    if composition is Composition.BIGRAM:
+        x = torch.tanh(x + F.pad(x * real, (0, 0, 1, 0))[:, :-1])  # zero before the first word
+    known = attention_mask.sum(dim=1, keepdim=True) > 0
+    return torch.where(known, (x * real).sum(dim=1), table[1:].mean(dim=0))

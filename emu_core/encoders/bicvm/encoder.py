@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -13,9 +14,9 @@ from torch import Tensor, nn
 
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.encoders.base import EncoderByLanguage, Features, FloatArray, TokenIds
-from emu_core.encoders.bicvm.composition import ComposeGraph, compose
+from emu_core.encoders.bicvm.composition import compose, compose_padded
 from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
-from emu_core.encoders.graph import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.errors import EncoderError
 
@@ -104,7 +105,7 @@ class BicvmEncoder(EncoderByLanguage):
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the vocabulary, and return the graph."""
         self._write_vocabulary(folder)
-        graph = ComposeGraph(self.table, self.composition)
+        graph = partial(compose_padded, self.table, self.composition)
         token_ids = TO_IDS.format(file=VOCABULARY, max_tokens=self.max_tokens)
         known = range(
             1, min(len(self.vocabulary), len(CHECK_TEXTS)) + 1

@@ -16,7 +16,7 @@ from emu_core.encoders.base import BATCH_TOKENS, Encoder, Features, TokenIds, ba
 from emu_core.encoders.dual.batch import Sentences
 from emu_core.encoders.dual.hashing import Hashing
 from emu_core.encoders.dual.layers import TransformerLayer, positions
-from emu_core.encoders.graph import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 
 IMPORTS = "from emu_core.encoders.dual.hashing import Hashing"
@@ -97,7 +97,7 @@ class DualEncoder(Encoder):
         """Return the graph; hashing needs no file."""
         token_ids = TO_IDS.format(hashing=self.hashing, max_tokens=self.max_tokens)
         ids = self.token_ids(CHECK_TEXTS)
-        return OnnxParts(DualGraph(self), IMPORTS, token_ids, ids, counted="words with their n-grams")
+        return OnnxParts(self.padded_vectors, IMPORTS, token_ids, ids, counted="words with their n-grams")
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return ids of each text's words and n-grams, cut to `max_tokens` words; see `Hashing.token_ids`."""
@@ -156,42 +156,28 @@ class DualEncoder(Encoder):
             maps = [*self.ngram_map.parameters(), *maps]
         return [*([maps] if maps else []), *(list(layer.parameters()) for layer in self.transformer)]
 
+    def padded_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, L) ids, (B, L) 1 on them and 0 on padding -> (B, dim): `forward` by operations that ONNX can hold.
 
-class DualGraph(nn.Module):
-    """The same vectors as `DualEncoder.forward`, over the same weights.
-
-    The encoder looks up each distinct word of a batch once, which takes shapes that depend on the data. Here a
-    sentence's ids, words and n-grams as `Hashing.token_ids` gives them, are added up by the word they belong to.
-    """
-
-    places: Tensor
-    numbers: Tensor
-
-    def __init__(self, encoder: DualEncoder) -> None:
-        """Take the weights of an encoder; they are not copied."""
-        super().__init__()
-        self.encoder = encoder
-        scale = encoder.config.position_scale if encoder.config.layers else 0.0
-        self.register_buffer("places", scale * positions(encoder.max_tokens, encoder.dim), persistent=False)
-        self.register_buffer("numbers", torch.arange(encoder.max_tokens), persistent=False)
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(B, L) ids, (B, L) 1 on them and 0 on padding -> (B, dim)."""
-        encoder, buckets = self.encoder, self.encoder.hashing.words
-        real = attention_mask > 0
+        `forward` looks up each distinct word of a batch once, which takes shapes that depend on the data. Here a
+        sentence's ids, words and n-grams as `Hashing.token_ids` gives them, are added up by the word they belong to.
+        """
+        buckets, real = self.hashing.words, attention_mask > 0
         begins = (input_ids < buckets) & real  # (B, L)
         number = begins.long().cumsum(dim=1) - 1  # of the word that an id belongs to
-        belongs = (number.unsqueeze(1) == self.numbers[:, None]) & real.unsqueeze(1)  # (B, T, L)
+        numbers = torch.arange(self.max_tokens).unsqueeze(1)  # (T, 1)
+        belongs = (number.unsqueeze(1) == numbers) & real.unsqueeze(1)  # (B, T, L)
         mask = (belongs & begins.unsqueeze(1)).any(dim=2)  # (B, T), words
-        own = F.embedding(torch.where(begins, input_ids, 0), encoder.words)
+        own = F.embedding(torch.where(begins, input_ids, 0), self.words)
         words = (belongs & begins.unsqueeze(1)).to(own.dtype) @ own  # (B, T, width)
-        if encoder.ngrams is not None:
-            grams = F.embedding(torch.where(begins | ~real, 0, input_ids - buckets), encoder.ngrams)
+        if self.ngrams is not None:
+            grams = F.embedding(torch.where(begins | ~real, 0, input_ids - buckets), self.ngrams)
             summed = (belongs & ~begins.unsqueeze(1)).to(grams.dtype) @ grams
-            words = (words + torch.tanh(encoder.ngram_map(summed))) / 2
-        x = encoder.projection(words) + self.places  # (B, T, dim)
-        for layer in cast("list[TransformerLayer]", list(encoder.transformer)):
+            words = (words + torch.tanh(self.ngram_map(summed))) / 2
+        scale = self.config.position_scale if self.config.layers else 0.0
+        x = self.projection(words) + scale * positions(self.max_tokens, self.dim)  # (B, T, dim)
+        for layer in cast("list[TransformerLayer]", list(self.transformer)):
             x = layer.padded(x, mask)
         shares = mask.to(x.dtype) / mask.sum(dim=1, keepdim=True)
         out = (shares.unsqueeze(1) @ x).squeeze(1)
-        return F.normalize(out, dim=-1) if encoder.config.normalised else out
+        return F.normalize(out, dim=-1) if self.config.normalised else out

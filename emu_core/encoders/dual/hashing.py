@@ -14,7 +14,7 @@ _CJK = (
 
 @dataclass(frozen=True)
 class Hashing:
-    """Where words and their character n-grams go.
+    """The buckets of words and of their character n-grams.
 
     A word's bucket is 1 + crc32(its UTF-8) mod (words - 1); an n-gram's is crc32(its UTF-8) mod ngrams. CRC-32 is that
     of zlib and gzip (ISO 3309), so every machine and process finds the same buckets. N-grams are those of the word

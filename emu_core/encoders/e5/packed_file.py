@@ -49,7 +49,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Stored:
-    """Where a tensor lies in the file."""
+    """The place of a tensor in the file."""
 
     kind: int
     count: int

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -15,11 +16,11 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.encoders.base import EncoderByLanguage, EncoderInfo, Features, TokenIds
-from emu_core.encoders.graph import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.laser.download import CODES, MODEL, VOCABULARY, absence, files_folder
-from emu_core.encoders.laser.graph import LaserGraph
 from emu_core.encoders.laser.network import LaserNetwork, LaserShape, checked_dictionary, read_checkpoint
+from emu_core.encoders.laser.padded import padded_vectors
 from emu_core.encoders.laser.text import LaserText
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.errors import EncoderError
 
@@ -117,7 +118,7 @@ class LaserEncoder(EncoderByLanguage):
         )
         # Left to guess, it wants further packages for two of the languages.
         check_ids = self.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
-        return OnnxParts(LaserGraph(self.model), IMPORTS, token_ids, check_ids)
+        return OnnxParts(partial(padded_vectors, self.model), IMPORTS, token_ids, check_ids)
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
         """Return piece ids with `</s>` after them, cut to `max_tokens`.

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, Features, TokenIds
-from emu_core.encoders.graph import CHECK_TEXTS, OnnxParts, PlainGraph
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import opening, read_config, write_encoder
-from emu_core.encoders.transformer.graph import (
+from emu_core.encoders.transformer.for_onnx import (
     ALONE,
     TOKENIZER,
     WITH_TRANSFORMERS,
-    WithoutPromptGraph,
     reads_alone,
+    without_prompt,
 )
 from emu_core.encoders.transformer.opening import open_model, quietly
 from emu_core.errors import EncoderError
@@ -113,12 +113,17 @@ class TransformerEncoder(Encoder):
                 f"the tokenizer of '{self.spec}' makes other tokens once it is saved alone; export it with "
                 "--format sentence-transformers"
             )
-        graph: nn.Module = PlainGraph(self)
-        reads_prompt = all(getattr(module, "include_prompt", True) for module in self.model.children())
-        if self._prompt_length is not None and not reads_prompt:
-            graph = WithoutPromptGraph(self.model, self._prompt_length, self.dim)
         token_ids = code.format(prompt=self.prompt, max_tokens=self.max_tokens)
-        return OnnxParts(graph, f"import {package}", token_ids, ids[: len(CHECK_TEXTS)])
+        return OnnxParts(self._padded_vectors, f"import {package}", token_ids, ids[: len(CHECK_TEXTS)])
+
+    def _padded_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        leaves_prompt_out = not all(
+            getattr(module, "include_prompt", True) for module in self.model.children()
+        )
+        if self._prompt_length is None or not leaves_prompt_out:
+            return self({"input_ids": input_ids, "attention_mask": attention_mask})
+        vectors = without_prompt(self.model, self._prompt_length, input_ids, attention_mask)
+        return vectors[:, : self.dim].float()
 
     @property
     def backbone(self) -> "PreTrainedModel":

@@ -1,4 +1,4 @@
-"""How a model of sentence-transformers is opened: no code of its own is run, and nothing is printed."""
+"""Open models of sentence-transformers, running no code of their own and printing nothing."""
 
 import logging
 from collections.abc import Iterator

@@ -1,8 +1,7 @@
 """A frozen transformer's states of every token, and of sentences with some characters masked."""
 
 import hashlib
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -14,9 +13,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from emu_core.encoders.base import TokenIds, evaluation_mode
+from emu_core.encoders.base import Progress, TokenIds, evaluation_mode
 from emu_core.encoders.transformer.encoder import PROBE, TransformerEncoder
 from emu_core.errors import EncoderError
+from emu_core.files import whole_file
 
 Span = tuple[int, int]
 
@@ -57,33 +57,26 @@ def token_states(
     ids: Sequence[TokenIds],
     *,
     cache: Path | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> TokenStates:
-    """Run the encoder once over sentences and keep the last layer's state of every token, on its device.
+    """Run the encoder once over sentences and return the last layer's state of every token, on its device.
 
     Args:
         encoder: is put into evaluation mode for the time of the call.
         ids: token ids of N sentences.
-        cache: folder that keeps the states, and from which they are read when encoder and tokens are the same.
+        cache: folder of stored states, which are read again when encoder and tokens are the same.
         on_progress: called with (sentences done, N) after each batch.
     """
     lengths = torch.tensor([len(own) for own in ids], dtype=torch.long)
     starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
-    device = encoder.device
-    kept = None if cache is None else _Kept(cache, "states", encoder, ids)
-    if kept is not None and (read := kept.read((int(starts[-1]), encoder.state_dim))) is not None:
-        return TokenStates(read.to(device), starts.to(device))
-    states = torch.empty((int(starts[-1]), encoder.state_dim), dtype=torch.float16, device=device)
-    done = 0
-    for rows, own, mask in _runs(encoder, ids):
+    out = torch.empty((int(starts[-1]), encoder.state_dim), dtype=torch.float16, device=encoder.device)
+
+    def put(rows: list[int], states: Tensor, mask: Tensor) -> None:
         at = torch.cat([torch.arange(int(starts[row]), int(starts[row + 1])) for row in rows])
-        states[at.to(device)] = own[mask].half()
-        done += len(rows)
-        if on_progress is not None:
-            on_progress(done, len(ids))
-    if kept is not None:
-        kept.write(states)
-    return TokenStates(states, starts.to(device))
+        out[at.to(out.device)] = states[mask].half()
+
+    _run(encoder, ids, out, put, cache and cache / f"states-{_digest(encoder, ids)}.safetensors", on_progress)
+    return TokenStates(out, starts.to(out.device))
 
 
 def cls_states(
@@ -91,77 +84,90 @@ def cls_states(
     ids: Sequence[TokenIds],
     *,
     cache: Path | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> Tensor:
-    """As `token_states`, of the first token alone: (N, d), float32. Equal token ids are run once."""
-    distinct = list(dict.fromkeys(map(tuple, ids)))
-    place = {one: row for row, one in enumerate(distinct)}
-    rows_of = torch.tensor([place[tuple(one)] for one in ids], device=encoder.device)
-    kept = None if cache is None else _Kept(cache, "cls", encoder, distinct)
-    if kept is not None and (read := kept.read((len(distinct), encoder.state_dim))) is not None:
-        return read.to(encoder.device)[rows_of]
-    states = torch.empty((len(distinct), encoder.state_dim), device=encoder.device)
-    done = 0
-    for rows, own, _ in _runs(encoder, [list(one) for one in distinct]):
-        states[rows] = own[:, 0]
-        done += len(rows)
-        if on_progress is not None:
-            on_progress(done, len(distinct))
-    if kept is not None:
-        kept.write(states)
-    return states[rows_of]
+    """Return the first token's states alone (N, d), float32, as `token_states` does. Equal token ids are run once."""
+    place = {one: row for row, one in enumerate(dict.fromkeys(map(tuple, ids)))}
+    distinct = [list(one) for one in place]
+    out = torch.empty((len(distinct), encoder.state_dim), device=encoder.device)
+
+    def put(rows: list[int], states: Tensor, mask: Tensor) -> None:
+        out[rows] = states[:, 0]
+
+    _run(
+        encoder,
+        distinct,
+        out,
+        put,
+        cache and cache / f"cls-{_digest(encoder, distinct)}.safetensors",
+        on_progress,
+    )
+    return out[torch.tensor([place[tuple(one)] for one in ids], device=out.device)]
 
 
-class _Kept:
-    """Where the states of some sentences by some encoder are kept."""
+@torch.no_grad()
+def _run(
+    encoder: TransformerEncoder,
+    ids: Sequence[TokenIds],
+    out: Tensor,
+    put: Callable[[list[int], Tensor, Tensor], None],
+    file: Path | None,
+    on_progress: Progress | None,
+) -> None:
+    """Fill `out` from a file, or by running the encoder, and then write the file.
 
-    def __init__(
-        self, folder: Path, name: str, encoder: TransformerEncoder, ids: Sequence[Sequence[int]]
-    ) -> None:
-        digest = hashlib.sha256(encoder.encode([PROBE]).tobytes())  # tells other weights apart
-        for own in ids:
-            digest.update(np.asarray([len(own), *own], dtype="<i8").tobytes())
-        self._path = folder / f"{name}-{digest.hexdigest()[:32]}.safetensors"
-
-    def read(self, shape: tuple[int, int]) -> Tensor | None:
-        """The states; None where there are none, or none of that shape."""
+    Args:
+        encoder: is put into evaluation mode for the time of the call.
+        ids: token ids of N sentences.
+        out: the states that are wanted.
+        put: writes a batch to `out`: its row numbers, token states (B, L, d) and mask (B, L).
+        file: where the states are cached.
+        on_progress: called with (sentences done, N) after each batch.
+    """
+    if file is not None:
         try:
-            states = load_file(self._path)["states"]
-        except (FileNotFoundError, SafetensorError, KeyError, OSError):
-            return None
-        return states if tuple(states.shape) == shape else None
+            out.copy_(_of_shape(load_file(file)["states"], out.shape))
+            return
+        except (SafetensorError, KeyError, OSError, ValueError):
+            pass  # there is none, or none that is whole
+    with evaluation_mode(encoder):
+        for rows, batch in encoder.in_batches(ids, on_progress=on_progress):
+            features = encoder.collate(batch)
+            put(rows, encoder.states(features), features["attention_mask"].bool())
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(file) as partial:
+            save_file({"states": out.cpu()}, partial)
 
-    def write(self, states: Tensor) -> None:
-        """Keep states: whole or not at all."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        save_file({"states": states.cpu().contiguous()}, partial)
-        partial.replace(self._path)
+
+def _of_shape(states: Tensor, shape: torch.Size) -> Tensor:
+    if states.shape != shape:
+        raise ValueError("states of other sentences")
+    return states
+
+
+def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
+    """Return a checksum of the sentences and, by the vector of one, of the encoder's weights."""
+    digest = hashlib.sha256(encoder.encode([PROBE]).tobytes())
+    for own in ids:
+        digest.update(np.asarray([len(own), *own], dtype="<i8").tobytes())
+    return digest.hexdigest()[:32]
 
 
 def joined(parts: Sequence[TokenStates]) -> TokenStates:
-    """The sentences of several, one after the other."""
+    """Return the sentences of several, one after the other."""
     ends = [0, *accumulate(int(part.starts[-1]) for part in parts)]
     starts = [part.starts[:-1] + before for part, before in zip(parts, ends, strict=False)]
     last = torch.tensor([ends[-1]], device=parts[0].starts.device)
     return TokenStates(torch.cat([part.states for part in parts]), torch.cat([*starts, last]))
 
 
-@torch.no_grad()
-def _runs(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """Yield each batch's row numbers, token states (B, L, d) and mask (B, L)."""
-    with evaluation_mode(encoder):
-        for rows in encoder.batches(ids):
-            features = encoder.collate([ids[row] for row in rows])
-            yield rows, encoder.states(features), features["attention_mask"].bool()
-
-
 def masked_ids(
     encoder: TransformerEncoder, texts: Sequence[str], spans: Sequence[Sequence[Span]]
 ) -> list[TokenIds]:
-    """Token ids of texts in which the tokens that touch a span have given way to one mask token.
+    """Return token ids of texts in which the tokens that touch a span have given way to one mask token.
 
-    One for all of them, so that the mask does not tell how long the hidden words were.
+    One for all of them, so that the mask does not show how long the hidden words were.
 
     Args:
         encoder: its tokenizer says where each token stands.
@@ -190,13 +196,13 @@ def masked_ids(
 
 
 def template_spans(length: int, slots: Sequence[Span]) -> list[Span]:
-    """What of a text of so many characters is in none of its slots: the spans of its template."""
+    """Return the spans of a text of so many characters that are in none of its slots: its template."""
     edges = [0, *(edge for slot in sorted(slots) for edge in slot), length]
     return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
 
 
 def require_transformer(encoder: Any) -> TransformerEncoder:
-    """The encoder, if it has a state for each token. Raises EncoderError otherwise."""
+    """Return the encoder if it has a state for each token. Raises EncoderError otherwise."""
     if not isinstance(encoder, TransformerEncoder):
         raise EncoderError(
             f"the encoder '{encoder.spec}' has no states of single tokens, from which templates are learnt; choose "

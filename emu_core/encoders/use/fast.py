@@ -30,7 +30,7 @@ class Kernel(NamedTuple):
 
 
 class Items(NamedTuple):
-    """What windows are made of: vectors (N, 256), and each one's product in each place (N * order, 256).
+    """The items of windows: vectors (N, 256), and each one's product in each place (N * order, 256).
 
     Zeros follow the items, for the places of a window that lie outside its sentence.
     """

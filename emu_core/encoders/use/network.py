@@ -135,10 +135,10 @@ class UseNetwork(nn.Module):
         mask = features["attention_mask"]  # (B, T) bool
         # All sentences one after the other, GAP zero rows after each: no padding is computed, and a window that
         # reaches past its sentence meets zeros.
-        kept = F.pad(mask, (GAP, 0), value=True)  # (B, T + GAP): each sentence's tokens and GAP rows more
-        ids = F.pad(features["input_ids"], (0, GAP))[kept]  # (rows,)
-        real = F.pad(mask, (0, GAP))[kept]
-        sentence_of = torch.arange(len(mask), device=mask.device).unsqueeze(1).expand_as(kept)[kept]
+        rows = F.pad(mask, (GAP, 0), value=True)  # (B, T + GAP): each sentence's tokens and GAP rows more
+        ids = F.pad(features["input_ids"], (0, GAP))[rows]  # (rows,)
+        real = F.pad(mask, (0, GAP))[rows]
+        sentence_of = torch.arange(len(mask), device=mask.device).unsqueeze(1).expand_as(rows)[rows]
         gaps = (~real).nonzero().squeeze(1)
 
         # What depends on the piece alone is computed once a piece: frequent ones stand in most sentences.

@@ -1,0 +1,1 @@
+"""Forms that describe a run, before it is started."""

@@ -1,0 +1,81 @@
+"""The form of the Pretrain page: method, texts' tasks and settings of an encoder that is trained from scratch."""
+
+import streamlit as st
+
+from app.forms.encoder import KEPT
+from app.forms.settings import draw_settings
+from app.forms.starting import Plan, draw_device, draw_name, draw_seed
+from app.pretraining.texts import Kind, Read
+from emu_core.api.pretrain import plan_pretraining
+from emu_core.config.settings import Settings
+from emu_core.data.wording import counted
+from emu_core.errors import EmuError
+from emu_core.methods.method import Method, Needs
+from emu_core.methods.registry import methods_that_need
+
+PLACE = "pretrain"
+FEWEST = 20  # pairs; with fewer there is nothing to hold out and nothing to learn
+
+
+def draw_method() -> Method:
+    """Ask for the method."""
+    known = methods_that_need(Needs.PARALLEL_TEXT)
+    name = st.selectbox(
+        "Method", list(known), format_func=lambda name: known[name].title, key="pretrain-method", **KEPT
+    )
+    st.caption(known[name].summary)
+    return known[name]
+
+
+def draw_form(method: Method, texts: dict[Kind, Read]) -> tuple[str, Plan | str]:
+    """Draw the settings; return the run's name, and its plan or why it can't be started.
+
+    Args:
+        method: what is trained.
+        texts: what it is trained on, as far as there is some.
+    """
+    parallel = texts.get(Kind.PARALLEL)
+    pairs = () if parallel is None else parallel.parallel
+    device = draw_device(PLACE)
+    name_place, seed_place = st.columns([3, 1])
+    with name_place:
+        name = draw_name(
+            PLACE, method.name, "-".join(dict.fromkeys(code for text in pairs for code in text.languages))
+        )
+    with seed_place:
+        seed = draw_seed(PLACE)
+    settings = draw_settings(method, "")
+    if parallel is None:
+        return name, "there is no parallel text yet: upload some, or take the example"
+    smallest = min(pairs, key=len)
+    if len(smallest) < FEWEST:
+        problem = (
+            f"{'-'.join(smallest.languages)} has {counted(len(smallest), 'pair')}, and training needs {FEWEST} of each "
+            "two languages, better thousands; add more"
+        )
+        return name, problem
+    if isinstance(settings, str):
+        return name, settings
+    return name, _plan(
+        "-".join(read.key for read in texts.values()), texts, method.name, seed, device, settings
+    )
+
+
+@st.cache_resource(max_entries=4, show_spinner="Looking whether data and settings fit ...")
+def _plan(
+    key: str, _texts: dict[Kind, Read], method: str, seed: int, device: str, settings: Settings
+) -> Plan | str:
+    others = {kind: _texts[kind].texts if kind in _texts else () for kind in Kind}
+    try:
+        return plan_pretraining(
+            _texts[Kind.PARALLEL].parallel,
+            method=method,
+            dialogues=others[Kind.DIALOGUES],
+            running_text=others[Kind.RUNNING],
+            nli=others[Kind.NLI],
+            seed=seed,
+            device=device,
+            config=settings,
+        )
+    except EmuError as error:
+        return str(error)

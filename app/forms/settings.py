@@ -1,0 +1,146 @@
+"""Inputs for the fields of a `Settings` class, in the words of the fields themselves."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from app.forms.encoder import KEPT, is_transformer
+from emu_core.config.emu import Trained
+from emu_core.config.settings import OURS, SettingInfo, Settings, infos
+from emu_core.encoders.registry import encoder_kind
+from emu_core.errors import EncoderError, TrainingError
+from emu_core.methods.method import Method
+
+PRESETS = {"tuned": "Measured here", "paper": "The paper's"}
+
+
+def draw_settings(method: Method, encoder: str) -> Settings | str:
+    """Ask for a method's hyper-parameters; return them, or why they can't be, in a sentence.
+
+    Args:
+        method: whose settings.
+        encoder: the spec, from whose defaults they start; "" where an encoder is trained from scratch.
+    """
+    try:
+        kind = encoder_kind(encoder)
+    except EncoderError as error:
+        return str(error)
+    first = st.container()
+    with st.expander("More settings", icon=":material/tune:"):
+        paper = method.configure()
+        preset = _draw_preset(method, kind)
+        start = paper if preset == "paper" else method.configure(kind)
+        where = f"{method.name}-{encoder}-{preset}"
+        fields = [info for info in infos(type(start)) if not info.fixed]
+        more = [info for info in fields if not info.common]
+        values = draw_fields(start, more, where, encoder, paper=paper)
+    with first:
+        common = [info for info in fields if info.common]
+        values |= draw_fields(start, common, where, encoder, paper=paper, headings=False)
+    try:
+        return replace(start, **values)
+    except TrainingError as error:
+        return str(error)
+
+
+def _draw_preset(method: Method, encoder: str) -> str:
+    """Ask where the settings start from, if the method has a paper and other defaults too."""
+    if all(info.source.startswith(OURS) for info in infos(method.settings)):
+        return "tuned"
+    if method.configure(encoder) == method.configure():
+        st.caption("For this encoder nothing was measured: these are the paper's values.")
+        return "tuned"
+    preset: str = st.segmented_control(
+        "Start from",
+        list(PRESETS),
+        format_func=PRESETS.__getitem__,
+        default="tuned",
+        required=True,
+        key=f"preset-{method.settings.__name__}",
+        help="The paper's values were found for other encoders, far more data or larger machines.",
+        **KEPT,
+    )
+    return preset
+
+
+def draw_fields(
+    start: Settings,
+    fields: Sequence[SettingInfo],
+    where: str,
+    encoder: str = "",
+    *,
+    paper: Settings | None = None,
+    headings: bool = True,
+) -> dict[str, Any]:
+    """Draw an input, two in a row, for each field that matters; return the values by name.
+
+    Args:
+        start: the settings they start from.
+        fields: in their order.
+        where: tells these inputs from those of other methods, encoders and presets.
+        encoder: its spec, where there is one.
+        paper: the paper's settings, where the others start from different ones.
+        headings: whether each group stands under its name.
+    """
+    now, values = start, dict[str, Any]()
+    for group in dict.fromkeys(info.group for info in fields):
+        places: Sequence[Any] = ()
+        count = 0
+        for info in fields:
+            if info.group != group or not info.matters(now):
+                continue
+            if headings and group and not count:
+                st.markdown(f"**{group}**")
+            if count % 2 == 0:
+                places = st.columns(2)
+            about: dict[str, Any] = {
+                "help": info.describe(start, paper or start).replace("\n", "\n\n"),
+                "key": f"{info.name}-{where}",
+                **KEPT,
+            }
+            value = _draw(places[count % 2], info, getattr(start, info.name), encoder, about)
+            values[info.name] = value
+            count += 1
+            with suppress(TrainingError):  # which is said of all settings together
+                now = replace(now, **{info.name: value})  # what comes after it may depend on it
+    return values
+
+
+def _draw(place: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:
+    if info.choices and info.many:
+        names = info.choices
+        return tuple(
+            place.multiselect(info.label, list(names), list(default), format_func=names.__getitem__, **about)
+        )
+    if info.choices:
+        options = [choice for choice in info.choices if choice is not Trained.LORA or is_transformer(encoder)]
+        index, labels = options.index(default), info.choices
+        return place.selectbox(info.label, options, index=index, format_func=labels.__getitem__, **about)
+    if info.kind is bool:
+        return place.checkbox(info.label, default, **about)
+    if info.many:
+        return _items(info, place.text_input(info.label, ", ".join(map(str, default)), **about))
+    if info.kind is str:
+        return place.text_input(info.label, default, **about)
+    whole = info.kind is int
+    least = info.low if info.above is None else info.above
+    most = info.high if info.below is None else info.below
+    return place.number_input(
+        info.label,
+        min_value=None if least is None else info.kind(least),
+        max_value=None if most is None else info.kind(most),
+        value=default,
+        step=1 if whole else (default or 1.0) / 10,
+        format="%d" if whole else "%g",
+        **about,
+    )
+
+
+def _items(info: SettingInfo, typed: str) -> tuple[Any, ...] | str:
+    try:
+        return tuple(info.kind(item.strip()) for item in typed.split(",") if item.strip())
+    except ValueError:
+        return typed  # which the settings refuse

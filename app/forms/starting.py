@@ -1,0 +1,89 @@
+"""What the forms that start a run share: device, name and seed, and the button that queues it."""
+
+import streamlit as st
+
+from app.cache import job_manager
+from app.forms.encoder import KEPT
+from app.state import runs_root
+from app.wording import sentence
+from emu_core.devices import available_devices
+from emu_core.errors import EmuError
+from emu_core.runs.config import RunConfig
+from emu_core.runs.run import NAME, Storable, new_run_name
+
+Plan = tuple[RunConfig, Storable]
+
+
+def draw_device(place: str) -> str:
+    """Ask for a device; `place` is the page's name, for the keys of what was typed, here and below."""
+    devices = {device.name: device.label for device in available_devices()}
+    return st.selectbox(
+        "Device", list(devices), format_func=devices.__getitem__, key=f"{place}-device", **KEPT
+    )
+
+
+def draw_name(place: str, method: str, what: str) -> str:
+    """Ask for the run's name; the one that is proposed begins with the method and ends with `what`."""
+    free = new_run_name(runs_root(), method, what)
+    count: int = st.session_state.setdefault(
+        f"{place}-started", 0
+    )  # a form begins with a fresh name after each run
+    typed = st.text_input("Name of the run", free, max_chars=80, key=f"{place}-name-{count}-{free}", **KEPT)
+    return typed.strip()
+
+
+def draw_seed(place: str) -> int:
+    """Ask for the seed."""
+    return st.number_input(
+        "Seed",
+        0,
+        2**31 - 1,
+        0,
+        help="The same seed on the same CPU gives the same run.",
+        key=f"{place}-seed",
+        **KEPT,
+    )
+
+
+def misnamed(name: str) -> str:
+    """Return why no run can have the name, in a sentence; "" when one can."""
+    if not NAME.fullmatch(name):
+        return "the run's name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
+    if (runs_root() / name).exists():
+        return f"there is a run '{name}' already; choose another name"
+    return ""
+
+
+def draw_start_button(
+    place: str, name: str, plan: Plan | str, watched: str, label: str = "Start the run"
+) -> None:
+    """Draw the button that starts a run, or why it can't be started, and start it.
+
+    Args:
+        place: the page's name.
+        name: the run's.
+        plan: its configuration and data, or why there is none, in a sentence.
+        watched: the session's key of the run that the page shows.
+        label: of the button.
+    """
+    plan = (isinstance(plan, str) and plan) or misnamed(name) or plan
+    if isinstance(plan, str):
+        st.warning(sentence(plan), icon=":material/block:")
+    pressed = st.button(
+        label,
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=isinstance(plan, str),
+        width="stretch",
+    )
+    if not pressed or isinstance(plan, str):
+        return
+    try:
+        with st.spinner("Starting ..."):
+            run = job_manager().submit(name, *plan)
+    except EmuError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return
+    st.session_state[watched] = run.name
+    st.session_state[f"{place}-started"] += 1
+    st.rerun()

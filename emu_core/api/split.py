@@ -1,0 +1,342 @@
+"""Sentences taken apart by a disentangled encoder: their tokens and embeddings, neighbours, and samples for maps."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emu_core.data.languages import language_name, ordered
+from emu_core.data.slots.annotation import parse_annotated
+from emu_core.data.slots.template_pairs import template_pairs
+from emu_core.data.slots.utterances import Utterance
+from emu_core.errors import DataError
+from emu_core.models.parts import Part
+
+if TYPE_CHECKING:
+    from emu_core.encoders.base import FloatArray
+    from emu_core.encoders.disentangled import DisentangledEncoder
+
+BLANK = "␣"  # a token that is a space
+MOST = 10_000  # sentences; each goes through the encoder, and six vectors of it are stored
+NEIGHBOURS = 5
+MOST_PAIRS = 800  # as in the paper's Figure 4
+TEMPLATES, EACH = 4, 5  # as in its Figure 4c: 20 sentences
+NAMED = 7  # templates with a colour of their own; the eighth colour is grey
+OTHERS = "… all others"  # sorts behind letters and brackets
+PROBE = "Language probe"
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token, and how much of two embeddings comes from it.
+
+    Attributes:
+        word: how a person reads it.
+        start: where it begins in the sentence.
+        end: where it ends there.
+        is_added: whether the encoder itself puts it around every sentence; then it stands nowhere in it.
+        template: its share of the template embedding, 0 to 1.
+        residual: its share of the residual embedding.
+    """
+
+    word: str
+    start: int
+    end: int
+    is_added: bool
+    template: float
+    residual: float
+
+    def touches(self, spans: Sequence[tuple[int, int]]) -> bool:
+        """Whether a character of it is in one of the spans (start, end) of the sentence."""
+        return any(self.start < end and start < self.end for start, end in spans)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitSentence:
+    """A sentence taken apart.
+
+    Attributes:
+        tokens: in their order; empty where the encoder has no attention.
+        parts: its embeddings, (dim,) each.
+        languages: the probability that the language part gives to each language, by its code.
+    """
+
+    tokens: tuple[Token, ...]
+    parts: "dict[Part, FloatArray]"
+    languages: dict[str, float]
+
+
+def split_sentence(encoder: "DisentangledEncoder", text: str) -> SplitSentence:
+    """Take a sentence apart; it has no spaces at its ends."""
+    import torch
+
+    parts = {part: vectors[0] for part, vectors in encoder.parts([text]).items()}
+    with torch.no_grad():
+        language = torch.from_numpy(parts[Part.LANGUAGE]).to(encoder.device).unsqueeze(0)
+        shares = torch.softmax(encoder.head.language_logits(language)[0], dim=-1).tolist()
+    tokens = _tokens(encoder, text) if Part.TEMPLATE in parts else ()
+    return SplitSentence(tokens, parts, dict(zip(encoder.head.languages, shares, strict=True)))
+
+
+def _tokens(encoder: "DisentangledEncoder", text: str) -> tuple[Token, ...]:
+    prompt = encoder.base.prompt
+    whole = prompt + text
+    _, (places,) = encoder.base.tokens_with_offsets([text])
+    found = []
+    for (name, *shares), (start, end) in zip(encoder.attention(text), places, strict=True):
+        letters = whole[start:end]
+        begin = start + len(letters) - len(letters.lstrip())  # a token may begin at the space before its word
+        word = letters.strip() or (BLANK if letters else name)
+        added = end <= len(prompt)
+        where = (0, 0) if added else (max(begin - len(prompt), 0), end - len(prompt))
+        found.append(Token(word, *where, added, *shares))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """N sentences.
+
+    Attributes:
+        key: stands for them, in all sessions.
+        frame: their rows, a fresh index.
+        utterances: N, with slots where there is an annotation that can be read.
+        unread: how many annotations can't, or are not their sentence's.
+        total: how many sentences there are, of which these are a sample where they are fewer.
+    """
+
+    key: str
+    frame: pd.DataFrame
+    utterances: tuple[Utterance, ...]
+    unread: int
+    total: int
+
+    @property
+    def texts(self) -> list[str]:
+        """The N sentences."""
+        return [one.text for one in self.utterances]
+
+    def rows(self, language: str) -> list[int]:
+        """The row numbers of a language's sentences."""
+        return np.flatnonzero(self.frame["language"].to_numpy() == language).tolist()
+
+
+def read_pool(key: str, frame: pd.DataFrame) -> Pool:
+    """Return the sentences of a labelled set's rows with their slots, at most `MOST`, translations together.
+
+    Args:
+        key: stands for the rows.
+        frame: rows of a labelled set.
+    """
+    part = _sample(frame).reset_index(drop=True)
+    utterances, unread = [], 0
+    for row in part.to_dict("records"):
+        try:
+            plain, slots = parse_annotated(row["annotated"])
+            fits = plain == row["text"] or not row["annotated"]
+        except DataError:
+            slots, fits = (), False
+        unread += not fits
+        utterances.append(
+            Utterance(row["text"], slots if fits else (), row["intent"], row["id"], row["language"])
+        )
+    return Pool(key, part, tuple(utterances), unread, len(frame))
+
+
+def language_pairs(pool: Pool, fewest: int) -> list[tuple[str, str]]:
+    """Return the pairs of languages with at least so many translations in the pool."""
+    ids: dict[str, set[str]] = defaultdict(set)
+    for one in pool.utterances:
+        if one.id:
+            ids[one.language].add(one.id)
+    codes = ordered(ids)
+    return [
+        (first, second)
+        for place, first in enumerate(codes)
+        for second in codes[place + 1 :]
+        if len(ids[first] & ids[second]) >= fewest
+    ]
+
+
+def pairs_of(pool: Pool, first: str, second: str) -> list[int]:
+    """Return the row numbers of up to `MOST_PAIRS` translations of two languages: both sentences of each."""
+    rows = [
+        {one.id: row for row, one in enumerate(pool.utterances) if one.language == code and one.id}
+        for code in (first, second)
+    ]
+    both = [key for key in rows[0] if key in rows[1]]
+    drawn = sorted(np.random.default_rng(0).permutation(len(both))[:MOST_PAIRS].tolist())
+    return [row[both[at]] for row in rows for at in drawn]
+
+
+def intents_with_templates(pool: Pool, language: str) -> list[str]:
+    """Return the intents of which a language has `TEMPLATES` templates with slots."""
+    templates: dict[str, set[str]] = defaultdict(set)
+    for one in pool.utterances:
+        if one.language == language and one.slots:
+            templates[one.intent].add(one.template.casefold())
+    return sorted(intent for intent, own in templates.items() if len(own) >= TEMPLATES)
+
+
+def template_sample(pool: Pool, language: str, intent: str) -> tuple[list[Utterance], int]:
+    """Return sentences of `TEMPLATES` templates of an intent, `EACH` of each where there can be, and how many are made.
+
+    Where a template has too few sentences in the pool, more are made by putting the values that its slots have
+    elsewhere into it.
+    """
+    of_language = [one for one in pool.utterances if one.language == language]
+    by_template: dict[str, dict[str, int]] = defaultdict(dict)
+    for row, one in enumerate(of_language):
+        if one.intent == intent and one.slots:
+            by_template[one.template.casefold()].setdefault(one.text, row)
+    made = _made(of_language)
+    filled = []
+    for rows in by_template.values():
+        own = [of_language[row] for row in rows.values()][:EACH]
+        there = {one.text for one in own}
+        new = [one for one in made.get(next(iter(rows.values())), ()) if one.text not in there][
+            : EACH - len(own)
+        ]
+        filled.append((own, new))
+    # The fullest templates, and of those the ones that need the fewest made sentences.
+    filled.sort(key=lambda found: (-len(found[0]) - len(found[1]), len(found[1])))
+    chosen = filled[:TEMPLATES]
+    return [one for own, new in chosen for one in (*own, *new)], sum(len(new) for _, new in chosen)
+
+
+def neighbours(
+    one: Utterance,
+    parts: "Mapping[Part, FloatArray]",
+    pool: Pool,
+    vectors: "FloatArray",
+    allowed: NDArray[np.bool_],
+) -> pd.DataFrame:
+    """Return the nearest sentences by each embedding, the nearest first.
+
+    Args:
+        one: the utterance.
+        parts: its embeddings (dim,), in the order of `vectors`.
+        pool: N sentences.
+        vectors: (P, N, dim), their embeddings.
+        allowed: (N,), which of them count.
+    """
+    columns = ["embedding", "rank", "cosine", "sentence", "language", "intent", "what it shares"]
+    rows: list[tuple[object, ...]] = []
+    candidates = np.flatnonzero(allowed)
+    for (part, own), of_pool in zip(parts.items(), vectors, strict=True):
+        others = of_pool[candidates]
+        lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
+        cosines = others @ own / np.maximum(lengths, np.finfo(np.float32).tiny)
+        for rank, at in enumerate(np.argsort(-cosines, kind="stable")[:NEIGHBOURS], start=1):
+            other = pool.utterances[candidates[at]]
+            rows.append(
+                (
+                    part,
+                    rank,
+                    float(cosines[at]),
+                    other.text,
+                    other.language,
+                    other.intent,
+                    shared(one, other),
+                )
+            )
+    return pd.DataFrame(rows, columns=columns)
+
+
+def shared(one: Utterance, other: Utterance) -> str:
+    """Return in words what two utterances have in common: the closest bond first, at most two."""
+    if one.id and one.id == other.id and one.language != other.language:
+        return "translation"
+    found = []
+    # Of a typed one the language is unknown, but a template in another language is not the same text anyway.
+    if one.slots and other.slots and one.template.casefold() == other.template.casefold():
+        found.append("same template")
+    theirs = {(slot.name, slot.value.casefold()) for slot in other.slots}
+    same = [slot for slot in one.slots if (slot.name, slot.value.casefold()) in theirs]
+    found += [f"same {slot.name}: {slot.value}" for slot in same]
+    if one.intent and one.intent == other.intent:
+        found.append("same intent")
+    return ", ".join(found[:2])
+
+
+def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
+    """Return what `sentence_maps` draws: of the templates the most frequent by name, the rest under one.
+
+    Translations have one template: that of the first of them.
+    """
+    first: dict[str, str] = {}
+    templates = [
+        first.setdefault(one.id, one.template) if one.id else one.template for one in sentences if one.slots
+    ]
+    named = {template for template, _ in Counter(templates).most_common(NAMED)}
+    of_each = [first.get(one.id, one.template) if one.slots else OTHERS for one in sentences]
+    return pd.DataFrame(
+        {
+            "text": [one.text for one in sentences],
+            "intent": [one.intent for one in sentences],
+            "language": [one.language for one in sentences],
+            "template": [template if template in named else OTHERS for template in of_each],
+            "row": np.arange(len(sentences), dtype=np.int32),
+        }
+    )
+
+
+def part_table(measured: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each embedding: percentages by direction, by language of the templates, and the probe's.
+
+    Args:
+        measured: metrics.json's `parts`.
+    """
+    rows = []
+    for part in Part:
+        if part in measured:
+            found = measured[part]
+            rows.append(
+                {"Embedding": part}
+                | {direction(pair): value for pair, value in found["translation"].items()}
+                | {f"Templates {code}": value for code, value in found["template"].items()}
+                | ({PROBE: found["probe"]} if "probe" in found else {})
+            )
+    table = pd.DataFrame(rows)
+    return table[[*(name for name in table.columns if name != PROBE), *([PROBE] if PROBE in table else [])]]
+
+
+def direction(pair: str) -> str:
+    """metrics.json's "en-de" with an arrow; codes may have a hyphen of their own."""
+    codes = pair.split("-")
+    middle = next(
+        (at for at in range(1, len(codes)) if _known("-".join(codes[:at])) and _known("-".join(codes[at:]))),
+        1,
+    )
+    return f"{'-'.join(codes[:middle])} → {'-'.join(codes[middle:])}"
+
+
+def _known(code: str) -> bool:
+    return language_name(code) != code
+
+
+def _sample(frame: pd.DataFrame) -> pd.DataFrame:
+    """At most `MOST` rows, an id with all of its translations or not at all."""
+    if len(frame) <= MOST:
+        return frame
+    ids = frame["id"].where(frame["id"] != "", frame.index.astype(str) + " alone")
+    groups, _ = pd.factorize(ids)
+    drawn = np.random.default_rng(0).permutation(groups.max() + 1)
+    sizes = np.bincount(groups)[drawn].cumsum()
+    return frame[np.isin(groups, drawn[sizes <= MOST])]
+
+
+def _made(utterances: Sequence[Utterance]) -> dict[int, tuple[Utterance, ...]]:
+    """By row number, sentences of the same template with other values: as many as there can be, `EACH` - 1 at most."""
+    found: dict[int, tuple[Utterance, ...]] = {}
+    for each in range(1, EACH):
+        try:
+            made = template_pairs(utterances, each=each)
+        except DataError:  # not one has so many other values
+            break
+        found |= dict(zip(made.rows, made.targets, strict=True))
+    return found
