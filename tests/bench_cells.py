@@ -105,7 +105,9 @@ def _parallel(experiment: Any, cell: Cell, draws: np.random.Generator) -> tuple[
     codes = list(dict.fromkeys(code for pair in pairs for code in pair))
     if len(pairs) > 1:
         ways += both_ways([(pairs[0][1], pairs[1][1])])
-    values: dict[Any, Any] = {("speed", name, ""): draws.uniform(10, 20) for name in ("seconds", "cpu_seconds")}
+    values: dict[Any, Any] = {
+        ("speed", name, ""): draws.uniform(10, 20) for name in ("seconds", "cpu_seconds")
+    }
     for way in ways:
         values |= {("rank", by, way): draws.integers(1, 15, size=20) for by in ("cosine", "euclid", "dot")}
         values["candidates", "", way] = 20
@@ -122,5 +124,7 @@ def _parallel(experiment: Any, cell: Cell, draws: np.random.Generator) -> tuple[
                 values["monolingual", share, name] = 40.0
         values |= {("eigen", field, name): draws.uniform(0, 2) for field in ("mean", "variance")}
         values["eigen", "standard_error", name] = 0.01
-    words = View.of(draws.normal(size=(2, 2)), ["en", "de"], ["<b>$x$", "wort"], note="weekdays", found={"en-de": (1, 2)})
+    words = View.of(
+        draws.normal(size=(2, 2)), ["en", "de"], ["<b>$x$", "wort"], note="weekdays", found={"en-de": (1, 2)}
+    )
     return values, {"selected_epoch": 1}, {"left": words}

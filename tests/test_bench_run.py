@@ -199,9 +199,14 @@ def test_settings_are_checked_and_described(tmp_path: Path) -> None:
         run("emu", tmp_path, parts=["7"])
     with pytest.raises(TrainingError, match="one of 2, 3, 4, 5, 6, 9, probes, figure4"):
         run("fmda", tmp_path, parts=["7"])
-    for wrong, message in (({"seeds": ()}, "there is no seed"), ({"seeds": (-1,)}, "seeds must be"), ({"epochs": 0}, "1 or more")):  # fmt: skip
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"seeds": ()}, "there is no seed"),
+        ({"seeds": (-1,)}, "seeds must be"),
+        ({"epochs": 0}, "1 or more"),
+    ]
+    for options, message in wrong:
         with pytest.raises(TrainingError, match=message):
-            run("bicvm", tmp_path, **wrong)  # type: ignore[arg-type]
+            run("bicvm", tmp_path, **options)
     with pytest.raises(RunError, match="no benchmark 'other'; there are: emu, fmda, bicvm, dual-encoder"):
         paper_named("other")
     for paper in PAPERS.values():
@@ -218,7 +223,9 @@ def test_a_cell_is_read_back(tmp_path: Path) -> None:
     result = CellResult(values, 1.0, 2.0, 3.0, 4.0, 5.0, {"warnings": ["w"]}, {"map": view})
     write_cell(tmp_path / "x.parquet", result, {"fingerprint": "f"})
     again, facts = read_cell(tmp_path / "x.parquet")
-    assert {key: own.tolist() for key, own in again.values.items()} == {k: v.tolist() for k, v in values.items()}
+    assert {key: own.tolist() for key, own in again.values.items()} == {
+        k: v.tolist() for k, v in values.items()
+    }
     assert replace(again, values={}).__dict__ == replace(result, values={}).__dict__
     assert facts == {"fingerprint": "f"}
     frame = again.frame()
