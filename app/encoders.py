@@ -10,7 +10,7 @@ from app.background import Done, Failed, Pending
 from app.cache import FETCH, background, embeddings, show_pending
 from app.forms.encoder import draw_encoder
 from app.forms.model_name import HF, RUN, short_name
-from app.run_table import pairs_of
+from app.panels.run_table import pairs_of
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray

@@ -17,7 +17,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from app import cache, jobs
 from app.jobs import JobManager
-from app.report_panel import gains_of
+from app.panels.report import gains_of
 from emu_core import charts
 from emu_core.bench.cells import Cell
 from emu_core.bench.emu.experiment import EmuExperiment

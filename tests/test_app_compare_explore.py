@@ -18,11 +18,11 @@ from small import small_file
 from small_run import small_run
 from streamlit.testing.v1 import AppTest
 
-from app import cache, csv_button, encoders
+from app import cache, encoders
 from app.background import Done, Failed, Outcome, Pending
-from app.csv_button import draw_csv_button
 from app.explore import points
 from app.explore.points import Filters
+from app.panels.widgets import draw_csv_button
 from emu_core import train
 from emu_core.api import compare as api_compare
 from emu_core.data.labelled import LabelledSet
@@ -455,7 +455,7 @@ def test_two_tables_of_one_name_have_their_own_files_and_a_long_one_is_made_when
         ["text", "two"],
         ["text", "one"],
     ]
-    monkeypatch.setattr(csv_button, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(widgets, "MOST_AT_ONCE", 0)
     draw_csv_button(second, ("c", "x"), "x.csv")
     assert sent[-1]() == sent[1]
 

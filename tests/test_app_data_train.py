@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from tables import parquet, workbook
 
-from app import aside, cache
+from app import cache, run_in_background
 from app.background import Done, Outcome, Pending
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.methods.registry import configure
@@ -97,7 +97,7 @@ def test_the_demo_set_is_there_at_once(app: AppTest) -> None:
     assert size(app) == ("3,024", "28", "6")
     assert title(app) == "Demo set"
     assert button(app, "Use the demo set").disabled
-    assert app.success[0].value == "The audit found nothing to mend."
+    assert app.success[0].value == "The audit found nothing to fix."
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
 def test_a_large_file_is_read_and_audited_beside_the_page(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.aside.QUICK_BYTES", 0)
+    monkeypatch.setattr("app.run_in_background.QUICK_BYTES", 0)
     upload(app, ("a.csv", csv(table())))
     until(lambda: title(app.run()) == r"a\.csv")
     assert size(app) == ("16", "2", "2")
@@ -211,9 +211,9 @@ def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = Slow()
-    for module in (aside, cache):
+    for module in (run_in_background, cache):
         monkeypatch.setattr(module, "background", lambda: worker)
-    monkeypatch.setattr(aside, "QUICK_BYTES", 0)
+    monkeypatch.setattr(run_in_background, "QUICK_BYTES", 0)
     upload(app, ("a.csv", csv(table())))
     for over, label in (
         ("read_upload", "Reading ..."),
@@ -311,7 +311,9 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
     assert [box.label for box in app.multiselect] == ["Labels in"]
     labels = {box.label for box in app.number_input}
     assert "Largest share of the posterior" in labels and "Epochs" not in labels
-    assert not any(box.key.startswith("preset") for box in app.get("button_group"))  # it has no paper to start from
+    assert not any(
+        box.key.startswith("preset") for box in app.get("button_group")
+    )  # it has no paper to start from
     next(box for box in app.number_input if box.label == "Largest share of the posterior").set_value(
         0.1
     ).run()

@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from app import cache, jobs
-from app.pretraining.results import found_table, languages_of, losses_of, mean_p_at_1
-from app.pretraining.texts import Kind, read_files, safe_name, typed_languages
-from app.run_table import P_AT_1, runs_frame
+from app.panels.pretrained import found_table, languages_of, losses_of, mean_p_at_1
+from app.panels.run_table import P_AT_1, runs_frame
 from app.state import runs_to_specialise
+from app.uploads.texts import Kind, read_files, safe_name, typed_languages
 from emu_core.errors import DataError
 from emu_core.methods.registry import configure, method_named
 from emu_core.runs.run import Run, RunState, Status

@@ -14,8 +14,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
-from app import cache, encoders, run_table
+from app import cache, encoders
 from app.jobs import JobManager
+from app.panels import run_table
 from app.split import maps
 from app.split.parts import NAMES, parts_of
 from app.split.utterance import kind_of, looks_at

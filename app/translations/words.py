@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from app.background import Done
-from app.csv_button import draw_csv_button
 from app.encoders import computed
 from app.explore.layouts import NAMES
+from app.panels.widgets import draw_csv_button
 from app.tasks import word_spaces
 from app.vectors import weights_of
 from app.wording import literal

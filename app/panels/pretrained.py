@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.csv_button import draw_csv_button
+from app.panels.widgets import draw_csv_button
 from app.wording import sentence
 from emu_core import charts
 from emu_core.data.languages import language_name

@@ -6,10 +6,10 @@ from typing import Any
 import streamlit as st
 
 from app.cache import job_manager
-from app.columns import roomy_columns
-from app.guard_panel import draw_guard
-from app.pretraining.results import draw_results, draw_training
-from app.run_table import P_AT_1, progress_line, runs_frame, status_of
+from app.panels.guard import draw_guard
+from app.panels.pretrained import draw_results, draw_training
+from app.panels.run_table import P_AT_1, progress_line, runs_frame, status_of
+from app.panels.widgets import roomy_columns
 from app.state import config_of, is_bench, is_from_scratch, runs_root
 from app.wording import literal, sentence
 from emu_core import charts

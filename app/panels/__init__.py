@@ -1,0 +1,1 @@
+"""What several pages draw: runs, reports, tables and buttons."""
