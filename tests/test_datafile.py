@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from app.datafile import FOLDER, save_data
-from emu_core.bench.translations import read_machine_translations
+from emu_core.bench.emu.data import read_machine_translations
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.load import labelled_from_frame, read_labelled
