@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -208,12 +209,13 @@ def _conclude(run: Run, pid: int, code: int) -> None:
     if status.state is RunState.RUNNING and status.pid != pid:
         return  # a run that another process took over is that one's to conclude
     if run.cancel_asked:
-        run.write_status(Status(state=RunState.CANCELLED, message="cancelled before the end"))
+        run.write_status(replace(status, state=RunState.CANCELLED, message="cancelled before the end"))
         return
     message = last_line(run.folder / LOG)
     if code < 0:
         message = f"its process was stopped by signal {-code}, perhaps for lack of memory"
-    run.write_status(Status(state=RunState.FAILED, message=message or f"its process ended with code {code}"))
+    message = message or f"its process ended with code {code}"
+    run.write_status(replace(status, state=RunState.FAILED, message=message))
 
 
 def last_line(log: Path) -> str:

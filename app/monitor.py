@@ -105,7 +105,12 @@ def draw_end(run: Run, status: Status) -> None:
     if status.state is RunState.FAILED:
         st.error(sentence(status.message), icon=":material/error:")
     elif status.state is not RunState.FINISHED:
-        st.warning(sentence(f"{status.state.value}: {status.message}"), icon=":material/block:")
+        cells = (
+            f" after {status.step} of {counted(status.steps, 'cell')}"
+            if is_bench(run) and status.steps
+            else ""
+        )
+        st.warning(sentence(f"{status.state.value}{cells}: {status.message}"), icon=":material/block:")
     elif is_bench(run):
         st.success(f"Finished: {counted(status.steps, 'cell')}.", icon=":material/check_circle:")
     elif is_from_scratch(run):

@@ -98,8 +98,11 @@ def _draw_settings(paper: Paper) -> BenchSettings | str:
     start = paper.settings()
     if parts := getattr(start, "parts", ()):
         start = replace(start, parts=parts[:1])  # each table takes its time
+    values = draw_fields(start, infos(paper.settings), f"bench-{paper.name}")
+    if values.get("parts") == ():
+        return "choose a table"
     try:
-        return replace(start, **draw_fields(start, infos(paper.settings), f"bench-{paper.name}"))
+        return replace(start, **values)
     except TrainingError as error:
         return str(error)
 

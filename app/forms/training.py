@@ -41,16 +41,14 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
         name = draw_name(PLACE, method.name, short_name(encoder.spec))
     with seed_place:
         seed = draw_seed(PLACE)
-    if encoder.problem:
-        return name, encoder.problem
     settings = draw_settings(method, encoder.spec)
     if isinstance(settings, str):
-        return name, settings
+        return name, encoder.problem or settings
     with place:
         languages = _draw_languages(chosen, method, settings)
         used = (*languages["train_languages"], *(languages["unlabelled_languages"] or ()))
         _warn_of_strangers(encoder.info, used)
-    if problem := _mismatch(method, encoder, training_languages(chosen), languages):
+    if problem := encoder.problem or _mismatch(method, encoder, training_languages(chosen), languages):
         return name, problem
     plan = _plan(
         chosen.token,
