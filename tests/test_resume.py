@@ -57,7 +57,9 @@ def plan(method: str, folder: Path) -> Plan:
             )
         case _:
             settings = TEXT | (LAYERS if method == "dual-encoder" else {})
-            return plan_pretraining(parallel(("en", "de")), method=method, config=configure(method, **settings))
+            return plan_pretraining(
+                parallel(("en", "de")), method=method, config=configure(method, **settings)
+            )
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +69,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Plan]:
 
 
 @pytest.fixture(scope="module")
-def wholes(
-    plans: Callable[[str], Plan], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Run]:
+def wholes(plans: Callable[[str], Plan], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
     """The run of each method that nobody stopped."""
     folder = tmp_path_factory.mktemp("runs")
 
