@@ -40,6 +40,7 @@ notebooks: setup-dev
 	$(BIN)/python tests/run_notebooks.py
 
 docs: setup-dev
+	$(BIN)/python -m tests.settings_page
 	$(BIN)/zensical build --strict --clean
 
 dist: setup-dev

@@ -1,16 +1,20 @@
-"""Long functions run in one warm process beside the server, their results kept."""
+"""Long functions run in one warm process beside the server, their results stored.
+
+The process is our own and no `ProcessPoolExecutor`: an executor waits for its running task when the server ends, fails
+every waiting task when one of them crashes, and says nothing of a task's progress.
+"""
 
 import multiprocessing
+import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from app.worker import Task, serve
+from emu_core.errors import EmuError
 
 STOPPED = "the helper process stopped, perhaps for lack of memory; try again with fewer sentences"
 QUIET_S = 2.0  # so long without a task is an idle moment
@@ -39,28 +43,31 @@ class Failed:
 
 
 Outcome = Pending | Done | Failed
+Task = tuple[Callable[..., Any], tuple[Any, ...]]
+Message = tuple[type[Outcome], Any]  # a share from 0 to 1, a packed result, or an error's sentence
+_listener: Connection | None = None  # in the process beside the server
 
 
 class Background:
     """A queue and the process that works it off. Every method may be called from any thread.
 
     A task is known by its key: submitting a key again does nothing, so that a page can do so in each of its
-    runs. Results are kept until their total size passes `max_bytes`; then those unused for longest go.
+    runs. Results are stored until their total size passes `max_bytes`; then those unused for longest go.
     Functions must be importable by name and their arguments picklable; one says how far it is with
-    `app.worker.report`.
+    `report`.
     """
 
     def __init__(self, max_bytes: int = 512 * 2**20, warm_up: Callable[[], None] | None = None) -> None:
         """Make the queue; the process starts with the first task, or with `start`.
 
         Args:
-            max_bytes: memory for results; the newest is kept even if it is larger.
-            warm_up: run beside the tasks, once, when a fresh process has its first idle moment.
+            max_bytes: memory for results; the newest stays even if it is larger.
+            warm_up: run beside the tasks, once, when a fresh process has its first idle moment; importable by name.
         """
         self._max_bytes, self._warm_up = max_bytes, warm_up
         self._changed = threading.Condition()
         self._queue: deque[tuple[str, Task]] = deque()
-        self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the one used last stands last
+        self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the one used last comes last
         self._sizes: dict[str, int] = {}  # bytes of each task that is over
         self._thread: threading.Thread | None = None
 
@@ -69,12 +76,12 @@ class Background:
         with self._changed:
             if key not in self._outcomes:
                 self._outcomes[key] = Pending(key)
-                self._queue.append((key, Task(function, args)))
+                self._queue.append((key, (function, args)))
                 self._changed.notify_all()
                 self.start()
 
     def result(self, key: str) -> Outcome:
-        """Tell how a task stands.
+        """Return how a task stands.
 
         Raises:
             KeyError: the key was never submitted, or was forgotten, or its result made room for others.
@@ -84,13 +91,13 @@ class Background:
             return self._outcomes[key]
 
     def run(self, key: str, function: Callable[..., Any], *args: Any) -> Outcome:
-        """Submit a task if need be, and tell how it stands."""
+        """Submit a task if need be, and return how it stands."""
         with self._changed:
             self.submit(key, function, *args)
             return self.result(key)
 
     def wait(self, key: str, timeout_s: float) -> Outcome:
-        """Wait for a task's end, at most `timeout_s`, and tell how it stands; for tests, not for pages."""
+        """Wait for a task's end, at most `timeout_s`, and return how it stands; for tests, not for pages."""
         with self._changed:
             self._changed.wait_for(lambda: not isinstance(self._outcomes[key], Pending), timeout_s)
             return self._outcomes[key]
@@ -111,27 +118,30 @@ class Background:
 
     def _serve(self) -> None:
         """Hand out the tasks one by one as long as the server lives."""
-        worker = _Worker(self._warm_up)
-        warm = self._warm_up is None
+        process, connection = _start(self._warm_up)
         while True:
             with self._changed:
-                found = self._changed.wait_for(lambda: bool(self._queue), None if warm else QUIET_S)
-                key, task = self._queue.popleft() if found else ("", None)
-            if not worker.is_alive():
-                worker, warm = _Worker(self._warm_up), self._warm_up is None
-            if task is None:
-                worker.warm_up()
-                warm = True
-                continue
-            self._settle(key, *worker.work(task, partial(self._advance, key)))
+                self._changed.wait_for(lambda: bool(self._queue))
+                key, task = self._queue.popleft()
+            if not process.is_alive():
+                process, connection = _start(self._warm_up)
+            try:
+                connection.send(task)
+                while (message := connection.recv())[0] is Pending:
+                    with self._changed:
+                        self._outcomes[key] = Pending(key, message[1])
+            except (EOFError, OSError):
+                process.kill()
+                process.join()
+                message = (Failed, STOPPED)
+            except Exception as error:  # the task itself can't be sent
+                message = (Failed, f"this can't be run beside the page: {error}")
+            self._settle(key, *message)
 
-    def _advance(self, key: str, share: float) -> None:
+    def _settle(self, key: str, kind: type[Outcome], value: Any) -> None:
+        outcome = Done(ForkingPickler.loads(value)) if kind is Done else Failed(value)
         with self._changed:
-            self._outcomes[key] = Pending(key, share)
-
-    def _settle(self, key: str, outcome: Outcome, size: int) -> None:
-        with self._changed:
-            self._outcomes[key], self._sizes[key] = outcome, size
+            self._outcomes[key], self._sizes[key] = outcome, len(value)
             self._outcomes.move_to_end(key)
             for oldest in [other for other in self._outcomes if other in self._sizes and other != key]:
                 if sum(self._sizes.values()) <= self._max_bytes:
@@ -140,38 +150,48 @@ class Background:
             self._changed.notify_all()
 
 
-class _Worker:
-    """The process, seen from the server."""
+def report(done: int, total: int) -> None:
+    """Say how far the running task is; outside its process nobody listens. Fits `on_progress=` as it is."""
+    if _listener is not None and total:
+        _listener.send((Pending, done / total))
 
-    def __init__(self, warm_up: Callable[[], None] | None) -> None:
-        # Spawned, not forked: a fork of a server with threads, or of one that has used CUDA, hangs.
-        context = multiprocessing.get_context("spawn")
-        self._connection, other_end = context.Pipe()
-        self._process = context.Process(
-            target=serve, args=(other_end, warm_up), name="emu helper", daemon=True
-        )
-        self._process.start()
-        other_end.close()  # so that the pipe breaks when the process dies
 
-    def is_alive(self) -> bool:
-        return self._process.is_alive()
+def _start(warm_up: Callable[[], None] | None) -> tuple[Any, Connection]:
+    """Start the process; return it and the server's end of the pipe to it."""
+    # Spawned, not forked: a fork of a server with threads, or of one that has used CUDA, hangs.
+    context = multiprocessing.get_context("spawn")
+    connection, other_end = context.Pipe()
+    process = context.Process(
+        target=_work, args=(other_end, warm_up, QUIET_S), name="emu helper", daemon=True
+    )
+    process.start()
+    other_end.close()  # so that the pipe breaks when the process dies
+    return process, connection
 
-    def warm_up(self) -> None:
-        with suppress(OSError):  # it has just died: the next task finds out
-            self._connection.send(None)
 
-    def work(self, task: Task, on_progress: Callable[[float], None]) -> tuple[Outcome, int]:
-        """Run a task to its end; its outcome and that one's size in bytes."""
-        try:
-            self._connection.send(task)
-            while (message := self._connection.recv()).kind == "progress":
-                on_progress(message.value)
-        except (EOFError, OSError):
-            self._process.kill()
-            self._process.join()
-            return Failed(STOPPED), len(STOPPED)
-        except Exception as error:  # the task itself can't be sent
-            return Failed(f"this can't be run beside the page: {error}"), 0
-        if message.kind == "failed":
-            return Failed(message.value), len(message.value)
-        return Done(ForkingPickler.loads(message.value)), len(message.value)
+def _work(connection: Connection, warm_up: Callable[[], None] | None, quiet_s: float) -> None:
+    """Run tasks until the other end is gone; a warm-up runs in a thread, so that a task need not wait for it."""
+    global _listener  # noqa: PLW0603 - one process, one listener
+    _listener = connection
+    try:
+        if warm_up is not None:
+            while connection.poll(quiet_s):
+                connection.send(_outcome(connection.recv()))
+            threading.Thread(target=warm_up, daemon=True).start()
+        while True:
+            connection.send(_outcome(connection.recv()))
+    except (EOFError, OSError, KeyboardInterrupt):  # the server is gone
+        os._exit(0)  # at once: a warm-up may still run
+
+
+def _outcome(task: Task) -> Message:
+    function, args = task
+    try:
+        # Packed here, so that its size is known and one that can't be sent fails as the task's own error.
+        return Done, bytes(ForkingPickler.dumps(function(*args)))
+    except EmuError as error:
+        return Failed, str(error)
+    except MemoryError:
+        return Failed, "there is not enough memory for this; try again with fewer sentences"
+    except Exception as error:  # a bug must reach the page as a sentence and leave the process alive
+        return Failed, f"this failed with {type(error).__name__}: {error}"

@@ -8,12 +8,13 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 import emu_core
 from emu_core.errors import RunError
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run, list_runs
 
 COMMAND = (sys.executable, "-m", "emu_core")
@@ -65,13 +66,14 @@ class JobManager:
         return run
 
     def resume(self, run: Run) -> None:
-        """Queue a run that stopped before its end, to go on from its checkpoint.
+        """Queue a run that stopped before its end, to go on from its checkpoint, or a benchmark once more.
 
         Raises:
             RunError: it can't go on, or it is about to already.
         """
         with self._changed:
-            if self.holds(run) or not run.can_resume:
+            again = _state(run) is RunState.FINISHED and run.config().task is Task.BENCH
+            if self.holds(run) or not (run.can_resume or again):
                 raise RunError(f"the run '{run.name}' can't go on now; look at its state")
             run.uncancel()
             run.write_status(Status())
@@ -207,12 +209,13 @@ def _conclude(run: Run, pid: int, code: int) -> None:
     if status.state is RunState.RUNNING and status.pid != pid:
         return  # a run that another process took over is that one's to conclude
     if run.cancel_asked:
-        run.write_status(Status(state=RunState.CANCELLED, message="cancelled before the end"))
+        run.write_status(replace(status, state=RunState.CANCELLED, message="cancelled before the end"))
         return
     message = last_line(run.folder / LOG)
     if code < 0:
         message = f"its process was stopped by signal {-code}, perhaps for lack of memory"
-    run.write_status(Status(state=RunState.FAILED, message=message or f"its process ended with code {code}"))
+    message = message or f"its process ended with code {code}"
+    run.write_status(replace(status, state=RunState.FAILED, message=message))
 
 
 def last_line(log: Path) -> str:

@@ -10,9 +10,10 @@ from app.columns import roomy_columns
 from app.guard_panel import draw_guard
 from app.pretraining.results import draw_results, draw_training
 from app.run_table import P_AT_1, progress_line, runs_frame, status_of
-from app.state import config_of, is_from_scratch, runs_root
+from app.state import config_of, is_bench, is_from_scratch, runs_root
 from app.wording import literal, sentence
 from emu_core import charts
+from emu_core.data.wording import counted
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
@@ -22,23 +23,30 @@ STEPS_A_SECOND = 2_000  # a log of so many steps is read and drawn again each se
 SLOWEST_S = 20.0
 
 
-def draw_runs(runs: Sequence[Run], key: str = WATCHED) -> None:
+def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> None:
     """Draw the one of the page's runs that is watched; it follows what happens, and so does the whole page.
 
     Args:
         runs: all that the page is about, the newest first.
         key: of the choice.
+        label: of the choice.
     """
     if not runs:
-        st.info("Runs appear here. Start the first one on the left.", icon=":material/arrow_back:")
+        st.info(f"{label}s appear here. Start the first one on the left.", icon=":material/arrow_back:")
         return
-    name = st.selectbox("Run", [run.name for run in runs], key=key, persist_state="session")
-    run = next((run for run in runs if run.name == name), runs[0])
+    st.selectbox(label, [run.name for run in runs], key=key, persist_state="session")
+    run = watched_run(runs, key)
     status, seen = status_of(run), _moving(list_runs(runs_root()))
     st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
     running = status.state is RunState.RUNNING
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
     st.fragment(lambda: draw_curves(run), run_every=slower_s if running else None)()
+
+
+def watched_run(runs: Sequence[Run], key: str) -> Run:
+    """Return the run that is chosen under a key, or else the first."""
+    name = st.session_state.get(key)
+    return next((run for run in runs if run.name == name), runs[0])
 
 
 def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
@@ -47,10 +55,7 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         st.rerun()
     status = status_of(run)
     if status.state is RunState.RUNNING:
-        config = config_of(run)
-        early = config is not None and "patience" in config.hyperparameters
-        line = progress_line(status, may_end_early=early)
-        st.progress(status.progress, text=line)
+        st.progress(status.progress, text=progress_line(status, config_of(run)))
     elif status.state is RunState.QUEUED:
         ahead = job_manager().ahead_of(run)
         st.info(
@@ -78,13 +83,14 @@ def draw_cancel(run: Run) -> None:
         st.rerun()  # of the whole page: the click may have come with a run of all of it
 
 
-def draw_resume(run: Run) -> None:
-    """Offer to go on with a run that stopped before its end."""
+def draw_resume(run: Run, label: str = "Resume", explanation: str = "") -> None:
+    """Offer to go on with a run."""
     if st.button(
-        "Resume",
+        label,
         icon=":material/resume:",
         key=f"resume-{run.name}",
-        help="It goes on from where its training was last saved, to the same weights as if it had never stopped.",
+        help=explanation
+        or "It goes on from where it was last saved, to the same results as if it had never stopped.",
     ):
         try:
             job_manager().resume(run)
@@ -99,7 +105,14 @@ def draw_end(run: Run, status: Status) -> None:
     if status.state is RunState.FAILED:
         st.error(sentence(status.message), icon=":material/error:")
     elif status.state is not RunState.FINISHED:
-        st.warning(sentence(f"{status.state.value}: {status.message}"), icon=":material/block:")
+        cells = (
+            f" after {status.step} of {counted(status.steps, 'cell')}"
+            if is_bench(run) and status.steps
+            else ""
+        )
+        st.warning(sentence(f"{status.state.value}{cells}: {status.message}"), icon=":material/block:")
+    elif is_bench(run):
+        st.success(f"Finished: {counted(status.steps, 'cell')}.", icon=":material/check_circle:")
     elif is_from_scratch(run):
         draw_results(run)
     else:

@@ -8,10 +8,12 @@ import pandas as pd
 from app.forms.model_name import short_name
 from app.pretraining.results import mean_p_at_1
 from app.state import config_of, is_from_scratch
-from app.wording import time_span
+from app.wording import literal, time_span
+from emu_core.bench.papers import PAPERS
+from emu_core.data.wording import counted
 from emu_core.errors import RunError
 from emu_core.methods.registry import methods
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, Status
 
 P_AT_1 = "P@1"
@@ -33,19 +35,26 @@ def status_of(run: Run) -> Status:
         return Status(state=RunState.FAILED, message=str(error))
 
 
-def progress_line(status: Status, *, may_end_early: bool = False) -> str:
-    """Return where a running run is, in words.
+def progress_line(status: Status, config: RunConfig | None = None) -> str:
+    """Return where a running run is, in words, as markdown.
 
     Args:
         status: the run's.
-        may_end_early: whether its epochs are the most there can be.
+        config: the run's.
     """
+    left = status.seconds_left
+    if config is not None and config.task is Task.BENCH:
+        if not status.steps:
+            return "Starting ..."
+        line = literal(f"{status.phase}: {status.step} of {counted(status.steps, 'cell')}", 300)
+        # The base encoder alone, which trains nothing, is no pace.
+        return line if left is None or status.step < 2 else f"{line}, about {time_span(left)} left"
     line = PHASES.get(status.phase, "Starting")
     if status.phase != "training":
         return f"{line} ..."
+    may_end_early = config is not None and "patience" in config.hyperparameters
     most = "at most " if may_end_early else ""
     line += f": step {status.step:,} of {most}{status.steps:,}, epoch {max(1, status.epoch)} of {most}{status.epochs}"
-    left = status.seconds_left
     return line if left is None else f"{line}, {'at most' if most else 'about'} {time_span(left)} left"
 
 
@@ -99,8 +108,8 @@ def _row(run: Run) -> tuple[object, ...]:
 
 
 def method_title(config: RunConfig) -> str:
-    """Return a method's title; its bare name where the package that adds it is not installed."""
-    method = methods().get(config.method)
+    """Return the title of a run's method or paper; its bare name where the package that adds it is not installed."""
+    method = PAPERS.get(config.method) if config.task is Task.BENCH else methods().get(config.method)
     return config.method if method is None else method.title
 
 

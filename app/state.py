@@ -119,6 +119,11 @@ def is_training(run: Run) -> bool:
     return config is None or config.task is Task.TRAIN
 
 
+def is_bench(run: Run) -> bool:
+    """Whether a run is a benchmark; False where its folder is damaged."""
+    return not is_training(run)
+
+
 def is_from_scratch(run: Run) -> bool:
     """Whether a run trains an encoder from scratch; False where its folder is damaged."""
     config = config_of(run)

@@ -7,8 +7,8 @@ from tempfile import NamedTemporaryFile
 
 import numpy as np
 
+from app.background import report
 from app.vectors import prune
-from app.worker import report
 from emu_core.api.split import SplitSentence, split_sentence
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray

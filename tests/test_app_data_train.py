@@ -3,57 +3,35 @@
 import json
 import os
 import re
-import sys
-import threading
-import time
 import tomllib
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from fake_runs import PATIENCE_S, manager, past, until
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from tables import parquet, workbook
 
 from app import aside, cache
 from app.background import Done, Outcome, Pending
-from app.jobs import JobManager
-from app.request import TrainRequest
 from emu_core.evaluation.guard import LanguageChange
-from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.methods.registry import configure
+from emu_core.runs.run import Run, RunState, Status
+from emu_core.runs.stored_data import LabelledData, load_data
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
-PATIENCE_S = 60.0
-# Trains nothing: says that it runs, logs a step, and ends when it is cancelled.
-TRAINER = """
-import json, os, sys, threading, time
-from pathlib import Path
-from emu_core.runs.run import Run, RunState, Status
-run = Run(Path(next(a for a in sys.argv if a.startswith("--out=")).removeprefix("--out=")))
-(run.folder / "arguments.json").write_text(json.dumps(sys.argv[1:]))
-(run.folder / "log.jsonl").write_text(json.dumps({"kind": "step", "step": 1, "epoch": 1, "loss": 2.0}) + "\\n")
-status = Status(
-    state=RunState.RUNNING, phase="training", step=1, steps=4, epoch=1, epochs=2, pid=os.getpid(),
-    started_at=time.time(), training_since=time.time(),
-)
-run.write_status(status)
-while not run.cancel_asked:
-    threading.Event().wait(0.01)
-run.write_status(Status(state=RunState.CANCELLED, message="cancelled after 1 steps"))
-"""
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "runs"
-    root.mkdir()
-    (tmp_path / "trainer.py").write_text(TRAINER)
-    manager = JobManager(root, (sys.executable, str(tmp_path / "trainer.py")))
-    monkeypatch.setenv("EMU_RUNS", str(root))
-    monkeypatch.setattr(cache, "_job_manager", lambda root: manager)
-    return root
+    made = manager(tmp_path / "runs")
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(cache, "_job_manager", lambda root: made)
+    return tmp_path / "runs"
 
 
 @pytest.fixture
@@ -97,13 +75,6 @@ def title(app: AppTest) -> str:
 
 def chosen(app: AppTest) -> dict[str, str | None]:
     return {box.label: box.value for box in app.selectbox}
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end
-        threading.Event().wait(0.01)
 
 
 def train_page(app: AppTest, method: str = "emu") -> AppTest:
@@ -340,19 +311,20 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
     assert [box.label for box in app.multiselect] == ["Labels in"]
     labels = {box.label for box in app.number_input}
     assert "Largest share of the posterior" in labels and "Epochs" not in labels
-    assert all(box.key != "preset" for box in app.get("button_group"))  # it has no paper to start from
+    assert not any(box.key.startswith("preset") for box in app.get("button_group"))  # it has no paper to start from
     next(box for box in app.number_input if box.label == "Largest share of the posterior").set_value(
         0.1
     ).run()
     button(app, "Start the run").click().run()
     assert not app.exception
-    request = TrainRequest.load(Run(root / "posterior-use-1"))
-    assert (request.method, request.changes, request.unlabelled_languages) == (
+    run = Run(root / "posterior-use-1")
+    config = run.config()
+    assert (config.method, config.hyperparameters["share"], config.unlabelled_languages) == (
         "posterior",
-        {"share": 0.1},
+        0.1,
         (),
     )
-    Run(root / "posterior-use-1").cancel()
+    run.cancel()
 
 
 def test_training_starts_from_sensible_choices(app: AppTest) -> None:
@@ -360,7 +332,7 @@ def test_training_starts_from_sensible_choices(app: AppTest) -> None:
     assert multiselect(app, "Labels in") == ["en"]
     assert multiselect(app, "Sentences without labels in") == ["de", "es", "fr", "ja", "zh"]
     assert app.text_input[0].value == "emu-use-1"
-    assert any(box.key == "preset" for box in app.get("button_group"))
+    assert any(box.key.startswith("preset") for box in app.get("button_group"))
     assert not button(app, "Start the run").disabled
     app.multiselect[0].set_value(["ja"]).run()
     assert multiselect(app, "Sentences without labels in") == ["en", "de", "es", "fr", "zh"]
@@ -421,22 +393,25 @@ def test_a_method_without_discriminator_needs_one_language_only(app: AppTest) ->
     app.selectbox(key="method").set_value("emu-without-ld").run()
     assert not app.warning
     assert not button(app, "Start the run").disabled
-    assert "trained but not measured" in app.info[0].value  # there is no split
+    assert "trained but not evaluated" in app.info[0].value  # there is no split
 
 
-def test_settings_that_were_changed_and_only_those_reach_the_command(app: AppTest, root: Path) -> None:
+def test_the_run_holds_what_was_asked_and_the_data(app: AppTest, root: Path) -> None:
     upload(app, ("a.csv", csv(table())))
     train_page(app)
     epochs = next(box for box in app.number_input if box.label == "Epochs")
     epochs.set_value(9).run()
-    app.number_input(key="seed").set_value(3).run()
+    app.number_input(key="train-seed").set_value(3).run()
     button(app, "Start the run").click().run()
     assert not app.exception
     run = Run(root / "emu-use-1")
-    request = TrainRequest.load(run)
-    assert request.changes == {"epochs": 9}
-    assert (request.seed, request.train_languages, request.unlabelled_languages) == (3, ("en",), ("de",))
-    assert Path(request.data).is_relative_to(root / ".data")
+    config = run.config()
+    assert config.hyperparameters == asdict(configure("emu", "use", epochs=9))
+    assert (config.seed, config.train_languages, config.unlabelled_languages) == (3, ("en",), ("de",))
+    data = load_data(run.training_folder, config.data)
+    assert isinstance(data, LabelledData) and data.unlabelled is not None
+    assert data.labelled.frame["text"].tolist() == table()["text"].tolist()
+    assert run.data()["name"] == "a.csv"
     run.cancel()
 
 
@@ -445,7 +420,7 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
     button(app, "Start the run").click().run()
     run = Run(root / "emu-use-1")
     until(lambda: run.status().state is RunState.RUNNING)
-    assert json.loads((run.folder / "arguments.json").read_text())[-2:] == ["--", "demo"]
+    assert run.data()["rows"] == 3024
     app.switch_page("pages/data.py").run()
     for session in (app, AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()):
         train_page(session)
@@ -475,14 +450,6 @@ def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
     until(lambda: second.status().state is RunState.CANCELLED and first.status().state is RunState.CANCELLED)
 
 
-def past_run(root: Path, name: str, status: Status, metrics: dict[str, object] | None = None) -> Run:
-    run = create_run(root / name, {"method": "emu", "train_languages": ["en"], "device": "cpu"})
-    run.write_status(status)
-    if metrics:
-        run.write("metrics.json", metrics)
-    return run
-
-
 def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) -> None:
     changes = {
         "en": LanguageChange(9.0, 1.0, 17.0, 36),
@@ -493,7 +460,7 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
         "mean_base": 70.0, "mean_specialised": 72.5, "mean_over": "all directions", "warnings": [],
         "guard": {code: change.facts() for code, change in changes.items()},
     }  # fmt: skip
-    past_run(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
+    past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
     app = train_page(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
     assert [box.value.replace("\\", "") for box in app.error] == ["Loses: German (de, -8.0 points)."]
     assert len(app.warning) == 1 and r"\[x\]\(y\)" in app.warning[0].value
@@ -505,7 +472,7 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
 
 
 def test_a_collapse_is_an_alarm_while_the_run_goes_on(root: Path) -> None:
-    run = past_run(root, "bad", Status(state=RunState.RUNNING, pid=os.getpid(), phase="training", steps=9))
+    run = past(root, "bad", Status(state=RunState.RUNNING, pid=os.getpid(), phase="training", steps=9))
     records = [
         {"kind": "step", "step": 1, "epoch": 1, "loss": 2.0},
         {"kind": "epoch", "step": 1, "epoch": 1, "loss": 2.0},
@@ -532,10 +499,10 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
         "mean_over": "all directions",
         "warnings": ["thin <b>"],
     }
-    past_run(root, "good", Status(state=RunState.FINISHED, started_at=1.0), metrics)
-    past_run(root, "bad", Status(state=RunState.FAILED, message="no row in [xx](http://evil)"))
-    past_run(root, "gone", Status(state=RunState.RUNNING, pid=2**22 + 1))
-    past_run(
+    past(root, "good", Status(state=RunState.FINISHED, started_at=1.0), metrics)
+    past(root, "bad", Status(state=RunState.FAILED, message="no row in [xx](http://evil)"))
+    past(root, "gone", Status(state=RunState.RUNNING, pid=2**22 + 1))
+    past(
         root, "unmeasured", Status(state=RunState.FINISHED), {"note": "no rows of split test", "warnings": []}
     )
     (root / "damaged").mkdir()

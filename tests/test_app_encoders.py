@@ -1,9 +1,8 @@
 """Every encoder in the app: the list of them, the choice of one, and settings that hang on it."""
 
-import json
 import sys
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import cache, encoder_choice, model_name, vectors
+from app import cache, vectors
 from app.background import Done, Failed, Outcome, Pending
-from app.jobs import JobManager
-from app.methods import OF_THE_METHOD, all_settings
+from app.forms import encoder as encoder_form
+from app.forms import model_name
 from app.forms.model_name import HF, model_spec, short_name
-from app.request import TrainRequest
+from app.jobs import JobManager
 from app.vectors import weights_of
-from emu_core.config import EmuConfig, PosteriorConfig
 from emu_core.encoders import registry
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError
+from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
@@ -51,7 +50,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 @pytest.fixture
 def with_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = (*available_encoders(), ABSENT)
-    for module in (registry, encoder_choice):
+    for module in (registry, encoder_form):
         monkeypatch.setattr(module, "available_encoders", lambda: everything)
 
 
@@ -162,10 +161,7 @@ def test_a_folder_is_trained_from_wherever_the_server_stands(
     start(app).click().run()
     assert not app.exception
     run = Run(cache.runs_root() / "posterior-hf-my-model-1")
-    request = TrainRequest.load(run)
-    assert request.encoder == f"hf:{model}"
-    assert run.config()["encoder"] == f"hf:{model}"
-    assert f"--encoder=hf:{model}" in request.arguments(run.folder)
+    assert run.config().encoder == f"hf:{model}"
 
 
 def test_what_is_not_known_of_a_model_is_not_made_up(app: AppTest, model: Path) -> None:
@@ -214,15 +210,6 @@ def test_a_run_is_named_after_its_model() -> None:
 # ------------------------------------------------------------------------------------------- the settings
 
 
-def test_every_field_of_the_settings_is_offered_or_is_the_methods_own() -> None:
-    offered = [setting.name for setting in all_settings()]
-    assert sorted([*offered, *OF_THE_METHOD]) == sorted(field.name for field in fields(EmuConfig))
-    of_posterior = [setting.name for setting in all_settings("posterior")]
-    assert sorted(of_posterior) == sorted(field.name for field in fields(PosteriorConfig))
-    for setting in all_settings():
-        assert bool(setting.choices) != isinstance(getattr(EmuConfig(), setting.name), int | float)
-
-
 @pytest.mark.parametrize(("spec", "lora"), [("use", False), ("e5-small", True), ("hf:", True)])
 def test_lora_is_for_transformers(app: AppTest, model: Path, spec: str, lora: bool) -> None:
     with_encoder(open_page(app, "train"), spec, str(model) if spec == HF else None)
@@ -231,7 +218,7 @@ def test_lora_is_for_transformers(app: AppTest, model: Path, spec: str, lora: bo
     assert any("LoRA" in option for option in box.options) == lora
 
 
-def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_command(app: AppTest) -> None:
+def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_run(app: AppTest) -> None:
     with_encoder(open_page(app, "train"), "use")
     app.selectbox(key="method").set_value("emu").run()
 
@@ -251,14 +238,8 @@ def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_command(ap
     start(app).click().run()
     assert not app.exception
     run = Run(cache.runs_root() / "emu-use-1")
-    request = TrainRequest.load(run)
-    changed = {"trained": "last-layers", "last_layers": 1, "adversary": "cross-entropy"}
-    assert request.changes == changed
-    assert {"--trained=last-layers", "--last-layers=1", "--adversary=cross-entropy"} <= set(
-        request.arguments(run.folder)
-    )
-    kept = json.loads((run.folder / "config.json").read_text())["hyperparameters"]
-    assert kept | changed == kept
+    changes = {"trained": "last-layers", "last_layers": 1, "adversary": "cross-entropy"}
+    assert run.config().hyperparameters == asdict(configure("emu", "use", **changes))
 
 
 def test_settings_of_another_method_are_not_offered(app: AppTest) -> None:
@@ -269,7 +250,7 @@ def test_settings_of_another_method_are_not_offered(app: AppTest) -> None:
     assert not any("Discriminator" in label or "Center" in label for label in labels)
     app.selectbox(key="method").set_value("emu").run()
     labels = {box.label for box in (*app.number_input, *app.selectbox)}
-    assert {"Discriminator weight (gamma)", "Center loss weight (lambda)", "Rate of the centers"} <= labels
+    assert {"Discriminator weight (gamma)", "Center loss weight (lambda)", "Rate of the centres"} <= labels
     assert "Margin (m)" not in labels
 
 

@@ -2,79 +2,36 @@
 
 import gzip
 import json
-import sys
-import threading
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_runs import PATIENCE_S, config, manager, past, until
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from app import cache, jobs
-from app.jobs import JobManager
-from app.pretrain_request import PretrainRequest, load_request
 from app.pretraining.results import found_table, languages_of, losses_of, mean_p_at_1
 from app.pretraining.texts import Kind, read_files, safe_name, typed_languages
-from app.pretraining.words import METHODS, settings_of
 from app.run_table import P_AT_1, runs_frame
 from app.state import runs_to_specialise
-from app.textfile import Text, save_text, text_key
-from emu_core import cli
-from emu_core.data.parallel.files import read_parallel
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.dialogues import read_dialogues
-from emu_core.data.texts.nli import read_nli
-from emu_core.data.texts.running_text import read_running_text
-from emu_core.errors import DataError, RunError, TrainingError
-from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.errors import DataError
+from emu_core.methods.registry import configure, method_named
+from emu_core.runs.run import Run, RunState, Status
+from emu_core.runs.stored_data import ParallelData, load_data
 
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
-PATIENCE_S = 60.0
-# Trains nothing: says that it runs, logs an epoch, and ends when it is cancelled.
-TRAINER = """
-import json, os, sys, threading, time
-from pathlib import Path
-from emu_core.runs.run import TEXTS, Run, RunState, Status
-goes_on = sys.argv[1] == "resume"
-out = sys.argv[-1] if goes_on else next(a for a in sys.argv if a.startswith("--out=")).removeprefix("--out=")
-run = Run(Path(out))
-run.uncancel()
-(run.folder / "arguments.json").write_text(json.dumps(sys.argv[1:]))
-run.training_folder.mkdir(exist_ok=True)
-(run.training_folder / TEXTS).touch()
-records = [
-    {"kind": "step", "step": 1, "epoch": 1, "pair": "x", "loss": 2.0, "hinge": 1.5},
-    {"kind": "epoch", "step": 1, "epoch": 1, "loss": 2.0, "dev_accuracy": 40.0},
-]
-(run.folder / "log.jsonl").write_text("".join(json.dumps(record) + "\\n" for record in records))
-run.write_status(Status(
-    state=RunState.RUNNING, phase="training", step=1, steps=4, epoch=1, epochs=2, pid=os.getpid(),
-    started_at=time.time(), training_since=time.time(),
-))
-while not run.cancel_asked:
-    threading.Event().wait(0.01)
-run.write_status(Status(state=RunState.CANCELLED, message="cancelled after 1 steps"))
-"""
-REQUEST = PretrainRequest(
-    "first", ("a-en-de.parquet",), (), (), (), (("en", "de"),), "bicvm", 3, "cpu", "tuned", {"epochs": 2}
-)
 FOUND = {"p_at_1": 80.0, "p_at_3": 90.0, "p_at_10": 95.0, "low": 70.0, "high": 88.0, "candidates": 50}
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(jobs, "POLL_S", 0.02)
-    root = tmp_path / "runs"
-    root.mkdir()
-    (tmp_path / "trainer.py").write_text(TRAINER)
-    manager = JobManager(root, (sys.executable, str(tmp_path / "trainer.py")))
-    monkeypatch.setenv("EMU_RUNS", str(root))
-    monkeypatch.setattr(cache, "_job_manager", lambda root: manager)
-    return root
+    made = manager(tmp_path / "runs")
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(cache, "_job_manager", lambda root: made)
+    return tmp_path / "runs"
 
 
 @pytest.fixture
@@ -100,15 +57,19 @@ def button(app: AppTest, label: str) -> Button:
     return next(button for button in app.button if button.label == label)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end
-        threading.Event().wait(0.01)
-
-
 def plain(value: str) -> str:
     return value.replace("\\", "")
+
+
+def stored(run: Run) -> ParallelData:
+    data = load_data(run.training_folder, "")
+    assert isinstance(data, ParallelData)
+    return data
+
+
+def cancelled(run: Run) -> None:
+    run.cancel()
+    assert cache.job_manager().wait(run, PATIENCE_S).state is RunState.CANCELLED
 
 
 def frame(app: AppTest, column: str) -> Any:
@@ -166,13 +127,14 @@ def test_the_example_needs_no_files(app: AppTest, root: Path) -> None:
     button(app, "Start the run").click().run()
     assert not app.exception and not app.error
     run = Run(root / "bicvm-en-de-es-fr-ja-zh-1")
-    until((run.folder / "arguments.json").exists)
-    read = read_parallel(PretrainRequest.load(run).files)
-    assert [(text.languages, len(text)) for text in read] == [
-        (("en", code), 504) for code in ("de", "es", "fr", "ja", "zh")
+    data = stored(run)
+    assert [text.languages for text in data.tasks.translation] == [
+        ("en", code) for code in ("de", "es", "fr", "ja", "zh")
     ]
-    run.cancel()
-    cache.job_manager().wait(run, PATIENCE_S)
+    assert {len(train) + len(dev) for train, dev in zip(data.tasks.translation, data.dev, strict=True)} == {
+        504
+    }
+    cancelled(run)
 
 
 def test_hostile_names_are_no_paths() -> None:
@@ -194,45 +156,6 @@ def test_typed_languages() -> None:
         typed_languages("en qqq")
 
 
-def test_saved_texts_come_back_as_they_were(tmp_path: Path) -> None:
-    text = ParallelText(
-        "en",
-        "zh-tw",
-        ("=1+1", 'a "b"\ttab', "c", "two\nlines"),
-        ("一", "二", "三", "NA"),
-        "../../x.en, y.zh",
-        (0, 2),
-    )
-    path = save_text(tmp_path, text)
-    assert path.parent.parent == tmp_path / ".data" and path.name == "x-en-zh-tw.parquet"
-    (back,) = read_parallel([path])
-    assert (back.languages, back.first, back.second, back.documents) == (
-        text.languages, text.first, text.second, text.documents,
-    )  # fmt: skip
-    assert save_text(tmp_path, text) == path
-    assert text_key(text) != text_key(replace(text, documents=())) != text_key(text.turned())
-
-
-def test_saved_texts_of_other_kinds_come_back(tmp_path: Path) -> None:
-    files = {
-        Kind.RUNNING: ("news.en.txt", b"one\ntwo\nthree\n\nfour\nfive\nsix\n"),
-        Kind.DIALOGUES: ("talk.de.tsv", b"comment\tresponse\nwie geht es\tgut\nja?\tnein\n"),
-        Kind.NLI: (
-            "snli.jsonl",
-            b'{"sentence1": "a b", "sentence2": "c d", "gold_label": "contradiction", "language": "de"}\n',
-        ),
-    }
-    readers: dict[Kind, Callable[[list[str | Path]], Sequence[Text]]] = {
-        Kind.RUNNING: read_running_text,
-        Kind.DIALOGUES: read_dialogues,
-        Kind.NLI: read_nli,
-    }
-    for kind, file in files.items():
-        (text,) = read_files(kind, "k", [file], []).texts
-        (back,) = readers[kind]([save_text(tmp_path, text)])
-        assert text_key(back) == text_key(text), kind
-
-
 # ------------------------------------------------------------------------------------------------ the run
 
 
@@ -243,13 +166,11 @@ def test_a_run_is_started_watched_cancelled_and_resumed(app: AppTest, root: Path
     assert not app.error and not app.exception
     run = Run(root / "bicvm-en-de-1")
     until(lambda: run.status().state is RunState.RUNNING)
-    request = PretrainRequest.load(run)
-    assert (request.method, request.pairs, request.changes) == ("bicvm", (("en", "de"),), {"epochs": 2})
-    assert json.loads((run.folder / "arguments.json").read_text()) == [
-        "pretrain", *request.arguments(run.folder)
-    ]  # fmt: skip
-    assert read_parallel(request.files)[0].second == tuple(lines("Hund").decode().split("\n")[:-1])
-    assert Path(request.files[0]).is_relative_to(root / ".data")
+    config, data = run.config(), stored(run)
+    assert config.hyperparameters == asdict(configure("bicvm", "", epochs=2))
+    assert (config.pairs, config.languages, config.encoder) == ((("en", "de"),), ("en", "de"), "")
+    seconds = {*data.tasks.translation[0].second, *data.dev[0].second}
+    assert seconds == set(lines("Hund").decode().split("\n")[:-1])
     app.run()
     curve = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert "P@1" in curve["layout"]["yaxis"]["title"]["text"]
@@ -273,52 +194,24 @@ def test_a_dual_encoder_takes_more_kinds_of_text(app: AppTest, root: Path) -> No
     button(app, "Start the run").click().run()
     assert not app.error and not app.exception
     run = Run(root / "dual-encoder-en-de-1")
-    until((run.folder / "arguments.json").exists)
-    request = PretrainRequest.load(run)
-    assert [Path(file).name for file in request.running_text] == ["news.en.txt"]
-    assert any(option.startswith("--running-text=") for option in request.arguments(run.folder))
-    run.cancel()
-    cache.job_manager().wait(run, PATIENCE_S)
+    (text,) = stored(run).tasks.running_text
+    assert (text.language, text.documents) == ("en", (("one", "two", "three"),))
+    cancelled(run)
 
 
-@pytest.mark.parametrize("method", list(Pretraining))
-@pytest.mark.parametrize("preset", ["tuned", "paper"])
-def test_every_setting_is_a_field_that_the_command_knows(method: Pretraining, preset: str) -> None:
-    first, more = settings_of(method)
-    shown = [setting for group in (first, *more.values()) for setting in group]
-    start = configure_pretraining(method, paper=preset == "paper")
-    changes = {setting.name: getattr(start, setting.name) for setting in shown if setting.matters(start)}
-    assert len(changes) > 8 and None not in changes.values()
-    for setting in shown:
-        if setting.choices:
-            assert getattr(start, setting.name) in setting.choices
-    request = replace(REQUEST, method=method.value, preset=preset, changes=changes, name="x")
-    options = cli._parser().parse_args(["pretrain", *request.arguments(Path("x"))])
-    assert options.files == list(REQUEST.files) and options.seed == 3
-    assert {name: getattr(options, name) for name in changes} == changes
-    assert request.settings() == start
-
-
-def test_settings_out_of_range_are_said_and_not_queued(root: Path) -> None:
-    with pytest.raises(TrainingError, match="epochs"):
-        cache.job_manager().submit(replace(REQUEST, changes={"epochs": 0}))
-    assert not (root / "first").exists()
-
-
-def test_a_request_is_read_back_by_its_kind(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "r", REQUEST.config())
-    REQUEST.save(run)
-    assert load_request(run) == REQUEST
-    (run.folder / "request.json").write_text("[1]")
-    with pytest.raises(RunError, match="missing or damaged"):
-        load_request(run)
+def test_settings_that_do_not_go_together_are_said_and_not_queued(app: AppTest, root: Path) -> None:
+    upload(app, ("talks.en", lines("dog")), ("talks.de", lines("Hund")))
+    next(field for field in app.number_input if field.label == "Noise sentences a pair").set_value(0)
+    next(field for field in app.number_input if field.label == "Batch size").set_value(1).run()
+    assert "a batch of one pair has no other sentences" in plain(app.warning[0].value).casefold()
+    assert button(app, "Start the run").disabled
+    assert not list(root.iterdir())
 
 
 # -------------------------------------------------------------------------------------------- the results
 
 
-def finished(root: Path, name: str = "mine", **config: Any) -> Run:
-    run = create_run(root / name, {**REQUEST.config(), "languages": ["en", "de", "fr"], **config})
+def finished(root: Path, name: str = "mine") -> Run:
     metrics = {
         "measured_on": "pairs held out, which chose the epoch",
         "translation": {
@@ -328,9 +221,9 @@ def finished(root: Path, name: str = "mine", **config: Any) -> Run:
         },
         "warnings": ["odd <b>text</b>"],
     }
-    run.write("metrics.json", metrics)
-    run.write_status(Status(state=RunState.FINISHED, started_at=1.0))
-    return run
+    own: dict[str, Any] = {"method": "bicvm", "encoder": "", "train_languages": (), "pairs": (("en", "de"),)}
+    own |= {"languages": ("en", "de", "fr")}
+    return past(root, name, Status(state=RunState.FINISHED, started_at=1.0), metrics, **own)
 
 
 def test_a_finished_run_shows_what_it_finds(root: Path, app: AppTest) -> None:
@@ -348,27 +241,30 @@ def test_a_finished_run_shows_what_it_finds(root: Path, app: AppTest) -> None:
 
 def test_the_list_of_runs_tells_p_at_1_from_accuracy(root: Path) -> None:
     run = finished(root)
-    emu = create_run(root / "emu", {"method": "emu", "encoder": f"run:{run.folder}"})
-    emu.write("metrics.json", {"mean_base": 20.0, "mean_specialised": 30.0})
-    emu.write_status(Status(state=RunState.FINISHED, started_at=1.0))
+    metrics = {"mean_base": 20.0, "mean_specialised": 30.0}
+    emu = past(
+        root, "emu", Status(state=RunState.FINISHED, started_at=1.0), metrics, encoder=f"run:{run.folder}"
+    )
     table = runs_frame([run, emu])
     assert table[P_AT_1].tolist()[0] == 75.0 and table["After"].tolist()[1] == 30.0
     assert table[P_AT_1].isna().tolist() == [False, True] and table["After"].isna().tolist() == [True, False]
-    assert table["Encoder"].tolist() == ["from nothing", "mine"]
-    assert table["Method"][0] == METHODS["bicvm"][0]
+    assert table["Encoder"].tolist() == ["from scratch", "mine"]
+    assert table["Method"][0] == method_named("bicvm").title
     assert P_AT_1 not in runs_frame([emu])
 
 
 def test_runs_that_can_be_specialised_are_offered_on_the_train_page(root: Path, app: AppTest) -> None:
     run = finished(root)
-    for name, method in (("plain", "emu"), ("head", "posterior"), ("layers", "fmda")):
-        other = create_run(root / name, {"method": method, "encoder": "use"})
-        other.write_status(Status(state=RunState.FINISHED))
+    (run.encoder_folder).mkdir()
+    (run.encoder_folder / "config.json").write_text('{"encoder": "bicvm"}')
+    past(root, "plain", Status(state=RunState.FINISHED))
+    head = past(root, "head", Status(state=RunState.FINISHED))
+    (head.encoder_folder / "base").mkdir(parents=True)  # it has layers on a frozen encoder
     assert {run.name for run in runs_to_specialise()} == {"mine", "plain"}
     app.switch_page("pages/train.py").run()
     app.selectbox(key="method").set_value("emu").run()
     offered = app.selectbox(key="encoder").options
-    assert {"Run mine", "Run plain"} <= set(offered) and not {"Run head", "Run layers"} & set(offered)
+    assert {"Run mine", "Run plain"} <= set(offered) and "Run head" not in offered
     app.selectbox(key="encoder").set_value(f"run:{run.folder}").run()
     assert not app.exception
     assert any("was not trained on" in info.value and "Japanese" in info.value for info in app.info)
@@ -401,4 +297,4 @@ def test_codes_may_have_a_hyphen_of_their_own() -> None:
     assert languages_of("en-zh-tw", ["en", "zh-tw"]) == ("en", "zh-tw")
     assert languages_of("zh-tw-en", ["en", "zh-tw"]) == ("zh-tw", "en")
     assert mean_p_at_1({}) is None
-    assert found_table({}, {}).empty
+    assert found_table({}, config()).empty

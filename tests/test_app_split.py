@@ -3,8 +3,8 @@
 import base64
 import json
 import re
+import shutil
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from test_app_compare_explore import AtOnce
 
 from app import cache, encoders, run_table
 from app.jobs import JobManager
-from app.methods import METHODS, all_settings
-from app.request import TrainRequest
 from app.split import maps
 from app.split.parts import NAMES, parts_of
 from app.split.utterance import kind_of, looks_at
@@ -37,16 +35,17 @@ from emu_core.api.split import (
     template_sample,
 )
 from emu_core.charts.attention import TokenKind
-from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.slots.annotation import parse_annotated
 from emu_core.data.slots.utterances import Utterance, utterances
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project
-from emu_core.methods.registry import configure
+from emu_core.methods.registry import configure, methods
 from emu_core.models.parts import Part
+from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.runs.stored_data import LabelledData
 from tests.fmda_set import fmda_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -65,7 +64,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             labelled, out=folder / "runs" / method, method=method, encoder=encoder, pairs=PAIRS, device="cpu",
             config=configure(method, epochs=2, batch_size=16),
         )  # fmt: skip
-    emu = create_run(folder / "runs" / "emu", {"method": "emu", "encoder": encoder})
+    config = RunConfig("emu", labelled.name, {}, encoder=encoder, train_languages=("en",))
+    emu = create_run(folder / "runs" / "emu", config, LabelledData(labelled))
     emu.write_status(Status(state=RunState.FINISHED, started_at=1.0))
     return folder / "runs"
 
@@ -151,11 +151,12 @@ def test_runs_that_split_nothing_are_not_offered(app: AppTest) -> None:
 def test_a_damaged_encoder_is_said_in_a_sentence(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = create_run(tmp_path / "runs" / "bad", Run(root / "fmda").config())
-    run.write_status(Status(state=RunState.FINISHED))
+    shutil.copytree(root / "fmda", tmp_path / "runs" / "bad")
+    for weights in (tmp_path / "runs" / "bad" / "encoder").rglob("*.safetensors"):
+        weights.write_bytes(b"no")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     app = opened(fmda_set().frame, "split")
-    assert "no encoder in" in app.error[0].value.replace("\\", "").lower()
+    assert "/bad/encoder" in app.error[0].value.replace("\\", "")
 
 
 # ----------------------------------------------------------------------------------------- one utterance
@@ -443,12 +444,6 @@ def why_not(app: AppTest) -> str:
     return app.warning[0].value.replace("\\", "") if app.warning else ""
 
 
-def test_every_setting_of_fmda_is_offered() -> None:
-    for method, kind in (("fmda", FmdaConfig), ("meaning-language", MeaningLanguageConfig)):
-        assert sorted(s.name for s in all_settings(method)) == sorted(field.name for field in fields(kind))
-        assert method in METHODS
-
-
 def test_fmda_asks_for_translations_and_not_for_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -467,13 +462,12 @@ def test_fmda_asks_for_translations_and_not_for_labels(
     next(button for button in app.button if button.label == "Start the run").click().run()
     assert not app.exception
     run = Run(tmp_path / "runs" / "fmda-e5-small-1")
-    request = TrainRequest.load(run)
     manager.wait(run, PATIENCE_S)
-    assert request.pairs == (("de", "es"),)
-    assert request.changes == {"two_stage": True, "residual_weight": 0.5}
-    arguments = request.arguments(tmp_path)
-    assert {"--pair=de-es", "--two-stage", "--residual-weight=0.5", "--train-language=de"} <= set(arguments)
-    assert not any(argument.startswith("--unlabelled") for argument in arguments)
+    config = run.config()
+    assert config.pairs == (("de", "es"),) and config.train_languages == ("de", "es")
+    changed = {name: config.hyperparameters[name] for name in ("two_stage", "residual_weight")}
+    assert changed == {"two_stage": True, "residual_weight": 0.5}
+    assert config.unlabelled_languages == ()
 
 
 def test_an_encoder_without_token_states_is_refused_with_the_mend() -> None:
@@ -508,13 +502,14 @@ def test_data_that_fmda_can_not_learn_from_is_said_before_the_start(frame: pd.Da
 def test_no_pair_is_said_too() -> None:
     app = train_page(fmda_set().frame, "meaning-language")
     app.multiselect[0].set_value([]).run()
-    assert why_not(app) == "Choose two languages whose translations are learnt from."
+    assert why_not(app) == "Choose two languages whose translations are used."
 
 
 def test_a_run_that_may_end_early_says_so() -> None:
     status = Status(state=RunState.RUNNING, phase="training", step=3, steps=60, epoch=2, epochs=30)
     assert run_table.progress_line(status) == "Training: step 3 of 60, epoch 2 of 30, about 0 s left"
-    line = run_table.progress_line(status, may_end_early=True)
+    patient = RunConfig("fmda", "tiny", {"patience": 3})
+    line = run_table.progress_line(status, patient)
     assert line == "Training: step 3 of at most 60, epoch 2 of at most 30, at most 0 s left"
     encoding = Status(state=RunState.RUNNING, phase="encoding", done=0.4)
     assert run_table.progress_line(encoding) == "Encoding every sentence once ..."
@@ -523,8 +518,8 @@ def test_a_run_that_may_end_early_says_so() -> None:
 
 def test_the_list_says_what_a_run_learnt_from(root: Path) -> None:
     frame = run_table.runs_frame([Run(root / "fmda")])
-    assert frame["Learnt from"].tolist() == ["en-de, en-es"]
-    assert frame["Method"].tolist() == [METHODS["fmda"][0]]
+    assert frame["Trained on"].tolist() == ["en-de, en-es"]
+    assert frame["Method"].tolist() == [methods()["fmda"].title]
 
 
 @pytest.mark.parametrize(("prompt", "said"), [(0.99, "Looks at no word"), (0.5, "Looks most at: *turn*")])

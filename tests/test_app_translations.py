@@ -12,8 +12,6 @@ from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
 from app import cache, encoders
-from app.pretrain_request import PretrainRequest
-from app.textfile import save_text
 from app.translations import source, words
 from app.translations.ranked import TRUE
 from app.translations.source import Pairs
@@ -54,15 +52,13 @@ def texts() -> list[ParallelText]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of BiCVM as the app leaves one: its texts were saved by the app."""
-    root = tmp_path_factory.mktemp("app") / "runs"
-    files = tuple(str(save_text(root, text)) for text in texts())
+    """A run of BiCVM on the files that are uploaded here."""
+    root = tmp_path_factory.mktemp("app")
+    paths = [root / name for name, _, _ in files()]
+    for path, (_, content, _) in zip(paths, files(), strict=True):
+        path.write_bytes(content)
     settings = configure("bicvm", "", dim=16, epochs=30, batch_size=16)
-    run = pretrain(files, out=root / "mine", method="bicvm", device="cpu", config=settings)
-    request = PretrainRequest(
-        "mine", files, (), (), (), (("en", "de"), ("en", "fr")), "bicvm", 0, "cpu", "tuned", {}
-    )
-    request.save(run)
+    run = pretrain(paths, out=root / "runs" / "mine", method="bicvm", device="cpu", config=settings)
     return run
 
 
@@ -177,10 +173,10 @@ def test_a_typed_sentence_has_no_true_translation(app: AppTest, run: Run) -> Non
 
 
 def test_what_the_run_learnt_from_is_said(app: AppTest, run: Run) -> None:
-    assert any("The run learnt from this text" in info.value for info in app.info)
+    assert any("The run was trained on this text" in info.value for info in app.info)
     box(app, "Parallel text").set_value("Loaded data: Demo set").run()
     assert not app.exception
-    assert not any("The run learnt from this text" in info.value for info in app.info)
+    assert not any("The run was trained on this text" in info.value for info in app.info)
     box(app, "Languages").set_value(4).run()
     assert any("was not trained on Chinese" in plain(warning.value) for warning in app.warning)
 
@@ -360,7 +356,7 @@ def test_another_encoder_is_set_beside_a_run_from_nothing(
     assert len(app.get("plotly_chart")) > 0
     if view == "compare":
         assert any(
-            "bicvm from nothing; translations: en-de, en-fr" in plain(found.value) for found in app.caption
+            "bicvm from scratch; translations: en-de, en-fr" in plain(found.value) for found in app.caption
         )
         app.session_state["compare-tab"] = "Forgetting"
         app.run()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app import worker
+from app import background as beside
 from app.background import STOPPED, Background, Done, Failed, Pending
 from emu_core.errors import EncoderError
 
@@ -43,7 +43,7 @@ def not_sendable() -> object:
 
 
 def report_and_wait_for(path: Path) -> str:
-    worker.report(1, 4)
+    beside.report(1, 4)
     wait_for(path)
     return "seen"
 
@@ -172,4 +172,4 @@ def test_the_warm_up_runs_when_a_worker_is_idle(tmp_path: Path, monkeypatch: pyt
 
 
 def test_report_outside_a_worker_is_heard_by_nobody() -> None:
-    worker.report(1, 2)
+    beside.report(1, 2)

@@ -2,12 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from emu_core.bench.atis import PAPER_COUNTS, read_atis, selection
-from emu_core.bench.bench import bench_emu
+from emu_core.bench.emu.atis import PAPER_COUNTS, read_atis, selection
 from emu_core.bench.paper import paper_numbers
-from emu_core.bench.result import CellResult
 from emu_core.errors import DataError
-from tests.bench_set import drawn_result
+from tests.bench_cells import run
 
 # English sentences of each intent in the usual files, train and test, of which the paper's selection is made.
 SIZES = {
@@ -63,21 +61,14 @@ def test_the_usual_counts_give_the_papers() -> None:
         "distance": 10, "flight+airfare": 12, "flight_no": 8, "ground_fare": 7, "ground_service": 36, "meal": 6,
     }  # fmt: skip
     counts = {"classes": len(train), "train": sum(train.values()), "test": sum(test.values())}
-    assert counts == PAPER_COUNTS == paper_numbers()["table1"]["ATIS"]
+    assert counts == PAPER_COUNTS == paper_numbers("emu")["table1"]["ATIS"]
 
 
 def test_it_is_named_where_data_are_named(tmp_path: Path) -> None:
     folder = write(tmp_path / "atis")
-    report = bench_emu(
-        f"atis:{folder}", out=tmp_path / "out", parts=["4"], device="cpu",
-        run=lambda request: measured_in(request.data().test.languages, request.cell.seed),
-    )  # fmt: skip
+    report = run("emu", tmp_path / "out", f"atis:{folder}", parts=["4"])
     assert report.facts["intents"] == 3
     assert any("ATIS here has 3 intents, 18 training and 16 test" in said for said in report.differences)
-
-
-def measured_in(languages: tuple[str, ...], seed: int) -> CellResult:
-    return drawn_result(languages, seed, 0.5, 16)
 
 
 @pytest.mark.parametrize(

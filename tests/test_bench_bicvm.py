@@ -1,62 +1,51 @@
-"""`emu bench bicvm`: its texts, its cells, its tables, and that a killed one goes on."""
+"""`emu bench bicvm`: its texts, its cells, what a cell measures, and its tables."""
 
-import json
-import re
-import signal
-import subprocess
-import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from emu_core.bench.bicvm import worker
-from emu_core.bench.bicvm.bench import bench_bicvm
-from emu_core.bench.bicvm.documents import DocumentResults, figure_2_table, table_1
-from emu_core.bench.bicvm.figures import figure_3
+from emu_core.bench import costs
+from emu_core.bench.bicvm.experiment import BicvmExperiment, System
 from emu_core.bench.bicvm.glosses import bags, glosses
-from emu_core.bench.bicvm.measure import measure
-from emu_core.bench.bicvm.paper import paper_numbers, paper_row, paper_table
-from emu_core.bench.bicvm.plan import bicvm_plan
-from emu_core.bench.bicvm.systems import ENCODERS, LABELS, BicvmSetting, System
-from emu_core.bench.bicvm.translations import translation_table
+from emu_core.bench.bicvm.tables import (
+    ENCODERS,
+    LABELS,
+    DocumentResults,
+    paper_row,
+    paper_table,
+    translation_table,
+)
 from emu_core.bench.bicvm.word_lists import MONTHS, WEEKDAYS, shown_words
-from emu_core.bench.pretrained.cells import PretrainedCell
-from emu_core.bench.pretrained.costs import speed_table
-from emu_core.bench.pretrained.ranking import COSINE, EUCLID, ranking
-from emu_core.bench.pretrained.read import named_files, read_texts
-from emu_core.bench.pretrained.request import PretrainedRequest
-from emu_core.bench.pretrained.result import PretrainedResult, WordView
-from emu_core.bench.pretrained.results import PretrainedResults
-from emu_core.bench.pretrained.run_cell import run_cell
-from emu_core.bench.pretrained.texts import BenchTexts, sha256
-from emu_core.bench.pretrained.train_cell import Pace
-from emu_core.cli import main
+from emu_core.bench.cells import Cell, pair_names
+from emu_core.bench.costs import Moment, Pace
+from emu_core.bench.experiment import measure_cell
+from emu_core.bench.figures import word_maps
+from emu_core.bench.paper import paper_numbers
+from emu_core.bench.parallel.experiment import speed_table
+from emu_core.bench.parallel.ranking import COSINE, EUCLID, ranking
+from emu_core.bench.parallel.read import named_files, read_texts
+from emu_core.bench.parallel.texts import BenchTexts
+from emu_core.bench.results import CellResult, View
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.running_text import RunningText
-from emu_core.errors import DataError, RunError, TrainingError
+from emu_core.data.texts.tasks import Tasks
+from emu_core.errors import DataError
 from emu_core.evaluation.significance import mean_interval
-from tests.dying import dying
-from tests.pretrained_set import WORDS, drawn, labelled, parallel, sentences, sts_folder
+from tests.bench_cells import PAIRS, planned, results_of, run
+from tests.pretrained_set import WORDS, labelled, parallel, sentences, sts_folder
 
-ROOT = Path(__file__).parent.parent
-PAIRS = (("en", "de"), ("en", "fr"))
-MEASURES = (COSINE, EUCLID)
+NAMES = pair_names(PAIRS)
 
 
-def fake(request: PretrainedRequest) -> PretrainedResult:
-    return drawn(request.cell, MEASURES, view=request.in_figure)
-
-
-def bench(out: Path, files: list[ParallelText] | None = None, **changes: Any) -> Any:
-    options = {"out": out, "device": "cpu", "run": fake, "labelled": labelled(), **changes}
-    return bench_bicvm(parallel(*PAIRS) if files is None else files, **options)
+def experiment(data: Any = None, **options: Any) -> BicvmExperiment:
+    found = planned("bicvm", data, **options)
+    assert isinstance(found, BicvmExperiment)
+    return found
 
 
 # The paper
@@ -66,25 +55,28 @@ def test_the_papers_figures_stand_in_its_table() -> None:
     assert paper_row("bicvm+") == {"en-de": "86.2", "de-en": "76.9"}
     assert paper_row("majority") == {"en-de": "46.8", "de-en": "46.8"}
     assert paper_row("i-matrix")["de-en"] == "71.1" and paper_row("glossed")["en-de"] == "65.1"
-    assert len(paper_numbers()["table1"]["rows"]) == len(paper_table().rows) == 6
-    assert paper_table().rows[4] == ("BiCVM", "83.7", "71.4")
+    assert len(paper_numbers("bicvm")["table1"]["rows"]) == len(paper_table().rows) == 6
+    assert paper_table().rows[4].cells == ("BiCVM", "83.7", "71.4")
 
 
 # Texts
 
 
-def test_texts_are_read_back_from_their_file(tmp_path: Path) -> None:
+def test_texts_are_read_back_from_their_folder(tmp_path: Path) -> None:
     texts = read_texts(parallel(*PAIRS), labelled=labelled(), sts=sts_folder(tmp_path / "sts"))
-    whole = BenchTexts(
-        texts.train, texts.test, texts.documents, texts.sts,
-        running=(RunningText("en", (("one", "two", "one"), ("two", "three", "four")), "r"),),
-    )  # fmt: skip
-    whole.frame().to_parquet(tmp_path / "x.parquet")
-    again = BenchTexts.of(pd.read_parquet(tmp_path / "x.parquet"))
-    assert (again.train, again.test, again.documents) == (whole.train, whole.test, whole.documents)
-    assert (again.sts, again.running) == (whole.sts, whole.running)
-    frame = whole.frame()
-    assert sha256(frame) == sha256(frame.assign(name="other")) != sha256(frame.assign(target="x"))
+    running = (RunningText("en", (("one", "two", "one"), ("two", "three", "four")), "r"),)
+    whole = BenchTexts(Tasks(texts.train, running_text=running), texts.test, texts.documents, texts.sts)
+    (tmp_path / "x").mkdir()
+    whole.store(tmp_path / "x")
+    again = BenchTexts.load(tmp_path / "x", "x")
+    assert tuple(again.train) == tuple(whole.train) and again.test == whole.test
+    assert (again.documents, again.sts) == (whole.documents, whole.sts)
+    assert again.tasks.running_text == whole.tasks.running_text
+    config = experiment().config
+    assert again.facts(config) == whole.facts(config) != texts.facts(config)
+    other = [ParallelText(one.source, one.target, one.first, one.second, "other") for one in whole.train]
+    renamed = BenchTexts(Tasks(other, running_text=running), texts.test, texts.documents, texts.sts)
+    assert renamed.facts(config)["sha256"] == whole.facts(config)["sha256"]
 
 
 def test_pairs_are_held_out_and_never_trained_on() -> None:
@@ -200,61 +192,36 @@ def test_weekdays_and_months_are_shown_where_there_are_some() -> None:
     assert one.languages == ("en", "de")
 
 
-def request_of(cell: PretrainedCell, folder: Path, epochs: int = 8) -> PretrainedRequest:
-    texts = read_texts(parallel(*PAIRS), test=parallel(*PAIRS, count=12, seed=9), labelled=labelled())
-    texts.frame().to_parquet(folder / "data.parquet")
-    setting = BicvmSetting("cpu", "tiny", sha256(texts.frame()), epochs, quick=True)
-    return PretrainedRequest(cell, setting, str(folder / "data.parquet"), in_figure=True)
-
-
-def test_a_model_of_two_pairs_is_trained_and_measured(tmp_path: Path) -> None:
-    result = run_cell(request_of(PretrainedCell(System.OURS, PAIRS), tmp_path), measure)
-    again = PretrainedResult.from_json(json.loads(json.dumps(result.to_json())))
-    assert again.to_json() == result.to_json()
-    assert set(result.ranks) == {COSINE, EUCLID}
-    assert set(result.ranks[COSINE]) == {"en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de"}
-    assert result.candidates["de-fr"] == 12 and len(result.ranks[EUCLID]["fr-de"]) == 12
-    assert (result.ranks[COSINE]["en-de"] == 1).mean() > 3 / 12  # chance is one
-    ways = {(one["source"], one["target"]) for one in result.documents}
-    assert len(ways) == 6 and {one["size"] for one in result.documents} == {30}
-    assert {one["draws"] for one in result.documents} == {3}
-    assert result.speed["seconds"] > 0 and result.speed["cpu_seconds"] > 0 and result.seconds > 0
+def test_a_model_of_two_pairs_is_trained_and_measured() -> None:
+    test = parallel(*PAIRS, count=12, seed=9)
+    result = measure_cell(experiment(test=test, epochs=8, quick=True), Cell(System.OURS, NAMES))
+    assert {part for part, _ in result.keys("rank")} == {COSINE, EUCLID}
+    ways = {"en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de"}
+    assert set(result.wheres("rank", COSINE)) == ways == set(result.wheres("documents"))
+    assert result.values["candidates", "", "de-fr"] == 12 == len(result.values["rank", EUCLID, "fr-de"])
+    assert (result.values["rank", COSINE, "en-de"] == 1).mean() > 3 / 12  # chance is one
+    assert {part for part, _ in result.keys("documents")} == {"30"}
+    assert {float(result.values["draws", *key][0]) for key in result.keys("draws")} == {3}
+    assert result.values["speed", "seconds", ""] > 0 and result.values["speed", "cpu_seconds", ""] > 0
     ((name, view),) = result.views.items()
-    assert name == "left" and len(view.points) == 30 and set(view.languages) == set(WORDS)
+    assert name == "left" and len(view.points) == 30 and set(view.groups) == set(WORDS) and result.seconds > 0
     assert all(count == 10 for _, count in view.found.values()) and len(view.found) == 6
     assert result.facts["selected_epoch"] >= 1
 
 
-def test_glosses_are_measured_without_training(tmp_path: Path) -> None:
-    result = run_cell(request_of(PretrainedCell(System.GLOSSED, PAIRS[:1]), tmp_path), measure)
-    assert result.ranks == {} and result.speed == {} and result.seconds == 0
-    accuracy = {(one["source"], one["target"]): one["accuracy"] for one in result.documents}
-    assert set(accuracy) == {("en", "de"), ("de", "en")} and min(accuracy.values()) > 50
-
-
-def test_a_cell_runs_in_its_own_process(tmp_path: Path) -> None:
-    request = request_of(PretrainedCell(System.PAPER, PAIRS[:1], 1), tmp_path, epochs=1)
-    found = worker.in_process(request)
-    own = run_cell(request, measure)
-    assert found.not_measured == ""
-    assert found.ranks[EUCLID]["de-en"].tolist() == own.ranks[EUCLID]["de-en"].tolist()
-    assert found.documents == own.documents
-    lone = PretrainedRequest(
-        PretrainedCell(System.PAPER, (("en", "xx"),)), request.setting, request.data_file
-    )
-    failed = PretrainedResult.from_json(
-        json.loads(json.dumps(PretrainedResult(not_measured="why").to_json()))
-    )
-    assert failed.not_measured == "why"
-    assert lone == PretrainedRequest.from_json(lone.to_json(), BicvmSetting)
+def test_glosses_are_measured_without_training() -> None:
+    made = experiment(test=parallel(*PAIRS, count=12, seed=9), quick=True)
+    result = measure_cell(made, Cell(System.GLOSSED, NAMES[:1]))
+    assert result.keys("rank") == [] == result.keys("speed") and result.seconds == 0
+    accuracy = {
+        where: float(result.values["documents", part, where][0]) for part, where in result.keys("documents")
+    }
+    assert set(accuracy) == {"en-de", "de-en"} and min(accuracy.values()) > 50
 
 
 def test_steps_alone_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from emu_core.bench.pretrained import train_cell
-    from emu_core.bench.stopwatch import Moment
-
     times = iter([0.0, 1.0, 3.0, 100.0, 101.0])
-    monkeypatch.setattr(train_cell, "now", lambda: Moment(at := next(times), at / 2))
+    monkeypatch.setattr(costs, "now", lambda: Moment(at := next(times), at / 2))
     pace = Pace()
     for kind in ("step", "step", "step", "epoch", "step"):  # 97 s of measuring after the epoch don't count
         pace({"kind": kind, "step": 1, "epoch": 1})
@@ -267,105 +234,78 @@ def test_steps_alone_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_papers_settings_are_the_papers() -> None:
-    setting = BicvmSetting("cpu", "x", "y")
-    paper, ours = setting.recipe(System.PAPER), setting.recipe(System.OURS)
-    assert paper is not None and paper.config == BicvmConfig() and ours is not None
-    bigram = setting.recipe(System.OURS_BIGRAM)
-    assert bigram is not None and isinstance(bigram.config, BicvmConfig)
-    assert bigram.config.composition is Composition.BIGRAM
-    assert setting.recipe(System.GLOSSED) is None
-    assert {
-        name for name, _ in vars(ours.config).items() if vars(ours.config)[name] != vars(bigram.config)[name]
-    } == {"composition"}
-    quick = BicvmSetting("cpu", "x", "y", quick=True).recipe(System.PAPER)
-    assert quick is not None and isinstance(quick.config, BicvmConfig) and quick.config.epochs == 5
-    cell = PretrainedCell(System.PAPER, PAIRS)
-    assert setting.fingerprint(cell) != BicvmSetting("cpu", "x", "y", epochs=3).fingerprint(cell)
+    made = experiment()
+    paper, ours, bigram = (made.recipe(one) for one in (System.PAPER, System.OURS, System.OURS_BIGRAM))
+    assert paper and paper.config == BicvmConfig() and ours and bigram and made.recipe(System.GLOSSED) is None
+    assert isinstance(bigram.config, BicvmConfig) and bigram.config.composition is Composition.BIGRAM
+    changed = {name for name, value in vars(ours.config).items() if value != vars(bigram.config)[name]}
+    assert changed == {"composition"}
+    quick = experiment(quick=True).recipe(System.PAPER)
+    assert quick and quick.config.epochs == 5
+    cell = Cell(System.PAPER, NAMES)
+    assert made.fingerprint(cell) != experiment(epochs=3).fingerprint(cell)
 
 
 def test_each_cell_is_planned_once() -> None:
-    cells = bicvm_plan(PAIRS, (0, 1), documents=True)
-    assert cells[0] == PretrainedCell(System.SUM_OF_WORDS, PAIRS[:1], 0)
+    cells = experiment(seeds=(0, 1)).cells()
+    assert cells[0] == Cell(System.SUM_OF_WORDS, NAMES[:1], 0)
     assert len(cells) == len({cell.key for cell in cells}) == 2 * (4 * 2 + 1 + 3)
-    assert not any(cell.system == System.GLOSSED for cell in bicvm_plan(PAIRS, (0,), documents=False))
-    assert all(len(cell.pairs) == 1 for cell in bicvm_plan(PAIRS[:1], (0,), documents=True))
-    key = PretrainedCell(System.PAPER, (("../../x", "de"),)).key
-    assert "/" not in key
+    assert not any(cell.system == System.GLOSSED for cell in experiment(labelled=None).cells())
+    assert all(len(cell.on) == 1 for cell in experiment(parallel(PAIRS[0])).cells())
 
 
 # Tables
 
 
-def results_of(seeds: tuple[int, ...] = (0, 1)) -> PretrainedResults:
-    cells = bicvm_plan(PAIRS, seeds, documents=True)
-    return PretrainedResults({cell: drawn(cell, MEASURES) for cell in cells}, PAIRS, seeds)
+def results(changes: Any = None) -> Any:
+    return results_of(experiment(seeds=(0, 1)), changes)
 
 
 def test_retrieval_is_the_mean_over_seeds() -> None:
-    results = results_of()
-    table = translation_table(results)
-    assert table.head == (
-        "model",
-        "trained on",
-        "nearest by",
-        "en-de",
-        "de-en",
-        "en-fr",
-        "fr-en",
-        "de-fr",
-        "fr-de",
-    )
+    found = results()
+    table = translation_table(found, PAIRS)
+    assert table.head[:3] == ("model", "trained on", "nearest by")
+    assert table.head[3:] == ("en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de")
     score = table.data["bicvm-ours on en-de, en-fr, euclid"]["de-fr"]
-    rights = [
-        results.cells[PretrainedCell(System.OURS, PAIRS, s)].ranks[EUCLID]["de-fr"] == 1 for s in (0, 1)
-    ]
+    cells = [found.cells[Cell(System.OURS, NAMES, seed)] for seed in (0, 1)]
+    rights = [cell.values["rank", EUCLID, "de-fr"] == 1 for cell in cells]
     assert score["mean"] == pytest.approx(100 * np.mean(rights))
     interval = mean_interval(np.mean(rights, axis=0))
     assert (score["low"], score["high"]) == (interval.low, interval.high)
-    single = next(row for row in table.rows if row[:3] == (LABELS[System.OURS], "en-de", "cosine"))
+    single = next(row for row in table.texts if row[:3] == (LABELS[System.OURS], "en-de", "cosine"))
     assert single[5:] == ("–",) * 4
     assert any("No pair of de-fr, fr-de was trained on" in note for note in table.notes)
-    assert sum("of which no pair was seen" in said for said in table.verdict) == 2
+    assert sum("of which no pair was seen" in sentence for sentence in table.verdict) == 2
 
 
 def test_table_1_has_1000_documents_and_the_papers_figures_beside() -> None:
-    results = results_of()
-    found = DocumentResults(results)
-    table = table_1(found)
-    rows = {row[0]: dict(zip(table.head, row, strict=True)) for row in table.rows}
+    made = results()
+    found = DocumentResults(made, PAIRS)
+    table = found.table_1()
+    rows = {row[0]: dict(zip(table.head, row, strict=True)) for row in table.texts}
     assert rows["majority class"]["de-en"] == "40.0" and rows["majority class"]["paper: de-en"] == "46.8"
-    assert (
-        rows["machine translation"]["en-de"] == "–" and rows["machine translation"]["paper: en-de"] == "68.1"
-    )
+    assert rows["machine translation"]["en-de"] == "–"
+    assert rows["machine translation"]["paper: en-de"] == "68.1"
     assert rows[LABELS[System.PAPER]]["paper: en-de"] == "83.7"
     plus = rows[f"{LABELS[System.PAPER]}, all pairs (BiCVM+)"]
     assert plus["paper: de-en"] == "76.9" and plus["de-fr"] != "–" and rows["glossed"]["de-fr"] == "–"
-    cells = [results.cells[PretrainedCell(System.OURS, PAIRS[:1], seed)] for seed in (0, 1)]
-    values = [
-        one["accuracy"]
-        for cell in cells
-        for one in cell.documents
-        if (one["source"], one["target"], one["size"]) == ("de", "en", 1000)
-    ]
-    assert table.data[System.OURS]["de-en"]["mean"] == pytest.approx(sum(values) / 2)
-    said = next(one for one in table.verdict if one.startswith(f"{LABELS[System.OURS]}: "))
-    assert f"de-en {sum(values) / 2 - 40:+.1f}" in said.split(" against the majority class")[0]
-    numbers = figure_2_table(found)
-    assert numbers.head == ("model", "direction", "100", "1,000", "5,000")
-    assert (
-        len(numbers.rows) == 4 * 4 + 2 + 3 * 6
-    )  # bigrams are of one pair; together there are six directions
+    cells = [made.cells[Cell(System.OURS, NAMES[:1], seed)] for seed in (0, 1)]
+    mean = sum(float(cell.values["documents", "1000", "de-en"][0]) for cell in cells) / 2
+    assert table.data[System.OURS]["de-en"]["mean"] == pytest.approx(mean)
+    sentence = next(one for one in table.verdict if one.startswith(f"{LABELS[System.OURS]}: "))
+    assert f"de-en {mean - 40:+.1f}" in sentence.split(" against the majority class")[0]
+    figure = found.figure_2()
+    assert figure.head == ("model", "direction", "100", "1,000", "5,000")
+    assert len(figure.rows) == 4 * 4 + 2 + 3 * 6  # bigrams are of one pair; together there are six directions
 
 
 def test_speed_is_a_ratio_to_the_sum_of_words_on_the_same_pairs() -> None:
-    results = results_of()
-    labels = {system.value: label for system, label in LABELS.items()}
-    data = speed_table(results, ENCODERS, System.SUM_OF_WORDS, labels).data
+    found = results()
+    data = speed_table(found, ENCODERS, System.SUM_OF_WORDS, LABELS, NAMES[0]).data
 
     def speed(system: System, name: str) -> float:
-        return float(
-            np.mean([results.cells[PretrainedCell(system, PAIRS[1:], s)].speed[name] for s in (0, 1)])
-        )
+        cells = [found.cells[Cell(system, NAMES[1:], seed)] for seed in (0, 1)]
+        return float(np.mean([cell.values["speed", name, ""] for cell in cells]))
 
     for name in ("seconds", "cpu_seconds"):
         ratio = speed(System.OURS, name) / speed(System.SUM_OF_WORDS, name)
@@ -373,15 +313,11 @@ def test_speed_is_a_ratio_to_the_sum_of_words_on_the_same_pairs() -> None:
     assert data["sum-of-words on en-de"]["ratio_seconds"] == 1
 
 
-def test_what_is_missing_is_said() -> None:
-    results = results_of()
-    cells = dict(results.cells)
-    for seed in (0, 1):
-        cells[PretrainedCell(System.PAPER, PAIRS[:1], seed)] = PretrainedResult(not_measured="no luck")
-    part = PretrainedResults(cells, PAIRS, (0, 1))
-    assert any("no luck" in note for note in translation_table(part).notes)
-    table = table_1(DocumentResults(part))
-    row = next(row for row in table.rows if row[0] == LABELS[System.PAPER])
+def test_what_is_missing_is_told() -> None:
+    part = results({Cell(System.PAPER, NAMES[:1], seed): CellResult(error="no luck") for seed in (0, 1)})
+    assert any("no luck" in note for note in translation_table(part, PAIRS).notes)
+    table = DocumentResults(part, PAIRS).table_1()
+    row = next(row for row in table.texts if row[0] == LABELS[System.PAPER])
     assert row[table.head.index("en-de")] == "–" != row[table.head.index("en-fr")]
     assert any("no luck" in note for note in table.notes)
 
@@ -389,127 +325,14 @@ def test_what_is_missing_is_said() -> None:
 # The whole
 
 
-def test_a_killed_benchmark_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "tests.test_bench_bicvm", str(out), "4"]
-    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
-    done = {path.name: path.read_bytes() for path in (out / "cells").iterdir()}
-    assert set(done) == {"sum-of-words.en-de.s0.json", "sum-of-words.en-fr.s0.json", "glossed.en-de.s0.json"}
-    asked: list[str] = []
-
-    def counting(request: PretrainedRequest) -> PretrainedResult:
-        asked.append(request.cell.key)
-        return fake(request)
-
-    resumed = bench(out, run=counting)
-    assert len(asked) == 12 - 3 and asked[0] == "glossed.en-fr.s0"
-    assert {name: (out / "cells" / name).read_bytes() for name in done} == done
-    assert bench(tmp_path / "other").tables == resumed.tables
-    asked.clear()
-    bench(out, seeds=(0, 1), run=counting)
-    assert len(asked) == 12 and all(key.endswith(".s1") for key in asked)
-
-
-def test_other_texts_settings_and_folders_are_refused(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    bench(out)
-    with pytest.raises(RunError, match="differ in the data"):
-        bench(out, parallel(*PAIRS, seed=4))
-    with pytest.raises(RunError, match="differ in the number of epochs"):
-        bench(out, epochs=2)
-    (out / "cells" / "bicvm-ours.en-de.s0.json").write_text('{"fingerprint": 1}')
-    with pytest.raises(RunError, match="made with other settings"):
-        bench(out)
-    (tmp_path / "used").mkdir()
-    (tmp_path / "used" / "letter.txt").write_text("x")
-    with pytest.raises(RunError, match="holds no benchmark"):
-        bench(tmp_path / "used")
-    with pytest.raises(TrainingError, match="a seed is a whole number"):
-        bench(tmp_path / "x", seeds=())
-    with pytest.raises(TrainingError, match="epochs are a whole number"):
-        bench(tmp_path / "x", epochs=0)
-    with pytest.raises(TrainingError, match="sum of words can't be measured: no luck"):
-        bench(tmp_path / "y", run=lambda request: PretrainedResult(not_measured="no luck"))
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("ranks", {"cosine": {"en-de": [0]}}),
-        ("ranks", {"cosine": {"en-de": [1.5]}}),
-        ("documents", [{"size": "many"}]),
-    ],
-)
-def test_a_damaged_cell_is_refused(tmp_path: Path, name: str, wrong: Any) -> None:
-    bench(tmp_path / "out")
-    path = tmp_path / "out" / "cells" / "sum-of-words.en-de.s0.json"
-    values = json.loads(path.read_text("utf-8"))
-    values["result"][name] = wrong
-    path.write_text(json.dumps(values), "utf-8")
-    with pytest.raises(RunError, match="is damaged"):
-        bench(tmp_path / "out")
-
-
-def test_the_report_holds_every_part_and_no_strangers_markup(tmp_path: Path) -> None:
-    files = [
-        ParallelText(text.source, text.target, text.first, text.second, "evil | <img src=x>\n# head")
-        for text in parallel(*PAIRS)
-    ]
-    report = bench(tmp_path / "out", files)
-    values = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
-    assert list(values["tables"]) == ["translations", "table1", "figure2", "speed", "costs"]
-    assert values["pictures"] == ["figure2", "figure3", "figure3_ours"]
-    page = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert page.count("<svg") == 3 and "<img" not in page and "86.2" in page and "<b>" not in page
-    assert "\n# head" not in (tmp_path / "out" / "report.md").read_text("utf-8")
-    for table in (*report.tables, *report.paper):
-        frame = pd.read_csv(tmp_path / "out" / f"{table.name}.csv", dtype=str, keep_default_na=False)
-        assert len(frame) == len(table.rows) and len(frame.columns) == len(table.head)
-    one = parallel(PAIRS[0])
-    without = bench(
-        tmp_path / "small", one, labelled=None, run=lambda request: replace(fake(request), documents=())
-    )
-    assert [table.name for table in without.tables] == ["translations", "speed", "costs"]
-    assert any("No documents were given" in said for said in without.differences)
+def test_without_documents_there_is_no_table_1(tmp_path: Path) -> None:
+    report = run("bicvm", tmp_path, parallel(PAIRS[0]), labelled=None)
+    assert [table.name for table in report.tables] == ["translations", "speed", "costs"]
+    assert any("No documents were given" in sentence for sentence in report.differences)
+    assert "86.2" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_hostile_word_is_only_text() -> None:
-    view = WordView(("en", "de"), ("<script>$x$", "b"), ((0.0, 0.0), (1.0, 1.0)), "<script>")
-    svg = figure_3({"left": view}, ["en", "de"])
-    assert "<script" not in svg and re.search(r"&lt;script&gt;\$x\$", svg)
-
-
-def test_the_command_hands_everything_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said: dict[str, Any] = {}
-
-    def caught(files: list[str], **options: Any) -> Any:
-        said.update(options, files=files)
-        raise TrainingError("enough")
-
-    monkeypatch.setattr("emu_core.bench.bicvm.bench.bench_bicvm", caught)
-    command = [
-        "bench",
-        "bicvm",
-        "x.en",
-        "x.de",
-        "--test",
-        "y.en",
-        "y.de",
-        "--out",
-        "o",
-        "--seeds",
-        "0",
-        "1",
-        "--quick",
-    ]
-    assert main([*command, "--documents", "en=a", "de=b", "--languages", "en,de"]) != 0
-    assert "enough" in capsys.readouterr().err
-    assert said["files"] == ["x.en", "x.de"] and said["test"] == ["y.en", "y.de"] and said["quick"]
-    assert said["documents"] == {"en": "a", "de": "b"} and said["test_documents"] == {}
-    assert said["seeds"] == [0, 1] and said["languages"] == ["en", "de"] and said["epochs"] is None
-
-
-if __name__ == "__main__":
-    bench(Path(sys.argv[1]), run=dying(fake, int(sys.argv[2])))
+    view = View(((0.0, 0.0), (1.0, 1.0)), ("en", "de"), ("<script>$x$", "b"), "<script>")
+    svg = word_maps({"left": view}, ["en", "de"])
+    assert "<script" not in svg and "&lt;script&gt;$x$" in svg

@@ -4,17 +4,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu_core.bench.cells import Cell, Kind, Peer, Rate
-from emu_core.bench.data import bench_data
-from emu_core.bench.frozen_peers import frozen_peer
-from emu_core.bench.pairs import positive_pairs, scored_pairs
-from emu_core.bench.run_cell import run_cell
-from emu_core.bench.sentence_model import SentenceModel
-from emu_core.bench.tuned_peers import Budget, tuned_peer
+from emu_core.bench.cells import Cell
+from emu_core.bench.experiment import measure_cell
+from emu_core.bench.peers.frozen import frozen_peer
+from emu_core.bench.peers.sentence_model import SentenceModel
+from emu_core.bench.peers.system import Budget, Peer
+from emu_core.bench.peers.tuned import positive_pairs, scored_pairs, tuned_peer
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import TrainingError
-from tests.bench_set import bench_set, request_of
+from tests.bench_cells import planned
+from tests.bench_set import bench_set
 from tests.tiny_transformer import tiny_transformer
 
 LABELS = [0, 0, 0, 1, 1, 2]
@@ -122,10 +122,10 @@ def test_a_frozen_peer_takes_an_intent_of_one_sentence_and_refuses_a_single_inte
 
 
 @pytest.mark.parametrize("peer", [Peer.LDA, Peer.LOGISTIC])
-def test_a_frozen_peer_is_a_cell(peer: Peer, tmp_path: Path, tiny: str) -> None:
-    result = run_cell(request_of(Cell(Kind.PEER, peer, ("en",)), tmp_path, tiny))
-    assert set(result.correct) == {"en-en", "en-de", "de-en", "de-de"}
-    assert {language: len(right) for language, right in result.classified.items()} == {"en": 6, "de": 6}
+def test_a_frozen_peer_is_a_cell(peer: Peer, tiny: str) -> None:
+    result = measure_cell(planned("emu", encoder=tiny), Cell(f"peer.{peer}", ("en",)))
+    assert set(result.wheres("correct")) == {"en-en", "en-de", "de-en", "de-de"}
+    assert {code: len(result.values["classified", "", code]) for code in ("en", "de")} == {"en": 6, "de": 6}
     assert result.seconds > 0
 
 
@@ -152,20 +152,20 @@ def test_a_prompt_is_put_into_the_texts(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_is_named(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import emu_core.bench.sentence_model as module
+    import emu_core.bench.peers.sentence_model as module
 
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     budget = Budget(1, 4, 1e-3, 0, "cpu")
     with pytest.raises(
         TrainingError, match="datasets and accelerate is not installed; pip install datasets accel"
     ):
-        tuned_peer(Peer.COSENT, SentenceModel(tiny, "cpu"), bench_data(bench_set()).train, budget)
+        tuned_peer(Peer.COSENT, SentenceModel(tiny, "cpu"), planned("emu").data.train, budget)
 
 
 @pytest.mark.parametrize("peer", [Peer.SOFTMAX, Peer.TRIPLET, Peer.RANKING, Peer.COSENT])
 def test_a_tuned_peer_moves_the_encoder_and_is_repeated_by_its_seed(peer: Peer, tiny: str) -> None:
     pytest.importorskip("datasets")
-    train = bench_data(bench_set()).train.select(languages=["en"])
+    train = planned("emu").data.train.select(languages=["en"])
     texts = train.frame["text"].tolist()
     before = load_encoder(tiny).encode(texts)
     found = []
@@ -181,10 +181,10 @@ def test_a_tuned_peer_moves_the_encoder_and_is_repeated_by_its_seed(peer: Peer, 
         assert set(system.classify(texts)) <= set(train.intents)
 
 
-def test_setfit_is_a_cell_within_the_budget(tiny: str, tmp_path: Path) -> None:
+def test_setfit_is_a_cell_within_the_budget(tiny: str) -> None:
     pytest.importorskip("setfit")
-    cell = Cell(Kind.PEER, Peer.SETFIT, ("en",), 0, Rate.OURS)
-    result = run_cell(request_of(cell, tmp_path, tiny))
+    cell = Cell("peer.setfit", ("en",), 0, "ours")
+    result = measure_cell(planned("emu", encoder=tiny, epochs=1), cell)
     # 12 sentences in one epoch: 6 pairs fit, one batch of 16 pairs is the least.
     assert result.facts["sentence_passes"] == 32
-    assert set(result.classified) == {"en", "de"} and result.seconds > 0
+    assert set(result.wheres("classified")) == {"en", "de"} and result.seconds > 0

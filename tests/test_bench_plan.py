@@ -1,96 +1,137 @@
+"""The cells of Emu's benchmark, what they are trained with, and its data."""
+
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from emu_core.bench.cells import BASE, TRANSLATION, Cell, Kind, Peer, Rate, methods
-from emu_core.bench.data import bench_data
-from emu_core.bench.plan import Part, plan
-from emu_core.bench.setting import Setting
+from emu_core.bench.cells import Cell
+from emu_core.bench.emu.data import bench_data
+from emu_core.bench.emu.experiment import EmuExperiment, methods
+from emu_core.bench.experiment import measure_cell
+from emu_core.bench.papers import EmuPart
+from emu_core.bench.peers.system import Peer
 from emu_core.data.labelled import LabelledSet
-from emu_core.errors import DataError
-from emu_core.methods.registry import configure
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import DataError, TrainingError
+from emu_core.evaluation.labelled_metrics import measure_accuracy
+from emu_core.methods.method import Needs
+from emu_core.methods.registry import configure, methods_that_need
+from tests.bench_cells import drawn, planned, run
 from tests.bench_set import bench_set
+from tests.tiny_transformer import tiny_transformer
 
 SIX = ("en", "de", "es", "fr", "ja", "zh")
+THERE = set(methods_that_need(Needs.INTENTS))
+
+
+def cells(*parts: str, languages: tuple[str, ...] = SIX, **options: Any) -> tuple[Cell, ...]:
+    return planned("emu", bench_set(languages), parts=parts, **options).cells()
 
 
 def test_table_2_needs_the_base_once_and_every_method_for_each_seed() -> None:
-    cells = plan([Part.TABLE_2], SIX, ["en"], [0, 1, 2])
-    assert cells[0] == BASE
-    assert set(cells[1:]) == {
-        Cell(Kind.METHOD, m.value, ("en",), s) for m in set(Method) - set(DISENTANGLING) for s in (0, 1, 2)
-    }
-    assert [cell.name for cell in cells[1::3]][:7] == [
+    found = cells("2", seeds=(0, 1, 2))
+    assert found[0] == Cell("base")
+    assert set(found[1:]) == {Cell(name, ("en",), seed) for name in THERE for seed in (0, 1, 2)}
+    assert [cell.system for cell in found[1::3]][:7] == [
         "contrastive", "n-pair", "softmax", "emu", "emu-without-ld", "emu-without-ld-cl", "emu-parallel",
     ]  # fmt: skip
-    assert set(methods()) == set(Method) - set(DISENTANGLING)
-
-
-def test_translations_are_a_cell_only_where_there_are_some() -> None:
-    assert TRANSLATION not in plan([Part.TABLE_2], SIX, ["en"], [0])
-    assert TRANSLATION in plan([Part.TABLE_2], SIX, ["en"], [0], translated=True)
+    assert set(methods()) == THERE
 
 
 def test_tables_share_their_cells() -> None:
-    apart = sum(len(plan([part], SIX, ["en"], [0, 1])) for part in Part)
-    cells = plan(list(Part), SIX, ["en"], [0, 1])
-    assert len(set(cells)) == len(cells) < apart
-    assert len({cell.key for cell in cells}) == len(cells)
-    mixes = {cell.train_languages for cell in cells if cell.name == "emu-without-ld"}
+    apart = sum(len(cells(part, seeds=(0, 1))) for part in EmuPart)
+    found = cells(*EmuPart, seeds=(0, 1))
+    assert len(set(found)) == len(found) < apart
+    assert len({cell.key for cell in found}) == len(found)
+    mixes = {cell.on for cell in found if cell.system == "emu-without-ld"}
     assert mixes == {("en",), ("de",), ("fr",), ("en", "de"), ("en", "fr"), ("de", "fr"), ("en", "de", "fr")}
-    assert set(plan([Part.TABLE_5, Part.FIGURE_2, Part.TABLE_4], SIX, ["en"], [0, 1])) <= set(cells)
+    assert set(cells("5", "figure2", "4", seeds=(0, 1))) <= set(found)
 
 
 def test_table_3_takes_other_languages_where_the_papers_are_not_there() -> None:
-    cells = plan([Part.TABLE_3], ("ja", "ko", "th", "zh"), ["ja"], [0])
-    assert {code for cell in cells for code in cell.train_languages} == {"ja", "ko", "th"}
-    assert len(cells) == 1 + 7
+    found = cells("3", languages=("ja", "ko", "th", "zh"), train_languages=["ja"])
+    assert {code for cell in found for code in cell.on} == {"ja", "ko", "th"}
+    assert len(found) == 1 + 7
 
 
 def test_peers_that_train_are_run_with_both_rates_and_the_frozen_once() -> None:
-    cells = [cell for cell in plan([Part.PEERS], SIX, ["en"], [0, 1]) if cell.kind is Kind.PEER]
+    found = cells("peers", seeds=(0, 1))
     for peer in Peer:
-        own = [(cell.seed, cell.rate) for cell in cells if cell.name == peer]
+        own = [(cell.seed, cell.variant) for cell in found if cell.system == f"peer.{peer}"]
         if peer in (Peer.LDA, Peer.LOGISTIC):
-            assert own == [(0, Rate.NONE)]
+            assert own == [(0, "")]
         else:
-            assert own == [(0, Rate.THEIRS), (0, Rate.OURS), (1, Rate.THEIRS), (1, Rate.OURS)]
+            assert own == [(0, "theirs"), (0, "ours"), (1, "theirs"), (1, "ours")]
 
 
 def test_a_language_that_is_not_there_is_refused() -> None:
     with pytest.raises(DataError, match="no sentence in ko; there are: en, de"):
-        plan([Part.TABLE_2], ("en", "de"), ["ko"], [0])
+        cells("2", languages=("en", "de"), train_languages=["ko"])
+    with pytest.raises(TrainingError, match="no training language is named"):
+        cells("2", train_languages=[])
 
 
 def test_a_hostile_language_stays_in_the_folder() -> None:
-    cell = Cell(Kind.METHOD, "emu", ("../../etc/passwd", "a b"))
+    cell = Cell("emu", ("../../etc/passwd", "a b"))
     assert "/" not in cell.key and ".." not in cell.key
-    assert cell.key != Cell(Kind.METHOD, "emu", ("../../etc/passwd", "a c")).key
+    assert cell.key != Cell("emu", ("../../etc/passwd", "a c")).key
 
 
 def test_the_budget_of_the_peers_is_emus() -> None:
-    setting = Setting("e5-small", "cpu", "x", "y")
-    emu = configure("emu", "e5-small")
-    ours = setting.hyperparameters(Cell(Kind.PEER, Peer.COSENT, ("en",), 0, Rate.OURS))
-    assert ours == {
-        "epochs": emu.epochs,
-        "batch_size": emu.batch_size,
-        "learning_rate": emu.learning_rate,
-    }
-    theirs = setting.hyperparameters(Cell(Kind.PEER, Peer.COSENT, ("en",), 0, Rate.THEIRS))
+    experiment, emu = planned("emu", encoder="e5-small"), configure("emu", "e5-small")
+    ours = experiment.hyperparameters(Cell("peer.st-cosent", ("en",), 0, "ours"))
+    assert ours == {name: getattr(emu, name) for name in ("epochs", "batch_size", "learning_rate")}
+    theirs = experiment.hyperparameters(Cell("peer.st-cosent", ("en",), 0, "theirs"))
     assert theirs == ours | {"learning_rate": 2e-5}
 
 
 def test_a_fingerprint_changes_with_all_that_is_measured() -> None:
-    cell = Cell(Kind.METHOD, "emu", ("en",))
-    settings = [
-        Setting("use", "cpu", "x", "y"),
-        Setting("e5-small", "cpu", "x", "y"),
-        Setting("use", "cpu", "x", "z"),
-        Setting("use", "cpu", "x", "y", epochs=2),
-        Setting("use", "cpu", "x", "y", "t"),
-    ]
-    assert len({setting.fingerprint(cell) for setting in settings}) == len(settings)
-    assert settings[0].fingerprint(cell) != settings[0].fingerprint(Cell(Kind.METHOD, "emu", ("en",), 1))
-    assert settings[0].fingerprint(cell) == Setting("use", "cpu", "x", "y").fingerprint(cell)
+    cell, other = Cell("emu", ("en",)), bench_set(names={"pool": "pond"})
+    experiments = [
+        planned("emu"), planned("emu", encoder="e5-small"), planned("emu", other), planned("emu", epochs=2),
+    ]  # fmt: skip
+    assert len({one.fingerprint(cell) for one in experiments}) == len(experiments)
+    assert experiments[0].fingerprint(cell) != experiments[0].fingerprint(Cell("emu", ("en",), 1))
+    assert experiments[0].fingerprint(cell) == planned("emu", seeds=(3,)).fingerprint(cell)
+
+
+@pytest.mark.parametrize("method", ["emu", "posterior"])
+def test_a_method_is_trained_by_the_library(method: str, tmp_path: Path) -> None:
+    from emu_core import train
+
+    tiny = f"hf:{tiny_transformer(tmp_path / 'tiny')}"
+    experiment = planned("emu", encoder=tiny, epochs=1)
+    assert isinstance(experiment, EmuExperiment)
+    result = measure_cell(experiment, Cell(method, ("en",), 1))
+    config = configure(method, tiny.partition(":")[0], **({"epochs": 1} if method == "emu" else {}))
+    done = train(
+        experiment.data.train, out=tmp_path / "run", method=method, encoder=tiny, seed=1, device="cpu", config=config,
+    )  # fmt: skip
+    expected = measure_accuracy(experiment.data.test, load_encoder(f"run:{done.folder}").encode)
+    for direction, right in expected.correct.items():
+        assert result.values["correct", "", direction].tolist() == right.tolist()
+    assert 0 < result.seconds < result.seconds_whole
+
+
+def test_the_translation_baseline_measures_the_translations(tmp_path: Path) -> None:
+    tiny = f"hf:{tiny_transformer(tmp_path / 'tiny')}"
+    frame = bench_set().frame
+    frame.loc[frame["language"] == "de", "text"] += " ?"
+    english = frame[frame["language"] == "en"].set_index("id")["text"]
+    path = tmp_path / "translated.csv"
+    frame.assign(translation=frame["id"].map(english)).to_csv(path, index=False)
+    trains_nothing = ("base", "translation")
+    report = run(
+        "emu", tmp_path / "out", str(path), encoder=tiny, parts=["2"],
+        run_cell=lambda e, cell: (measure_cell if cell.system in trains_nothing else drawn)(e, cell),
+    )  # fmt: skip
+    data = report.table("table2").data
+    # German translated back word for word into the English sentence: every direction is then English to English.
+    assert set(data["mt"]["accuracy"].values()) == {data["base"]["accuracy"]["en-en"]}
+    frame.assign(translation="").to_csv(path, index=False)
+    report = run("emu", tmp_path / "two", str(path), parts=["2"])
+    assert "holds no machine translations" in report.table("table2").rows[0].missing
 
 
 def test_test_rows_are_measured_and_dev_rows_left_out() -> None:

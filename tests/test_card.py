@@ -1,4 +1,4 @@
-"""What the model card says of the meters."""
+"""The evaluation in the model card."""
 
 import json
 from typing import Any
@@ -8,11 +8,9 @@ import pytest
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.evaluation.leakage import Leakage
 from emu_core.runs.card import model_card
+from emu_core.runs.config import RunConfig
 
-CONFIG = {
-    "encoder": "use", "method": "emu", "train_languages": ["en"], "unlabelled_languages": [], "seed": 0,
-    "hyperparameters": {"adversary": "none"}, "device": "cpu", "versions": {},
-}  # fmt: skip
+CONFIG = RunConfig("emu", "small", {"adversary": "none"}, encoder="use", train_languages=("en",))
 DATA = {"name": "small", "labelled": 9, "intents": 2}
 
 

@@ -14,7 +14,9 @@ import pytest
 import yaml
 
 from emu_core.cli import _parser, main
+from emu_core.methods.registry import methods
 from tests.pages import DOCS, ROOT, TOLERANCE, apply_diff, blocks, differences, pages
+from tests.settings_page import PAGE, page
 
 NAMES = [str(page.relative_to(DOCS)) for page in pages()]
 RUN_WHOLE = ("tutorial.md",)  # whose commands are run, and not only parsed
@@ -86,9 +88,10 @@ def test_every_command_exists(where: str, words: list[str], capsys: pytest.Captu
             with pytest.raises(SystemExit):
                 main(["--version"])
         case ["emu", *arguments]:
-            _parser().parse_args(arguments)
+            _parser(arguments).parse_args(arguments)
         case ["accelerate", "launch", *_]:
-            _parser().parse_args(words[words.index("emu_core") + 1 :])
+            arguments = words[words.index("emu_core") + 1 :]
+            _parser(arguments).parse_args(arguments)
         case ["make", target]:
             assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), where
         case ["docker", *_]:
@@ -111,7 +114,8 @@ def _readme_commands() -> list[str]:
 
 @pytest.mark.parametrize("command", _readme_commands())
 def test_every_command_of_the_readme_exists(command: str) -> None:
-    _parser().parse_args(shlex.split(command, comments=True))
+    arguments = shlex.split(command, comments=True)
+    _parser(arguments).parse_args(arguments)
 
 
 def test_the_readmes_first_example_runs(
@@ -129,8 +133,12 @@ def test_the_readmes_first_example_runs(
 
 def test_the_methods_page_has_every_method() -> None:
     text = (DOCS / "methods.md").read_text("utf-8")
-    missing = [method.value for method in Method if f"`{method.value}`" not in text]
-    assert not missing
+    assert not [name for name in methods() if f"`{name}`" not in text]
+
+
+def test_the_page_of_hyper_parameters_is_up_to_date() -> None:
+    """Otherwise: python -m tests.settings_page."""
+    assert PAGE.read_text("utf-8") == page()
 
 
 def test_the_navigation_has_every_page_and_no_other() -> None:

@@ -18,8 +18,8 @@ from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualE
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.encoders.dual.layers import TransformerLayer, positions
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.trainers.emu_data import prepare
 from emu_core.trainers.emu import EmuTrainer
+from emu_core.trainers.emu_data import prepare
 from emu_core.trainers.fit import fit
 from tests.small import small_set
 

@@ -10,7 +10,7 @@ import torch
 
 from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.tasks import Tasks
+from emu_core.data.texts.tasks import Tasks
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText

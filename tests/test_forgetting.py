@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import spearmanr
+from small import small_set
 from small_run import small_run
 
 from emu_core.api.forgetting import forgetting
@@ -18,7 +19,9 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.forgetting import retrieval_change, similarity_change
+from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, create_run
+from emu_core.runs.stored_data import LabelledData
 from tests.sentences import cosine
 
 SCORED = """\
@@ -208,7 +211,8 @@ def test_a_folder_without_data_is_said(tmp_path: Path, run: Run) -> None:
         read_scored_pairs(tmp_path / "nowhere")
     with pytest.raises(DataError, match="--sts"):
         forgetting(run.folder)
-    create_run(tmp_path / "queued", {})
+    queued = RunConfig("emu", "small", {}, encoder="use", train_languages=("en",))
+    create_run(tmp_path / "queued", queued, LabelledData(small_set(("en",))))
     with pytest.raises(RunError, match="is queued"):
         forgetting(tmp_path / "queued", sts=tmp_path)
 

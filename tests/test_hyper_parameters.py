@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from emu_core.cli import _parser
-from emu_core.cli.hyper_parameters import add_options, changed, described
+from emu_core.cli.hyper_parameters import add_options, changed
 from emu_core.cli.verb import COLUMNS, VerbParser
 from emu_core.config.settings import SettingInfo, Settings, infos, setting
 from emu_core.errors import TrainingError
@@ -84,12 +84,12 @@ def test_help_of_a_method_has_meaning_default_range_and_source_of_each_setting(
 @pytest.mark.parametrize(
     ("arguments", "default"),
     [
-        (["--encoder", "use"], "Default: 0.0003 (--preset paper: 0.001)"),
-        (["--encoder", "e5-small"], "Default: 0.0001 (--preset paper: 0.001)"),
-        (["--encoder=hf:some/model"], "Default: 0.0001 (--preset paper: 0.001)"),
+        (["--encoder", "use"], "Default: 0.0003 (preset paper: 0.001)"),
+        (["--encoder", "e5-small"], "Default: 0.0001 (preset paper: 0.001)"),
+        (["--encoder=hf:some/model"], "Default: 0.0001 (preset paper: 0.001)"),
         (["--encoder", "laser"], "Default: 0.001;"),
         (["--encoder", "e5-small", "--preset", "paper"], "Default: 0.001;"),
-        ([], "Default: 0.0003 (--preset paper: 0.001)"),
+        ([], "Default: 0.0003 (preset paper: 0.001)"),
     ],
 )
 def test_help_shows_the_defaults_of_the_encoder(
@@ -177,7 +177,7 @@ def test_lists_and_texts_are_read_and_shown(capsys: pytest.CaptureFixture[str]) 
     start = Many()
 
     def text(info: SettingInfo) -> str:
-        return described(info, start, start)
+        return info.describe(start, start)
 
     parser = VerbParser(prog="x")
     add_options(parser, Many, text)

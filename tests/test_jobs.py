@@ -1,87 +1,29 @@
+"""The queue of runs: its order, its processes, and what becomes of a run whose process ends badly."""
+
 import json
-import math
 import os
-import sys
-import threading
-import time
-from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from fake_runs import PATIENCE_S, NoData, bench_config, config, go, manager, past, stopped, until
 
 from app import jobs
-from app.jobs import LOG, JobManager, last_line
-from app.methods import all_settings
-from app.request import FILE, TrainRequest
-from emu_core import cli
-from emu_core.cli.pairs import pairs_of
-from emu_core.errors import RunError, TrainingError
-from emu_core.methods.registry import configure
-from emu_core.runs.run import Run, RunState, Status, list_runs
+from app.jobs import LOG, OUTDATED, JobManager, last_line
+from emu_core.errors import RunError
+from emu_core.runs.run import Run, RunState, Status, create_run, list_runs
 
-PATIENCE_S = 60.0
-REQUEST = TrainRequest(
-    name="first",
-    data="demo",
-    method="emu",
-    encoder="use",
-    train_languages=("en",),
-    unlabelled_languages=("de", "ja"),
-    seed=7,
-    device="cpu",
-    preset="tuned",
-    changes={},
-)
-# A training process in small: it writes what it was asked, waits for a file "go" or for a cancel, and obeys a word.
-TRAINER = """
-import json, os, sys, threading, time
-from dataclasses import replace
-from itertools import pairwise
-from pathlib import Path
-from emu_core.runs.run import Run, RunState, Status
-folder = Path(next(a for a in sys.argv if a.startswith("--out=")).removeprefix("--out="))
-run, word, status = Run(folder), sys.argv[-1], Status(state=RunState.RUNNING, pid=os.getpid(), started_at=time.time())
-(folder / "arguments.json").write_text(json.dumps(sys.argv[1:]))
-if word == "refuse":
-    print("emu: no row in the training language xx", file=sys.stderr)
-    sys.exit(2)
-status = run.write_status(status)
-if word == "crash":
-    raise ValueError("a bug")
-if word == "kill":
-    os.kill(os.getpid(), 9)
-if word == "vanish":
-    sys.exit(0)
-while not (folder.parent / "go").exists() and (word == "deaf" or not run.cancel_asked):
-    threading.Event().wait(0.01)
-over = RunState.CANCELLED if run.cancel_asked else RunState.FINISHED
-run.write_status(replace(status, state=over))
-"""
+GONE = Status(state=RunState.RUNNING, pid=2**22 + 1, started_at=1.0)  # its process is not there
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(jobs, "POLL_S", 0.02)
-    (tmp_path / "trainer.py").write_text(TRAINER)
-    (tmp_path / "runs").mkdir()
     return tmp_path / "runs"
 
 
-def manager(root: Path) -> JobManager:
-    return JobManager(root, (sys.executable, str(root.parent / "trainer.py")))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end
-        threading.Event().wait(0.01)
-
-
-def go(root: Path) -> None:
-    (root / "go").touch()
+def submit(to: JobManager, name: str = "first", device: str = "cpu") -> Run:
+    return to.submit(name, config(device), NoData())
 
 
 def state(run: Run) -> RunState:
@@ -89,67 +31,51 @@ def state(run: Run) -> RunState:
 
 
 def test_a_run_goes_from_queued_to_finished(root: Path) -> None:
+    jobs_ = manager(root)
     go(root)
-    jobs_ = manager(root)
-    run = jobs_.submit(REQUEST)
-    assert run.folder == root / "first"
-    assert run.config()["method"] == "emu"
+    run = submit(jobs_)
+    assert run.folder == root / "first" and run.config() == config()
     assert jobs_.wait(run, PATIENCE_S).state is RunState.FINISHED
-    assert json.loads((run.folder / "arguments.json").read_text()) == [
-        "train",
-        *REQUEST.arguments(run.folder),
-    ]
+    assert not jobs_.holds(run)
+    assert json.loads((run.folder / "arguments.json").read_text()) == ["resume", "--", str(run.folder)]
 
 
-def test_first_come_first_served_one_at_a_time_on_a_device(root: Path) -> None:
+def test_first_come_first_served_one_at_a_time_on_a_device_be_it_a_run_or_a_benchmark(root: Path) -> None:
     jobs_ = manager(root)
-    runs = [jobs_.submit(replace(REQUEST, name=name)) for name in ("a", "b", "c")]
-    until(lambda: state(runs[0]) is RunState.RUNNING)
+    runs = [submit(jobs_, "a"), jobs_.submit("b", bench_config(), NoData()), submit(jobs_, "c")]
+    other = submit(jobs_, "other", "cuda:0")
+    until(lambda: state(runs[0]) is state(other) is RunState.RUNNING)
     assert [jobs_.ahead_of(run) for run in runs[1:]] == [1, 2]
     assert [state(run) for run in runs[1:]] == [RunState.QUEUED, RunState.QUEUED]
     go(root)
-    statuses = [jobs_.wait(run, PATIENCE_S) for run in runs]
+    statuses = [jobs_.wait(run, PATIENCE_S) for run in (*runs, other)]
     assert all(status.state is RunState.FINISHED for status in statuses)
-    for before, after in pairwise(statuses):
+    for before, after in pairwise(statuses[:3]):
         assert before.updated_at <= after.started_at
 
 
-def test_two_devices_work_side_by_side(root: Path) -> None:
+def test_a_running_run_is_cancelled_and_one_that_waits_never_begins(root: Path) -> None:
     jobs_ = manager(root)
-    here = jobs_.submit(replace(REQUEST, name="here"))
-    there = jobs_.submit(replace(REQUEST, name="there", device="cuda:0"))
-    until(lambda: state(here) is state(there) is RunState.RUNNING)
-    go(root)
-    assert jobs_.wait(here, PATIENCE_S).state is jobs_.wait(there, PATIENCE_S).state is RunState.FINISHED
-
-
-def test_a_running_run_is_cancelled_and_the_next_one_begins(root: Path) -> None:
-    jobs_ = manager(root)
-    first, second = (jobs_.submit(replace(REQUEST, name=name)) for name in ("a", "b"))
+    first, second, third = (submit(jobs_, name) for name in ("a", "b", "c"))
     until(lambda: state(first) is RunState.RUNNING)
+    jobs_.cancel(second)
     jobs_.cancel(first)
     assert jobs_.wait(first, PATIENCE_S).state is RunState.CANCELLED
-    until(lambda: state(second) is RunState.RUNNING)
-    jobs_.cancel(second)
-    assert jobs_.wait(second, PATIENCE_S).state is RunState.CANCELLED
-
-
-def test_a_queued_run_that_is_cancelled_never_begins(root: Path) -> None:
-    jobs_ = manager(root)
-    first, second = (jobs_.submit(replace(REQUEST, name=name)) for name in ("a", "b"))
-    jobs_.cancel(second)
-    go(root)
-    assert jobs_.wait(second, PATIENCE_S).state is RunState.CANCELLED
-    assert jobs_.wait(first, PATIENCE_S).state is RunState.FINISHED
+    status = jobs_.wait(second, PATIENCE_S)
+    assert (status.state, status.message) == (RunState.CANCELLED, "cancelled before it began")
     assert not (second.folder / "arguments.json").exists()
+    go(root)
+    assert jobs_.wait(third, PATIENCE_S).state is RunState.FINISHED
 
 
 def test_a_process_that_takes_no_notice_of_a_cancel_is_ended(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "GRACE_S", 0.0)
+    run = stopped(root, "deaf", Status(state=RunState.FAILED))
+    (run.folder / "word").write_text("deaf")
     jobs_ = manager(root)
-    run = jobs_.submit(replace(REQUEST, data="deaf"))
+    jobs_.resume(run)
     until(lambda: state(run) is RunState.RUNNING)
     pid = run.status().pid
     jobs_.cancel(run)
@@ -161,29 +87,32 @@ def test_a_process_that_takes_no_notice_of_a_cancel_is_ended(
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("refuse", "no row in the training language xx"),
+        ("refuse", "its checkpoint is damaged"),
         ("crash", "ValueError: a bug"),
         ("kill", "its process was stopped by signal 9, perhaps for lack of memory"),
         ("vanish", "its process ended with code 0"),
     ],
 )
 def test_a_process_that_ends_without_a_last_status_has_failed(root: Path, word: str, message: str) -> None:
+    run = stopped(root, "bad", Status(state=RunState.CANCELLED, message="cancelled after 3 steps"))
+    (run.folder / "word").write_text(word)
     jobs_ = manager(root)
-    status = jobs_.wait(jobs_.submit(replace(REQUEST, data=word)), PATIENCE_S)
+    jobs_.resume(run)
+    status = jobs_.wait(run, PATIENCE_S)
     assert (status.state, status.message) == (RunState.FAILED, message)
 
 
 def test_a_command_that_is_not_there_fails_the_run_and_not_the_queue(root: Path) -> None:
     jobs_ = JobManager(root, ("/no/such/program",))
     for name in ("a", "b"):
-        status = jobs_.wait(jobs_.submit(replace(REQUEST, name=name)), PATIENCE_S)
+        status = jobs_.wait(submit(jobs_, name), PATIENCE_S)
         assert status.state is RunState.FAILED
         assert "could not be started" in status.message
 
 
 def test_a_folder_that_is_deleted_meanwhile_does_not_stop_the_queue(root: Path) -> None:
     jobs_ = manager(root)
-    first, second = (jobs_.submit(replace(REQUEST, name=name)) for name in ("a", "b"))
+    first, second = (submit(jobs_, name) for name in ("a", "b"))
     until(lambda: state(first) is RunState.RUNNING)
     first.folder.rename(root.parent / "gone")
     go(root)
@@ -192,92 +121,85 @@ def test_a_folder_that_is_deleted_meanwhile_does_not_stop_the_queue(root: Path) 
 
 def test_a_new_server_finds_the_running_run_and_takes_up_the_queue(root: Path) -> None:
     old = manager(root)
-    running, queued = (old.submit(replace(REQUEST, name=name)) for name in ("a", "b"))
+    running, queued = (submit(old, name) for name in ("a", "b"))
     until(lambda: state(running) is RunState.RUNNING)
     old._queues["cpu"].clear()  # what the end of its process does
     new = manager(root)
     assert {run.name: state(run) for run in list_runs(root)} == {"a": RunState.RUNNING, "b": RunState.QUEUED}
-    assert new.ahead_of(queued) == 0
-    later = new.submit(replace(REQUEST, name="c"))
-    assert (state(queued), state(later)) == (RunState.QUEUED, RunState.QUEUED)  # the device is taken
+    assert new.holds(queued) and new.ahead_of(queued) == 1  # the device is taken
+    later = submit(new, "c")
     go(root)
     assert new.wait(later, PATIENCE_S).state is RunState.FINISHED
     assert queued.status().started_at >= running.status().updated_at
 
 
-def test_queued_runs_of_other_origin_and_damaged_ones_are_left_alone(root: Path) -> None:
-    for name, request in (("foreign", None), ("damaged", "[1"), ("odd", '{"name": "x"}')):
-        (root / name).mkdir()
-        run = Run(root / name)
-        run.write("config.json", {})
-        run.write_status(Status())
-        if request is not None:
-            (run.folder / FILE).write_text(request)
+def test_runs_queued_by_an_earlier_version_fail_with_the_reason_and_damaged_ones_are_left_alone(
+    root: Path,
+) -> None:
+    old = past(root, "old", Status())
+    (old.folder / "request.json").write_text('{"name": "old"}')
+    damaged = create_run(root / "damaged", config(), NoData())
+    (damaged.folder / "config.json").write_text("[1")
+    (root / "worse").mkdir()
+    (root / "worse" / "config.json").write_text("{}")
+    (root / "worse" / "status.json").write_text("{")
     jobs_ = manager(root)
+    assert (state(old), old.status().message) == (RunState.FAILED, OUTDATED)
     assert jobs_._queues == {}
-    foreign = Run(root / "foreign")
-    jobs_.cancel(foreign)  # nothing will ever look at its flag
-    assert state(foreign) is RunState.CANCELLED
+    jobs_.cancel(damaged)  # nothing will ever look at its flag
+    assert state(damaged) is RunState.CANCELLED
 
 
 def test_a_name_is_used_once_and_cannot_leave_the_folder(root: Path) -> None:
     jobs_ = manager(root)
-    jobs_.submit(REQUEST)
+    first = submit(jobs_)
     with pytest.raises(RunError, match="choose another name"):
-        jobs_.submit(REQUEST)
+        submit(jobs_)
     for name in ("../out", "", "a/b", ".data", "A", "-x", "x" * 81, "a\n"):
         with pytest.raises(RunError, match="can't name a run"):
-            jobs_.submit(replace(REQUEST, name=name))
-    jobs_.cancel(Run(root / "first"))
+            submit(jobs_, name)
+    jobs_.cancel(first)
+    jobs_.wait(first, PATIENCE_S)
 
 
-def test_a_setting_out_of_range_leaves_no_folder(root: Path) -> None:
-    with pytest.raises(TrainingError, match="batch_size"):
-        manager(root).submit(replace(REQUEST, changes={"batch_size": 1}))
-    assert list(root.iterdir()) == []
+@pytest.mark.parametrize("status", [Status(state=RunState.FAILED), Status(state=RunState.CANCELLED), GONE])
+def test_a_stopped_run_goes_on_to_its_end(root: Path, status: Status) -> None:
+    run = stopped(root, "a", status)
+    run.cancel()  # as it may have been stopped
+    jobs_ = manager(root)
+    go(root)
+    jobs_.resume(run)
+    assert jobs_.wait(run, PATIENCE_S).state is RunState.FINISHED
 
 
-def test_a_request_comes_back_from_its_folder_as_it_was(tmp_path: Path) -> None:
-    request = replace(REQUEST, changes={"epochs": 2, "two_stage": True}, pairs=(("en", "de"), ("en", "ja")))
-    run = Run(tmp_path)
-    request.save(run)
-    assert TrainRequest.load(run) == request
+def test_one_that_goes_on_waits_its_turn_and_may_be_cancelled_and_resumed_again(root: Path) -> None:
+    first, second = (stopped(root, name, Status(state=RunState.FAILED)) for name in ("a", "b"))
+    jobs_ = manager(root)
+    jobs_.resume(first)
+    until(lambda: state(first) is RunState.RUNNING)
+    jobs_.resume(second)
+    assert state(second) is RunState.QUEUED and jobs_.ahead_of(second) == 1
+    with pytest.raises(RunError, match="can't go on now"):
+        jobs_.resume(second)
+    jobs_.cancel(second)
+    go(root)
+    assert jobs_.wait(second, PATIENCE_S).state is RunState.CANCELLED
+    jobs_.resume(second)
+    assert jobs_.wait(second, PATIENCE_S).state is RunState.FINISHED
 
 
-def _other(value: float, most: float | None) -> float:
-    """Another value of a setting: on instead of off, or the double."""
-    return not value if isinstance(value, bool) else min(2 * value, most or math.inf)
-
-
-@pytest.mark.parametrize("method", list(Method))
-@pytest.mark.parametrize("preset", ["tuned", "paper"])
-def test_the_command_understands_every_request(method: Method, preset: str, tmp_path: Path) -> None:
-    start = configure(method, "use" if preset == "tuned" else None)
-    changes = {
-        setting.name: list(setting.choices)[-1].value
-        if setting.choices
-        else _other(getattr(start, setting.name), setting.most)
-        for setting in all_settings(method)
-        if setting.matters(start)
-    }
-    pairs = (("en", "de"), ("zh-tw", "en")) if method in DISENTANGLING else ()
-    request = replace(
-        REQUEST, method=method.value, preset=preset, changes=changes, data="--json", pairs=pairs
-    )
-    options = cli._parser().parse_args(["train", *request.arguments(tmp_path / "x")])
-    assert options.data == ["--json"]  # a file of that name, not an option
-    assert options.out == str(tmp_path / "x")
-    assert (options.method, options.encoder, options.preset) == (method.value, "use", preset)
-    assert (options.train_language, options.unlabelled_language) == (["en"], ["de", "ja"])
-    assert (options.seed, options.device) == (7, "cpu")
-    assert tuple(pairs_of(options.pair, method) or ()) == pairs
-    told = {name: getattr(options, name) for name in changes}
-    assert told == changes
-    numbers = {name: value for name, value in told.items() if not isinstance(value, str)}
-    assert {name: type(value) for name, value in numbers.items()} == {
-        name: type(getattr(start, name)) for name in numbers
-    }
-    assert request.settings() == configure(method, "use" if preset == "tuned" else None, **changes)
+def test_what_can_not_go_on_is_not_queued_but_a_finished_benchmark_is(root: Path) -> None:
+    jobs_ = manager(root)
+    done = stopped(root, "done", Status(state=RunState.FINISHED))
+    bare = past(root, "bare", Status(state=RunState.FAILED))
+    for run in (done, bare):
+        with pytest.raises(RunError, match="can't go on now"):
+            jobs_.resume(run)
+    bench = create_run(root / "bench", bench_config(), NoData())
+    bench.write_status(Status(state=RunState.FINISHED))
+    go(root)
+    jobs_.resume(bench)
+    assert jobs_.wait(bench, PATIENCE_S).steps == 4  # it was run again
 
 
 def test_the_last_line_that_says_something(tmp_path: Path) -> None:

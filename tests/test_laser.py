@@ -480,7 +480,7 @@ def test_names_and_places_are_the_packages(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("EMU_LASER_DIR")
     folder = laser_download.files_folder()
     defaults = (Laser.DEFAULT_BPE_CODES_FILE, Laser.DEFAULT_BPE_VOCAB_FILE, Laser.DEFAULT_ENCODER_FILE)
-    assert [str(folder / name) for name in FILES] == list(defaults)
+    assert [(folder / name).resolve() for name in FILES] == [Path(name).resolve() for name in defaults]
     source = inspect.getsource(command.download_models)
     assert all(f"'{URL}{name}'" in source for name in FILES)
     monkeypatch.setenv("EMU_LASER_DIR", " ")

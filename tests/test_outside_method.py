@@ -93,12 +93,18 @@ def test_it_is_compared_embedded_evaluated_and_exported(
     assert main(["export", str(run.folder), "--out", str(tmp_path / "exported")]) == 0
     from sentence_transformers import SentenceTransformer
 
-    vectors = SentenceTransformer(str(tmp_path / "exported"), trust_remote_code=True, device="cpu").encode(TEXTS)
+    vectors = SentenceTransformer(str(tmp_path / "exported"), trust_remote_code=True, device="cpu").encode(
+        TEXTS
+    )
     np.testing.assert_allclose(vectors, load_encoder(f"run:{run.folder}").encode(TEXTS), atol=1e-5)
 
 
 def test_without_the_package_its_run_says_what_is_missing(
-    outside: None, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    outside: None,
+    data: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = trained(data, tmp_path / "r")
     monkeypatch.undo()

@@ -111,7 +111,7 @@ def test_without_blank_lines_there_are_no_documents(tmp_path: Path) -> None:
 def test_a_line_that_is_empty_on_one_side_is_named_or_left_out(tmp_path: Path) -> None:
     paths = write(tmp_path, a_en="one\ntwo\nthree\n", a_de="eins\n \ndrei\n")
 
-    with pytest.raises(DataError, match=r"^a\.de: line 2 is empty in de but says 'two' in en; .*drop_empty"):
+    with pytest.raises(DataError, match=r"^a\.de: line 2 is empty in de but is 'two' in en; .*drop_empty"):
         read_parallel(paths)
     (text,) = read_parallel(paths, drop_empty=True)
     assert (text.first, text.second) == (("one", "three"), ("eins", "drei"))
@@ -123,7 +123,7 @@ def test_most_pairs_alike_is_told(tmp_path: Path) -> None:
     (text,) = read_parallel(write(tmp_path, a_en="one\nTwo\nthree\n", a_de="one\ntwo \ndrei\n"))
 
     assert text.notes == (
-        "a.en, a.de: 2 of 3 pairs say the same in en and de; is one of the files the wrong one?",
+        "a.en, a.de: 2 of 3 pairs are the same in en and de; is one of the files the wrong one?",
     )
 
 
@@ -138,7 +138,7 @@ def test_most_pairs_alike_is_told(tmp_path: Path) -> None:
         ({"a_txt": "1\n", "b_txt": "A\n"}, ["en"], r"2 languages for them in order \(1 given\)"),
         ({"a_txt": "1\n", "b_txt": "A\n"}, ["en", "eng"], "the language en is there twice"),
         ({"a_txt": "1\n", "b_txt": "A\n"}, ["en", "Klingon!"], "'Klingon!' is not a language"),
-        ({"a_en": "1\n", "a_de": "A\n"}, ["en", "fr"], "they are of en, de and not of en, fr"),
+        ({"a_en": "1\n", "a_de": "A\n"}, ["en", "fr"], "are of en, de by their names and not of en, fr"),
         ({"a_en": "1\n", "a_de": b"\x89PNG\r\n"}, None, r"a\.de is a PNG picture"),
         ({"a_en": "1\n", "a_de": b"\x01\x02\x03\x04"}, None, r"a\.de is not a text file but binary data"),
         ({"a_en": "1\n", "a_de": "gru\u00df\n".encode() + b"gr\xfc\xdfe\n"}, None, r"a\.de mixes encodings: line 2"),
@@ -221,7 +221,7 @@ def test_the_other_tables_are_read_too(tmp_path: Path) -> None:
         ("en\tde\none\teins\tx\n", "line 2 has 3 cells but the first has 2"),
         ("en\tde\none\teins\ntwo\n", "line 3 has 1 cell but the first has 2"),
         ("en\teng\none\teins\n", "the language en is there twice"),
-        ("en\tde\none\teins\ntwo\t\n", r"line 3 is empty in de but says 'two' in en"),
+        ("en\tde\none\teins\ntwo\t\n", r"line 3 is empty in de but is 'two' in en"),
         ("en\tde\n", "no row has text in both en and de"),
         ("en\tde\none\tei\0ns\n", "line 2 holds a NUL byte"),
     ],

@@ -264,8 +264,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     assert run.status().state is RunState.FINISHED
-    assert run.config()["method"] == "posterior"
-    assert run.config()["hyperparameters"]["share"] == PosteriorConfig().share
+    assert run.config().method == "posterior"
+    assert run.config().hyperparameters["share"] == PosteriorConfig().share
     metrics = run.metrics()
     assert metrics["mean_specialised"] > metrics["mean_base"] + 5
     assert not run.training_folder.exists()

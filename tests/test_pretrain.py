@@ -1,4 +1,4 @@
-"""Encoders trained from nothing: the verb, its run folder, and what the rest of the product does with them."""
+"""Encoders trained from scratch: the verb, its run folder, and what the rest of the product does with them."""
 
 import json
 import random
@@ -6,24 +6,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from emu_core.api.kept_texts import keep_texts, kept_texts
 
 from emu_core import evaluate, forgetting, load_encoder, pretrain, train
 from emu_core.cli import main
-from emu_core.config import Trained
+from emu_core.config import Settings, Trained
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.running_text import RunningText
+from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import CancelledError, DataError, RunError, TrainingError
 from emu_core.methods.registry import configure
-from emu_core.runs.run import Run, RunState, Status
-from emu_core.data.tasks import Tasks
+from emu_core.runs.config import RunConfig
+from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.runs.stored_data import ParallelData, load_data
 
 WORDS = {
     "en": "dog cat red blue runs sleeps house tree boy girl",
     "de": "hund katze rot blau rennt schlaeft haus baum junge maid",
 }
 FR = "chien chat rouge bleu court dort maison arbre gars fille"
-SMALL: dict[Pretraining, dict[str, object]] = {
+SMALL: dict[str, dict[str, object]] = {
     "bicvm": {"dim": 16, "epochs": 6, "batch_size": 16},
     "dual-encoder": {
         "dim": 16,
@@ -40,8 +41,8 @@ SMALL: dict[Pretraining, dict[str, object]] = {
 }
 
 
-def small(method: Pretraining) -> PretrainingSettings:
-    return configure_pretraining(method, **SMALL[method])
+def small(method: str) -> Settings:
+    return configure(method, "", **SMALL[method])
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +65,11 @@ def bicvm(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
     return pretrain(files, out=tmp_path_factory.mktemp("runs") / "b", method="bicvm", config=small("bicvm"))
 
 
-@pytest.mark.parametrize("method", list(Pretraining))
-def test_a_run_is_whole_and_its_encoder_opens(method: Pretraining, files: list[Path], tmp_path: Path) -> None:
-    run = pretrain(files[:2], out=tmp_path / "r", method=method.value, config=small(method))
+@pytest.mark.parametrize("method", list(SMALL))
+def test_a_run_is_whole_and_its_encoder_opens(method: str, files: list[Path], tmp_path: Path) -> None:
+    run = pretrain(files[:2], out=tmp_path / "r", method=method, config=small(method))
     assert run.status().state is RunState.FINISHED and not run.training_folder.exists()
-    assert run.config()["languages"] == ["en", "de"] and run.config()["encoder"] == ""
+    assert run.config().languages == ("en", "de") and run.config().encoder == ""
     metrics = run.metrics()
     assert set(metrics["translation"]) == {"en-de", "de-en"}
     assert metrics["translation"]["en-de"]["candidates"] == run.data()["dev"]["en-de"] > 0
@@ -79,7 +80,7 @@ def test_a_run_is_whole_and_its_encoder_opens(method: Pretraining, files: list[P
     steps = [record for record in run.history() if record["kind"] == "step"]
     assert len(steps) == run.status().steps == steps[-1]["step"]
     card = (run.folder / "README.md").read_text("utf-8")
-    assert f"method `{method.value}`" in card and "| en-de |" in card
+    assert f"method `{method}`" in card and "| en-de |" in card
 
 
 def test_two_pairs_align_the_languages_that_share_one(bicvm: Run) -> None:
@@ -89,16 +90,16 @@ def test_two_pairs_align_the_languages_that_share_one(bicvm: Run) -> None:
     assert found["de-fr"]["p_at_1"] > 5 * 100 / found["de-fr"]["candidates"]  # above chance
 
 
-@pytest.mark.parametrize("method", list(Pretraining))
+@pytest.mark.parametrize("method", list(SMALL))
 def test_a_stopped_run_goes_on_to_the_same_weights(
-    method: Pretraining,
+    method: str,
     files: list[Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("emu_core.runs.progress.INTERVAL_S", 0.0)  # every step is told
-    whole = pretrain(files, out=tmp_path / "whole", method=method.value, config=small(method))
+    whole = pretrain(files, out=tmp_path / "whole", method=method, config=small(method))
     out = tmp_path / "stopped"
 
     def stop(status: Status) -> None:
@@ -106,7 +107,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
             Run(out).cancel()
 
     with pytest.raises(CancelledError):
-        pretrain(files, out=out, method=method.value, config=small(method), checkpoint_s=0, on_progress=stop)
+        pretrain(files, out=out, method=method, config=small(method), checkpoint_s=0, on_progress=stop)
     stopped = Run(out)
     assert stopped.status().state is RunState.CANCELLED and stopped.can_resume
     assert main(["resume", str(out)]) == 0
@@ -120,17 +121,20 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
     ]
 
 
-def test_texts_are_kept_as_they_are(tmp_path: Path) -> None:
+def test_a_run_stores_its_texts_until_it_is_finished(tmp_path: Path) -> None:
     text = ParallelText("en", "de", ("a", "b"), ("ä", "ß"), "x", (0, 1), ("odd",))
     running = RunningText("en", (("one", "two", "three"), ("four", "five", "six")), "r", ("short",))
-    run = Run(tmp_path)
-    keep_texts(run, Tasks((text,), (), (running,), ()), [text.turned()], [])
-    tasks, dev, test = kept_texts(run)
-    assert list(tasks.translation) == [text] and list(tasks.running_text) == [running]
-    assert dev == [text.turned()] and test == []
+    data = ParallelData(Tasks((text,), (), (running,), ()), [text.turned()], [])
+    config = RunConfig(method="bicvm", data="x", hyperparameters={}, languages=("en", "de"))
+    run = create_run(tmp_path / "r", config, data)
+    assert run.status().state is RunState.QUEUED and run.can_resume and run.config() == config
+    stored = load_data(run.training_folder, "x")
+    assert isinstance(stored, ParallelData)
+    assert list(stored.tasks.translation) == [text] and list(stored.tasks.running_text) == [running]
+    assert stored.dev == [text.turned()] and stored.test == []
     (run.training_folder / "texts-1.parquet").write_bytes(b"damaged")
     with pytest.raises(RunError, match="damaged"):
-        kept_texts(run)
+        load_data(run.training_folder, "x")
 
 
 def test_it_can_be_specialised_and_exported(bicvm: Run, tmp_path: Path) -> None:
@@ -152,7 +156,7 @@ def test_word_vectors_alone_are_trained_when_asked_for(bicvm: Run, tmp_path: Pat
 def test_it_is_measured_without_a_base(bicvm: Run) -> None:
     found = evaluate("demo", encoder=f"run:{bicvm.folder}", languages=["en", "de"], split="test")
     assert "guard" not in found
-    with pytest.raises(RunError, match="trained from nothing"):
+    with pytest.raises(RunError, match="trained from scratch"):
         forgetting(bicvm.folder, translations=bicvm.folder)
 
 
@@ -184,7 +188,7 @@ def test_pairs_with_an_empty_side_are_an_error_or_left_out(
 
 def test_what_does_not_fit_is_said(files: list[Path], tmp_path: Path) -> None:
     with pytest.raises(
-        TrainingError, match="no method 'emu' trains from nothing; there are: dual-encoder, bicvm"
+        TrainingError, match="the method emu learns from labelled sentences; use emu train for it"
     ):
         pretrain(files, out=tmp_path / "r", method="emu")
     with pytest.raises(TrainingError, match="BiCVM learns from parallel text alone"):

@@ -62,7 +62,7 @@ def test_the_wheel_holds_all_of_both_packages(wheel: Path) -> None:
     assert {
         "emu_core/py.typed",
         "emu_core/data/demo/ja.csv",
-        "emu_core/bench/paper.json",
+        "emu_core/bench/emu/paper.json",
         "app/main.py",
     } <= found
     assert {"emu_core/data/commands/words/de.json", "app/.streamlit/config.toml"} <= found

@@ -45,7 +45,7 @@ def test_offsets_point_at_the_values() -> None:
     ("annotated", "fault"),
     [
         ("wake me at [time : five", "character 12 .* not closed"),
-        ("wake me at time : five]", "character 23 .* closes nothing"),
+        ("wake me at time : five]", "character 23 .* closes no slot"),
         ("[a : [b : c]]", "character 6 .* nested"),
         ("press [OK]", "character 7 .* no name"),
         ("[ : five]", "no name"),

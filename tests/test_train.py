@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from emu_core.api.train_emu import CHOSEN_ON_MEASURED, _selection
 from safetensors.torch import load_file
 
 from emu_core import evaluate, load_encoder, train
@@ -15,6 +14,8 @@ from emu_core.config import EmuConfig
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
+from emu_core.methods.emu import CHOSEN_ON_MEASURED
+from emu_core.methods.emu import METHODS as EMU_METHODS
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
 from tests.small import small_set
@@ -40,8 +41,8 @@ def test_a_run_is_whole(run: Run) -> None:
     }  # fmt: skip
     status = run.status()
     assert status.state is RunState.FINISHED and status.step == status.steps == 5 and status.progress == 1
-    assert run.config()["hyperparameters"]["epochs"] == 1
-    assert run.config()["unlabelled_languages"] == ["de", "ja"]
+    assert run.config().hyperparameters["epochs"] == 1
+    assert run.config().unlabelled_languages == ("de", "ja")
     assert run.data()["rows"] == 324 and run.data()["labelled"] == 72
     steps = [record for record in run.history() if record["kind"] == "step"]
     assert [record["step"] for record in steps] == [1, 2, 3, 4, 5]
@@ -107,8 +108,8 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(run: Run, 
     assert any(bool((weights[name] != different[name]).any()) for name in weights)
 
 
-@pytest.mark.parametrize("method", [m for m in Method if m not in ("emu", "posterior", *DISENTANGLING)])
-def test_every_method_trains(method: Method, tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", [one.name for one in EMU_METHODS if one.name != "emu"])
+def test_every_method_trains(method: str, tmp_path: Path) -> None:
     config = replace(configure(method, "use"), epochs=1, critic_steps=1)
     small = small_set(("en", "de"))
     run = train(small, out=tmp_path / "r", method=method, device="cpu", config=config)
@@ -150,9 +151,8 @@ def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path
     run = train(labelled, out=tmp_path / "r", device="cpu", method="emu", config=config)
     accuracies = [r["dev_accuracy"] for r in run.history() if r["kind"] == "epoch"]
     best = max(accuracies)
-    assert run.metrics()["selected_epoch"] == 3 - accuracies[::-1].index(best)
+    assert run.metrics()["selected_epoch"] == 1 + accuracies.index(best)
     assert run.metrics()["specialised"]["en-en"] == pytest.approx(best)
-    assert _selection(labelled, ["fr"], load_encoder("use").encode) is None
     assert CHOSEN_ON_MEASURED in run.metrics()["warnings"]
 
 
@@ -175,10 +175,10 @@ def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
         small_set(("en",)), out=tmp_path / "r", device="cpu", method="emu", config=ONE_EPOCH,
         unlabelled=UnlabelledSet(german.astype("str"), "german"),
     )  # fmt: skip
-    assert run.config()["unlabelled_languages"] == ["de"]
+    assert run.config().unlabelled_languages == ("de",)
 
 
-def test_a_loss_that_is_not_a_number_ends_the_run_with_the_mend(tmp_path: Path) -> None:
+def test_a_loss_that_is_not_a_number_ends_the_run_with_the_fix(tmp_path: Path) -> None:
     wild = replace(ONE_EPOCH, learning_rate=1e12, classifier_learning_rate=1e12, alpha=1e18)
     with pytest.raises(TrainingError, match=r"loss is (nan|inf).*learning rate"):
         train(small_set(), out=tmp_path / "r", device="cpu", method="emu", config=wild)

@@ -5,15 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from emu_core.methods.fmda import training_pairs
 
 from emu_core.api.resume import resume
+from emu_core.api.train import _pairs as chosen_pairs
 from emu_core.api.train import train
 from emu_core.config import FmdaConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, DataError, EncoderError
+from emu_core.methods.fmda import training_pairs
 from emu_core.models.parts import Part
 from emu_core.runs.checkpoint import Checkpoint, Place
 from emu_core.runs.run import Run, RunState, Status
@@ -44,7 +45,7 @@ def run(spec: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_a_run_says_what_each_embedding_is_good_for(run: Run) -> None:
     assert run.status().state is RunState.FINISHED
-    assert run.config()["pairs"] == [["en", "de"]]
+    assert run.config().pairs == (("en", "de"),)
     parts = run.metrics()["parts"]
     assert set(parts) == {*(part.value for part in Part), "counts", "notes"}
     for part in Part:
@@ -81,7 +82,7 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
     monkeypatch.setattr("emu_core.runs.progress.INTERVAL_S", 0.0)  # every step is heard of
 
     def stop(status: Status) -> None:
-        if status.step == 7:  # within the second stage's first epoch
+        if status.step == 9:  # within the second stage's first epoch
             stopped.cancel()
 
     with pytest.raises(CancelledError):
@@ -89,7 +90,7 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
             slot_set(), out=stopped.folder, method="fmda", encoder=spec, device="cpu", config=CONFIG,
             on_progress=stop,
         )  # fmt: skip
-    assert Checkpoint(stopped.checkpoint).place() == Place(3, 7)
+    assert Checkpoint(stopped.checkpoint).place() == Place(3, 9)
     assert stopped.can_resume
     resume(stopped.folder)
     whole, again = (load_encoder(f"run:{one.folder}") for one in (run, stopped))

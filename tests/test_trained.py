@@ -183,4 +183,4 @@ def test_a_transformer_trains_with_each_choice(trained: Trained, folder: Path, t
     )
     base, specialised = load_encoder(spec).encode(TEXTS), load_encoder(f"run:{run.folder}").encode(TEXTS)
     assert np.abs(base - specialised).max() > 1e-4
-    assert run.config()["hyperparameters"]["trained"] == trained
+    assert run.config().hyperparameters["trained"] == trained

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.forms.encoder import KEPT
 from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_name
+from app.forms.starting import Plan, draw_device, draw_name, draw_seed
 from app.pretraining.texts import Kind, Read
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.config.settings import Settings
@@ -36,23 +36,28 @@ def draw_form(method: Method, texts: dict[Kind, Read]) -> tuple[str, Plan | str]
     """
     parallel = texts.get(Kind.PARALLEL)
     pairs = () if parallel is None else parallel.parallel
-    named = draw_name(
-        PLACE, method.name, "-".join(dict.fromkeys(code for text in pairs for code in text.languages))
-    )
+    device = draw_device(PLACE)
+    name_place, seed_place = st.columns([3, 1])
+    with name_place:
+        name = draw_name(
+            PLACE, method.name, "-".join(dict.fromkeys(code for text in pairs for code in text.languages))
+        )
+    with seed_place:
+        seed = draw_seed(PLACE)
     settings = draw_settings(method, "")
     if parallel is None:
-        return named.name, "there is no parallel text yet: upload some, or take the example"
+        return name, "there is no parallel text yet: upload some, or take the example"
     smallest = min(pairs, key=len)
     if len(smallest) < FEWEST:
         problem = (
             f"{'-'.join(smallest.languages)} has {counted(len(smallest), 'pair')}, and training needs {FEWEST} of each "
             "two languages, better thousands; add more"
         )
-        return named.name, problem
-    if isinstance(settings, str) or named.problem:
-        return named.name, str(settings) if isinstance(settings, str) else named.problem
-    return named.name, _plan(
-        "-".join(read.key for read in texts.values()), texts, method.name, named.seed, named.device, settings
+        return name, problem
+    if isinstance(settings, str):
+        return name, settings
+    return name, _plan(
+        "-".join(read.key for read in texts.values()), texts, method.name, seed, device, settings
     )
 
 

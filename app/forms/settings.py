@@ -110,6 +110,11 @@ def draw_fields(
 
 
 def _draw(place: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:
+    if info.choices and info.many:
+        names = info.choices
+        return tuple(
+            place.multiselect(info.label, list(names), list(default), format_func=names.__getitem__, **about)
+        )
     if info.choices:
         options = [choice for choice in info.choices if choice is not Trained.LORA or is_transformer(encoder)]
         index, labels = options.index(default), info.choices

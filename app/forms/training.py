@@ -1,14 +1,16 @@
-"""A run's settings on the Train page."""
+"""The form of the Train page: a method, an encoder, and what of the data it is trained on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import streamlit as st
 
 from app.forms.encoder import KEPT, READS_WORDS, Choice, draw_encoder, is_transformer
 from app.forms.model_name import short_name
 from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_name
+from app.forms.starting import Plan, draw_device, draw_name, draw_seed
 from app.state import ChosenData, runs_to_specialise
 from app.wording import literal
 from emu_core.api.train import plan_training
@@ -27,83 +29,83 @@ PLACE = "train"
 def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
     """Draw the form; return the run's name, and its plan or why it can't be started."""
     method = draw_method()
-    train: list[str] = []
-    unlabelled: list[str] | None = None
-    pairs: list[tuple[str, str]] | None = None
-    if method.reads_tokens:
-        encoder = draw_encoder("encoder-of-tokens", first=READS_WORDS)
-    else:
-        encoder = draw_encoder(runs=runs_to_specialise())
+    encoder = (
+        draw_encoder("encoder-of-tokens", first=READS_WORDS)
+        if method.reads_tokens
+        else draw_encoder(runs=runs_to_specialise())
+    )
+    place = st.container()  # which languages are asked for depends on the settings below
+    device = draw_device(PLACE)
+    name_place, seed_place = st.columns([3, 1])
+    with name_place:
+        name = draw_name(PLACE, method.name, short_name(encoder.spec))
+    with seed_place:
+        seed = draw_seed(PLACE)
+    settings = draw_settings(method, encoder.spec)
+    if isinstance(settings, str):
+        return name, encoder.problem or settings
+    with place:
+        languages = _draw_languages(chosen, method, settings)
+        used = (*languages["train_languages"], *(languages["unlabelled_languages"] or ()))
+        _warn_of_strangers(encoder.info, used)
+    if problem := encoder.problem or _mismatch(method, encoder, training_languages(chosen), languages):
+        return name, problem
+    plan = _plan(
+        chosen.token,
+        chosen,
+        method=method.name,
+        encoder=encoder.spec,
+        seed=seed,
+        device=device,
+        config=settings,
+        **languages | {"train_languages": languages["train_languages"] or ["en"]},
+    )
+    return name, plan
+
+
+def _draw_languages(chosen: ChosenData, method: Method, settings: Settings) -> dict[str, Any]:
+    """Ask which languages are used, and how; return what `plan_training` takes."""
     if method.needs is Needs.SLOTS:
         pairs = draw_pairs(chosen)
         train = list(dict.fromkeys(code for pair in pairs for code in pair))
-    else:
-        train = draw_train_languages(chosen)
-        # By its defaults: where one of the settings below says otherwise, what is chosen here is not read.
-        if method.reads_unlabelled(method.configure(encoder.spec)):
-            unlabelled = draw_unlabelled_languages(chosen, train)
-    _say_strangers(encoder.info, (*train, *(unlabelled or ())))
-    named = draw_name(PLACE, method.name, short_name(encoder.spec))
-    settings = draw_settings(method, encoder.spec)
-    if problem := encoder.problem or named.problem or _mismatch(method, encoder):
-        return named.name, problem
-    if isinstance(settings, str):
-        return named.name, settings
-    if method.needs is Needs.SLOTS and not pairs:
-        return named.name, "choose two languages whose translations are used"
-    if not train:
-        return named.name, "choose a language whose labels are used"
-    plan = _plan(
-        chosen.sha256,
-        chosen.labelled,
-        method.name,
-        encoder.spec,
-        tuple(train),
-        None if unlabelled is None else tuple(unlabelled),
-        None if pairs is None else tuple(pairs),
-        named.seed,
-        named.device,
-        settings,
-    )
-    return named.name, plan
+        return {"train_languages": train, "unlabelled_languages": None, "pairs": pairs}
+    train = draw_train_languages(chosen)
+    reads = method.reads_unlabelled(settings)
+    unlabelled = draw_unlabelled_languages(chosen, train) if reads else None
+    return {"train_languages": train, "unlabelled_languages": unlabelled}
 
 
-def _mismatch(method: Method, encoder: Choice) -> str:
+def _mismatch(method: Method, encoder: Choice, there: Sequence[str], languages: Mapping[str, Any]) -> str:
+    """Return why method, encoder and languages do not fit each other; "" where they do."""
     if method.reads_tokens and not is_transformer(encoder.spec):
         return (
             f"this method reads a state for each word of a sentence, which {encoder.info.name} does not give; choose "
             "Multilingual E5, small, or a transformer"
         )
+    train = languages["train_languages"]
+    if method.needs is Needs.SLOTS and len(there) == 1:
+        return (
+            f"this method is trained on translations, and every sentence to train on is in {language_name(there[0])}; "
+            "add the same sentences, with the same ids, in another language"
+        )
+    if there and not train:
+        pairs = method.needs is Needs.SLOTS
+        return f"choose {'two languages whose translations' if pairs else 'a language whose labels'} are used"
+    if there and languages["unlabelled_languages"] == []:
+        return (
+            f"this method needs sentences in another language than {language_name(train[0])}; choose one above, or a "
+            "method without the language discriminator"
+        )
     return ""
 
 
-@st.cache_resource(max_entries=16, show_spinner="Looking whether data and settings fit ...")
-def _plan(
-    sha256: str,
-    _labelled: LabelledSet,
-    method: str,
-    encoder: str,
-    train_languages: tuple[str, ...],
-    unlabelled_languages: tuple[str, ...] | None,
-    pairs: tuple[tuple[str, str], ...] | None,
-    seed: int,
-    device: str,
-    settings: Settings,
-) -> Plan | str:
+@st.cache_resource(max_entries=4, show_spinner="Checking whether data and settings fit ...")
+def _plan(token: str, _chosen: ChosenData, **options: Any) -> Plan | str:
     try:
-        return plan_training(
-            _labelled,
-            method=method,
-            encoder=encoder,
-            train_languages=train_languages,
-            unlabelled_languages=unlabelled_languages,
-            pairs=pairs,
-            seed=seed,
-            device=device,
-            config=settings,
-        )
+        config, data = plan_training(_chosen.labelled, **options)
     except EmuError as error:
         return str(error)
+    return config, replace(data, audit=tuple(_chosen.audit.summary()))
 
 
 def draw_method() -> Method:
@@ -118,21 +120,21 @@ def draw_method() -> Method:
 
 def draw_train_languages(chosen: ChosenData) -> list[str]:
     """Ask which languages' labels are used."""
-    languages = _training_languages(chosen.sha256, chosen.labelled)
+    languages = training_languages(chosen)
     return st.multiselect(
         "Labels in",
         languages,
         default=["en"] if "en" in languages else languages[:1],
         format_func=language_name,
         key=f"train-{chosen.sha256}",
-        help="Of these languages sentences and intents are used.",
+        help="Sentences and intents of these languages are used.",
         **KEPT,
     )
 
 
 def draw_pairs(chosen: ChosenData) -> list[tuple[str, str]]:
-    """Ask which languages' translations are learnt from."""
-    languages = _training_languages(chosen.sha256, chosen.labelled)
+    """Ask which language pairs' translations are used."""
+    languages = training_languages(chosen)
     pairs = list(combinations(languages, 2))  # English stands first
     return st.multiselect(
         "Translations between",
@@ -140,15 +142,15 @@ def draw_pairs(chosen: ChosenData) -> list[tuple[str, str]]:
         default=[pair for pair in pairs if pair[0] == languages[0]],
         format_func=lambda pair: " and ".join(map(language_name, pair)),
         key=f"pairs-{chosen.sha256}",
-        help="Sentences of two languages with the same id are translations of each other. Every pair of languages is "
-        "learnt by the same layers at once.",
+        help="Sentences of two languages with the same id are translations of each other. All language pairs are "
+        "trained on at once, with the same layers.",
         **KEPT,
     )
 
 
 def draw_unlabelled_languages(chosen: ChosenData, train: Sequence[str]) -> list[str]:
     """Ask which languages are used without labels beside the training ones."""
-    languages = _training_languages(chosen.sha256, chosen.labelled)
+    languages = training_languages(chosen)
     # With labels in several languages each of them is another language to the rest.
     others = [code for code in languages if len(train) > 1 or code not in train]
     return st.multiselect(
@@ -157,13 +159,18 @@ def draw_unlabelled_languages(chosen: ChosenData, train: Sequence[str]) -> list[
         default=others,
         format_func=language_name,
         key=f"unlabelled-{chosen.sha256}-{'-'.join(train)}",
-        help="Of these languages only the sentences are read. They keep the languages alike.",
+        help="Only the sentences of these languages are read. They keep the languages alike.",
         **KEPT,
     )
 
 
-def _say_strangers(encoder: EncoderInfo, languages: Sequence[str]) -> None:
-    """Say which languages the encoder does not know, where it is known which it does."""
+def training_languages(chosen: ChosenData) -> list[str]:
+    """Return the languages of the sentences to train on; none where there are splits but no split train."""
+    return _training_languages(chosen.sha256, chosen.labelled)
+
+
+def _warn_of_strangers(encoder: EncoderInfo, languages: Sequence[str]) -> None:
+    """Name the languages that the encoder was not trained on, where it is known on which it was."""
     strangers = [code for code in dict.fromkeys(languages) if code not in encoder.languages]
     if encoder.languages and strangers:
         st.info(
@@ -177,5 +184,5 @@ def _say_strangers(encoder: EncoderInfo, languages: Sequence[str]) -> None:
 def _training_languages(sha256: str, _labelled: LabelledSet) -> list[str]:
     try:
         return list(_labelled.train_part().languages)
-    except DataError:  # there are splits, and none is train: `problem` says so
+    except DataError:  # the plan says so
         return []

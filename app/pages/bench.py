@@ -1,22 +1,24 @@
-"""Evidence: the paper's experiments and today's peers on the chosen data, started, followed and read."""
+"""Evidence: the papers' experiments and today's peers on data of one's own, started, followed and read."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
 import streamlit as st
 
-from app.bench.folder import Bench, list_benches
-from app.bench.form import Asked, draw_form
-from app.bench.shown import draw_report
-from app.bench.start import in_the_way, start
-from app.bench.status import status_of
-from app.bench.watch import POLL_S, WATCHED, draw_go_on, draw_list, draw_watched
-from app.cache import job_manager, start_helpers
-from app.datafile import save_data
-from app.forms.starting import start_and_watch
-from app.state import ChosenData, chosen_data, runs_root
-from app.wording import sentence
-from emu_core.data.demo import DEMO
-from emu_core.runs.run import RunState
+from app.cache import start_helpers
+from app.forms.bench import PLACE, draw_form
+from app.forms.model_name import short_name
+from app.forms.starting import draw_start_button
+from app.monitor import draw_resume, draw_runs, watched_run
+from app.report_panel import draw_report
+from app.run_table import method_title, pairs_of, status_of
+from app.state import chosen_data, config_of, is_bench, runs_root
+from emu_core.bench.report import JSON
+from emu_core.runs.run import Run, RunState, list_runs
 
-STARTED = "benches_started"
+WATCHED = "bench-watched"
 
 
 def page() -> None:
@@ -24,73 +26,85 @@ def page() -> None:
     start_helpers()
     st.title("Evidence")
     st.caption(
-        "The paper's tables and what others do today, measured on your data with one encoder: what each method gains, "
-        "how sure that is, and what it costs. A benchmark goes on when you leave this page or close the tab."
+        "The papers' tables and what others do today, measured on your data: what each system gains, how sure that is, "
+        "and what it costs. A benchmark goes on when you leave this page or close the tab."
     )
-    settings, watched = st.columns([5, 7], gap="large")
-    with settings:
-        draw_start(chosen_data())
-    benches = list_benches(runs_root())
+    form, watched = st.columns([5, 7], gap="large")
+    with form:
+        name, plan = draw_form(chosen_data())
+        draw_start_button(PLACE, name, plan, WATCHED, "Start the benchmark")
+    benches = [run for run in list_runs(runs_root()) if is_bench(run)]
     with watched:
-        bench = draw_watched(benches)
-    if bench is not None and (bench.out / "report.html").is_file():
-        draw_found(bench)
+        draw_runs(benches, WATCHED, "Benchmark")
+    if benches and (run := watched_run(benches, WATCHED)) and (run.folder / JSON).is_file():
+        draw_found(run)
     if benches:
         st.subheader("All benchmarks")
         draw_list(benches)
+    draw_earlier()
 
 
-def draw_found(bench: Bench) -> None:
+def draw_found(run: Run) -> None:
     """Draw a report, and offer the other try that it needs."""
-    over = status_of(bench).state is RunState.FINISHED
+    over = status_of(run).state is RunState.FINISHED
     if not over:
         st.info("This is the report as it was before.", icon=":material/history:")
-    report = draw_report(bench)
+    report = draw_report(run.name, run.folder)
     if over and report is None:
-        draw_go_on(bench, "Write the report again", "The cells that are finished are kept.")
-    elif over and report is not None and report.retry:
-        draw_go_on(
-            bench,
+        draw_resume(run, "Write the report again", "The cells that are finished stay.")
+    elif over and report is not None and report.errors:
+        draw_resume(
+            run,
             "Try again what was not measured",
-            "After the mend, such as installing a package: the cells that are finished are kept.",
+            "Once it is fixed, such as by installing a package: the cells that are finished stay.",
         )
 
 
-def draw_start(chosen: ChosenData) -> None:
-    """Ask what to measure, and start it."""
-    st.markdown(chosen.line)
-    asked = draw_form(chosen, st.session_state.setdefault(STARTED, 0))
-    if asked.problem:
-        st.warning(sentence(asked.problem), icon=":material/block:")
-    way = in_the_way(runs_root(), job_manager(), asked.request.device)
-    if way:
-        st.info(sentence(way), icon=":material/hourglass_top:")
-        st.fragment(lambda: _wait_for_way(asked.request.device), run_every=POLL_S)()
-    if st.button(
-        "Start the benchmark",
-        type="primary",
-        icon=":material/play_arrow:",
-        disabled=bool(asked.problem or way),
-        width="stretch",
-    ):
-        begin(chosen, asked)
+def draw_list(benches: Sequence[Run]) -> None:
+    """Draw all benchmarks, the newest first."""
+    st.dataframe(
+        pd.DataFrame(map(_row, benches)),
+        hide_index=True,
+        placeholder="",
+        column_config={"Started": st.column_config.DatetimeColumn(format="calendar")},
+        key="benches",
+    )
 
 
-def begin(chosen: ChosenData, asked: Asked) -> None:
-    """Start a benchmark on the chosen data and watch it."""
+def draw_earlier() -> None:
+    """Draw the report of a benchmark that an earlier version of this app has run, if there is one."""
+    reports: dict[str, Path] = {
+        path.parents[1].name: path.parent for path in sorted((runs_root() / ".bench").glob(f"*/out/{JSON}"))
+    }
+    if not reports:
+        return
+    st.subheader("Reports of an earlier version")
+    name = st.selectbox("Report", list(reports), index=None, placeholder="Choose one", key="bench-earlier")
+    if name is not None:
+        draw_report(name, reports[name])
 
-    def begun() -> str:
-        root, own = runs_root(), (chosen.labelled, chosen.sha256, chosen.translations)
-        data = DEMO if chosen.is_demo else str(save_data(root, *own))
-        return start(root, job_manager(), asked.name, asked.request.on(data)).name
 
-    start_and_watch(begun, WATCHED, STARTED)
+def _row(run: Run) -> dict[str, object]:
+    status, config = status_of(run), config_of(run)
+    if config is None:
+        return {"Benchmark": run.name, "State": status.state.value}
+    settings = config.hyperparameters
+    return {
+        "Benchmark": run.name,
+        "State": status.state.value,
+        "Paper": method_title(config),
+        "Data": config.data,
+        "Encoder": short_name(config.encoder) or "from scratch",
+        "Trained on": pairs_of(config) or ", ".join(config.train_languages),
+        "Parts": _listed(settings.get("parts")),
+        "Seeds": _listed(settings.get("seeds")),
+        "Cells": f"{status.steps if status.state is RunState.FINISHED else status.step} of {status.steps}",
+        "Started": datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
+    }
 
 
-def _wait_for_way(device: str) -> None:
-    """Draw the page again when nothing is in the way any more."""
-    if not in_the_way(runs_root(), job_manager(), device):
-        st.rerun()
+def _listed(values: object) -> str:
+    return ", ".join(map(str, values)) if isinstance(values, list) else ""
 
 
 page()

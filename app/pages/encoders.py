@@ -34,7 +34,7 @@ def draw_trained(runs: Sequence[Run]) -> None:
     """Draw the encoders that were trained here."""
     st.subheader("Trained here")
     st.caption("The encoders of finished runs. Each goes by `run:` and its folder in the command.")
-    table = runs_frame(runs)[["Run", "Method", "Encoder", "Learnt from"]].rename(
+    table = runs_frame(runs)[["Run", "Method", "Encoder", "Trained on"]].rename(
         columns={"Encoder": "Trained from"}
     )
     table["Name in the command"] = [f"run:{run.folder}" for run in runs]

@@ -4,13 +4,13 @@ from typing import cast
 
 import streamlit as st
 
-from app.forms.encoder import draw_encoder
 from app.encoders import BASE, encoded, encoder_specs
 from app.explore.downloads import draw_downloads
 from app.explore.emphasis import Drag, draw_emphasis
 from app.explore.layouts import NAMES, layouts
 from app.explore.picked import CHART, draw_neighbours, draw_picked, picked, take_from_chart
 from app.explore.points import draw_filters, sample, say_how_many
+from app.forms.encoder import draw_encoder
 from app.state import chosen_data, finished_runs, run_picker
 from app.wording import sentence
 from emu_core import charts

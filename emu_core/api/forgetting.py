@@ -61,7 +61,7 @@ def forgetting(
         raise RunError(f"{run.folder} is {state}; only a finished run has an encoder to measure")
     if not run.config().encoder:
         raise RunError(
-            f"{run.folder} was trained from nothing, so there is nothing that it could have forgotten; specialise its "
+            f"{run.folder} was trained from scratch, so there is nothing that it could have forgotten; specialise its "
             f"encoder with emu train DATA --encoder run:{run.folder}, and measure that run"
         )
     scored = {} if sts is None else read_scored_pairs(Path(sts))

@@ -129,9 +129,9 @@ def plan_pretraining(
         train, checked = hold_out(texts, usual_count(texts), seed)
     tasks = Tasks(
         tuple(train),
-        tuple(_read(dialogues, Dialogues, read_dialogues)),
-        tuple(_read(running_text, RunningText, read_running_text)),
-        tuple(_read(nli, Nli, read_nli)),
+        tuple(read_each(dialogues, Dialogues, read_dialogues)),
+        tuple(read_each(running_text, RunningText, read_running_text)),
+        tuple(read_each(nli, Nli, read_nli)),
     )
     run_config = RunConfig(
         method=method,
@@ -153,6 +153,6 @@ def _parallel(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -
     return [*texts, *(read_parallel(named, languages, drop_empty=drop_empty) if named else [])]
 
 
-def _read(given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]) -> list[Kind]:
+def read_each(given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]) -> list[Kind]:
     """Return texts as they were given, and read files."""
     return [text for one in given for text in ([one] if isinstance(one, kind) else read([one]))]

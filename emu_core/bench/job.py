@@ -85,6 +85,9 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
         progress.phase(label)
 
     with record_failure(progress):
+        before = [result for cell in experiment.cells() if (result := experiment.read(cell)) is not None]
+        spent = sum(result.seconds_whole for result in before)
+        progress.status = replace(progress.status, training_since=progress.status.started_at - spent)
         results = run_cells(experiment, on_cell, in_process if run_cell is None else run_cell)
         on_cell(len(results.cells), len(results.cells), "the report")
         errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
@@ -94,6 +97,17 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
         shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
         progress.end(RunState.FINISHED, _message(errors))
     return report
+
+
+def resume_bench(run: Run, on_progress: OnProgress | None = None) -> Report:
+    """Start a queued benchmark, or go on with one that is over; cells that could not be measured are tried again.
+
+    Raises:
+        EmuError: it is running, or what `run_bench` raises.
+    """
+    if run.status().state is not RunState.QUEUED:
+        queue_again(run)
+    return run_bench(run, on_progress)
 
 
 def open_bench(run: Run) -> Experiment:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from emu_core.config.settings import Settings, setting
 from emu_core.errors import RunError, TrainingError
+from emu_core.methods.method import Needs
 
 if TYPE_CHECKING:
     from emu_core.bench.experiment import Experiment
@@ -140,7 +141,9 @@ class Paper:
         summary: what it runs, for people who choose a benchmark.
         settings: the class of its settings.
         experiment: where the class of its experiment is, which imports everything that trains.
+        needs: the data that it runs on.
         encoder: the spec taken where none is named; "" where encoders are trained from scratch.
+        reads_tasks: whether dialogues, running text and NLI pairs are trained on, too, where there are any.
     """
 
     name: str
@@ -148,7 +151,9 @@ class Paper:
     summary: str
     settings: type[BenchSettings]
     experiment: str
+    needs: Needs
     encoder: str = ""
+    reads_tasks: bool = False
 
     def load(self) -> "type[Experiment]":
         """Import the class of its experiment."""
@@ -163,6 +168,7 @@ _ROWS = (
         "run the paper's experiments and today's peers on a labelled set",
         EmuBench,
         "emu.experiment:EmuExperiment",
+        Needs.INTENTS,
         "use",
     ),
     Paper(
@@ -171,6 +177,7 @@ _ROWS = (
         "run the experiments of FMDA on translations with annotated slots",
         FmdaBench,
         "fmda.experiment:FmdaExperiment",
+        Needs.SLOTS,
         "e5-small",
     ),
     Paper(
@@ -179,6 +186,7 @@ _ROWS = (
         "run the experiments of BiCVM on parallel text",
         ParallelBench,
         "bicvm.experiment:BicvmExperiment",
+        Needs.PARALLEL_TEXT,
     ),
     Paper(
         "dual-encoder",
@@ -186,6 +194,8 @@ _ROWS = (
         "run the experiments of the multi-task dual encoder on parallel text",
         ParallelBench,
         "dual_encoder.experiment:DualExperiment",
+        Needs.PARALLEL_TEXT,
+        reads_tasks=True,
     ),
 )
 PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _ROWS})

@@ -12,12 +12,6 @@ from emu_core.evaluation.significance import binomial_interval, mean_interval
 
 NOT_MEASURED = "not measured"
 LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
-MARKS_NOTE = (
-    "*** p < 0.01, ** p < 0.05, * p < 0.10: the accuracy lies above the base's binomial interval (Wilson) of that "
-    "level, the number of queries being the test sentences, however many seeds are averaged. Read so, 127 of the 132 "
-    "marks of the paper's Table 2 come out as printed; its caption states the levels the other way round. Nothing is "
-    "corrected for looking at many directions."
-)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from emu_core.charts.heat_maps import accuracy_difference, accuracy_matrix, clas
 from emu_core.charts.intervals import forgetting_intervals, guard_intervals
 from emu_core.charts.scatter import maps_page, sentence_maps
 from emu_core.charts.spectra import psi_distributions, spectrum_lines
+from emu_core.charts.systems import system_gains
 from emu_core.charts.triangle import triple_picture
 from emu_core.charts.word_map import word_map
 
@@ -31,6 +32,7 @@ __all__ = [
     "similarity",
     "similarity_matrix",
     "spectrum_lines",
+    "system_gains",
     "triple",
     "triple_picture",
     "word_map",

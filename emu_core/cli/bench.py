@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from emu_core.bench.plan import Part
+from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart
 from emu_core.cli.options import (
     FRESH,
     add_data,
@@ -20,43 +20,30 @@ from emu_core.cli.verb import add_verb
 
 if TYPE_CHECKING:
     from emu_core.bench.report import Report
+    from emu_core.runs.run import Status
 
 
 def add_bench(verbs: Any) -> None:
     """`emu bench PAPER DATA`."""
-    summary = "run the paper's experiments and today's peers on a labelled set"
+    summary = PAPERS["emu"].summary
     papers = verbs.add_parser("bench", help=summary, description=summary[0].upper() + summary[1:] + ".")
     actions = papers.add_subparsers(required=True, metavar="PAPER", help="whose experiments")
+    run = {"emu": _bench_emu, "fmda": _bench_fmda, "bicvm": _bench_bicvm, "dual-encoder": _bench_dual}
+    parsers = {name: add_verb(actions, name, run[name], paper.summary) for name, paper in PAPERS.items()}
 
-    emu = add_verb(actions, "emu", _bench_emu, summary)
-    _add_bench(emu, "use")
-    emu.add_argument("--tables", nargs="+", default=list(Part), choices=list(Part), help="default: all")
+    emu = parsers["emu"]
+    _add_bench(emu, "emu", EmuPart)
     emu.add_argument(
         "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
     )
-    emu.add_argument(
-        "--epochs", type=int, metavar="N", help="of every system (default: measured for the encoder)"
-    )
-
-    fmda = add_verb(
-        actions, "fmda", _bench_fmda, "run the experiments of FMDA on translations with annotated slots"
-    )
-    _add_bench(fmda, "e5-small")
-    # Names are checked by the benchmark and not here: they stand in a module that imports torch.
-    fmda.add_argument(
-        "--tables", nargs="+", metavar="PART",
-        help="some of 2, 3, 4, 5, 6, 9, probes, figure4 (default: all)",
-    )  # fmt: skip
+    fmda = parsers["fmda"]
+    _add_bench(fmda, "fmda", FmdaPart)
     fmda.add_argument(
         "--pair", action="append", metavar="en-de",
         help="languages; repeatable (default: the first of the set, which is English if it can be, with every other)",
     )  # fmt: skip
-    fmda.add_argument(
-        "--epochs", type=int, metavar="N", help="of every system, at most (default: the method's)"
-    )
-
-    bicvm = add_verb(actions, "bicvm", _bench_bicvm, "run the experiments of BiCVM on parallel text")
-    _add_pretrained(bicvm)
+    bicvm = parsers["bicvm"]
+    _add_parallel(bicvm)
     for name, what in (
         ("documents", "to classify"),
         ("test-documents", "to test on (default: a third of them)"),
@@ -66,25 +53,17 @@ def add_bench(verbs: Any) -> None:
             help=f"documents {what}, by language: a folder of class folders, such as Reuters', or a table",
         )  # fmt: skip
 
-    dual = add_verb(
-        actions,
-        "dual-encoder",
-        _bench_dual,
-        "run the experiments of the multi-task dual encoder on parallel text",
-    )
-    _add_pretrained(dual)
+    dual = parsers["dual-encoder"]
+    _add_parallel(dual)
     dual.add_argument(
         "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
     )
     add_task_files(dual, "a model that learns from them, too")
 
 
-def _add_pretrained(parser: argparse.ArgumentParser) -> None:
-    """What the benchmarks of encoders trained from nothing share."""
+def _add_parallel(parser: argparse.ArgumentParser) -> None:
+    """Add what the benchmarks of encoders trained from scratch share."""
     add_parallel_files(parser)
-    parser.add_argument(
-        "--out", required=True, metavar="DIR", help="the same again goes on where it was stopped"
-    )
     parser.add_argument(
         "--test", nargs="+", default=[], metavar="FILE",
         help="parallel text of the same pairs to measure on (default: up to 1,000 pairs held out)",
@@ -96,118 +75,105 @@ def _add_pretrained(parser: argparse.ArgumentParser) -> None:
         "--labelled", nargs="+", metavar="DATA",
         help="labelled sentences in these languages, to classify across them: files or a folder, or the word demo",
     )  # fmt: skip
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="default: 0")
-    parser.add_argument("--epochs", type=int, metavar="N", help="of every system (default: its own)")
     parser.add_argument(
         "--quick", action="store_true", help="3,000 pairs and a few epochs, to see that all works"
     )
     add_device(parser)
+    _add_shared(parser)
 
 
-def _add_bench(parser: argparse.ArgumentParser, encoder: str) -> None:
+def _add_bench(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPart] | type[FmdaPart]) -> None:
+    """Add what the benchmarks on a labelled set share."""
     add_data(parser)
+    add_encoder(parser, default=PAPERS[paper].encoder, specs=FRESH)
+    parser.add_argument("--tables", nargs="+", default=list(parts), choices=list(parts), help="default: all")
+    _add_shared(parser)
+
+
+def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", required=True, metavar="DIR", help="the same again goes on where it was stopped"
     )
-    add_encoder(parser, default=encoder, specs=FRESH)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="default: 0")
+    parser.add_argument(
+        "--epochs", type=int, metavar="N", help="of every system, at most (default: measured for each)"
+    )
 
 
 def _bench_emu(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.bench.bench import bench_emu
-
-    report = bench_emu(
-        options.data,
-        parts=options.tables,
-        train_languages=options.train_language or ["en"],
-        **_shared(options),
-    )
-    return _reported(report, options)
+    return _on_labelled("emu", options, train_languages=options.train_language or ["en"])
 
 
 def _bench_fmda(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.bench.fmda.bench import bench_fmda
-    from emu_core.bench.fmda.plan import FmdaPart
-
-    report = bench_fmda(
-        options.data,
-        parts=options.tables or tuple(FmdaPart),
-        pairs=options.pair,
-        **_shared(options),
-    )
-    return _reported(report, options)
+    return _on_labelled("fmda", options, pairs=options.pair)
 
 
 def _bench_bicvm(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.bench.bicvm.bench import bench_bicvm
-    from emu_core.bench.pretrained.read import named_files
+    from emu_core.bench.parallel.read import named_files
 
-    report = bench_bicvm(
-        options.files,
-        documents=named_files(options.documents),
-        test_documents=named_files(options.test_documents),
-        **_shared_pretrained(options),
-    )
-    return _reported(report, options)
+    documents, tested = named_files(options.documents), named_files(options.test_documents)
+    return _on_parallel("bicvm", options, documents=documents, test_documents=tested)
 
 
 def _bench_dual(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.bench.dual_encoder.bench import bench_dual_encoder
+    tasks = {name: getattr(options, name) for name in ("sts", "dialogues", "running_text", "nli")}
+    return _on_parallel("dual-encoder", options, **tasks)
 
-    report = bench_dual_encoder(
-        options.files,
-        sts=options.sts,
-        dialogues=options.dialogues,
-        running_text=options.running_text,
-        nli=options.nli,
-        **_shared_pretrained(options),
+
+def _on_labelled(paper: str, options: argparse.Namespace, **own: Any) -> dict[str, Any]:
+    shared = {"parts": options.tables, "mapping": mapping_of(options)}
+    shared |= {name: getattr(options, name) for name in ("encoder", "language")}
+    return _run(paper, options.data, options, **shared, **own)
+
+
+def _on_parallel(paper: str, options: argparse.Namespace, **own: Any) -> dict[str, Any]:
+    names = ("test", "languages", "drop_empty", "labelled", "quick")
+    return _run(paper, options.files, options, **{name: getattr(options, name) for name in names}, **own)
+
+
+def _run(paper: str, data: Any, options: argparse.Namespace, **others: Any) -> dict[str, Any]:
+    from emu_core.bench.job import bench
+
+    report = bench(
+        paper,
+        data,
+        out=options.out,
+        seeds=options.seeds,
+        epochs=options.epochs,
+        device=options.device,
+        on_progress=cells_line(),
+        **others,
     )
-    return _reported(report, options)
+    return report_of(report, options)
 
 
-def _shared_pretrained(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "out": options.out,
-        "test": options.test,
-        "languages": options.languages,
-        "drop_empty": options.drop_empty,
-        "labelled": options.labelled,
-        "seeds": options.seeds,
-        "epochs": options.epochs,
-        "quick": options.quick,
-        "device": options.device,
-        "on_progress": _cells_line(),
-    }
-
-
-def _shared(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "out": options.out,
-        "encoder": options.encoder,
-        "seeds": options.seeds,
-        "epochs": options.epochs,
-        "device": options.device,
-        "mapping": mapping_of(options),
-        "language": options.language,
-        "on_progress": _cells_line(),
-    }
-
-
-def _cells_line() -> Callable[[int, int, str], None]:
-    line = Line()
-    return lambda done, total, cell: line.show(f"{cell}: {done} of {total} cells are done", done / total)
-
-
-def _reported(report: "Report", options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.bench.table import NOT_MEASURED
-
+def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:
+    """Print a report, unless --json asks for one object; return it as plain values."""
     if not options.json:
-        for table in report.tables:
-            print(f"\n{table.title}\n")
-            print_table(table.head, [row for row in table.rows if not row[1].startswith(NOT_MEASURED)])
-            for row in table.rows:
-                if row[1].startswith(NOT_MEASURED):
-                    print(f"{row[0]}: {row[1]}")
-            print("".join(f"\n{said}" for said in table.verdict))
-        print(f"\n{report.folder / 'report.html'}, report.md and report.json are written")
+        _print(report)
     return {"folder": str(report.folder), **report.to_json()}
+
+
+def cells_line() -> "Callable[[Status], None]":
+    """Return what shows a benchmark's progress in a line of the terminal."""
+    line = Line()
+
+    def show(status: "Status") -> None:
+        if status.steps and not status.state.is_over:
+            words = f"{status.phase}: {status.step} of {status.steps} cells are done"
+            line.show(words, status.step / status.steps)
+
+    return show
+
+
+def _print(report: "Report") -> None:
+    from emu_core.bench.tables import NOT_MEASURED
+
+    for table in report.tables:
+        print(f"\n{table.title}\n")
+        print_table(table.head, [row.texts(len(table.head)) for row in table.rows if not row.missing])
+        for row in table.rows:
+            if row.missing:
+                print(f"{row.cells[0]}: {NOT_MEASURED}: {row.missing}")
+        print("".join(f"\n{sentence}" for sentence in (*table.warnings, *table.verdict)))
+    print(f"\n{report.folder / 'report.html'}, report.md and report.json are written")

@@ -1,8 +1,10 @@
 """`emu train` and `emu resume`."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
+from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.options import SPECS, add_data, add_run, mapping_of, run_folder
 from emu_core.cli.pairs import pairs_of
@@ -10,6 +12,8 @@ from emu_core.cli.trained import reported, training_line
 from emu_core.cli.verb import add_verb
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
+from emu_core.runs.config import Task
+from emu_core.runs.run import Run
 
 
 def add_train(verbs: Any) -> None:
@@ -49,7 +53,12 @@ def add_train(verbs: Any) -> None:
 
 def add_resume(verbs: Any) -> None:
     """`emu resume RUN`."""
-    parser = add_verb(verbs, "resume", _resume, "go on with a run that was stopped")
+    parser = add_verb(
+        verbs,
+        "resume",
+        _resume,
+        "start a queued run or benchmark, or go on with one that was stopped",
+    )
     parser.add_argument("run", metavar="RUN", help="the run's folder")
 
 
@@ -84,6 +93,11 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _resume(options: argparse.Namespace) -> dict[str, Any]:
+    run = Run(Path(options.run))
+    if run.config().task is Task.BENCH:
+        from emu_core.bench.job import resume_bench
+
+        return report_of(resume_bench(run, cells_line()), options)
     from emu_core.api.resume import resume
 
     return reported(resume(options.run, on_progress=training_line()), options)

@@ -138,7 +138,7 @@ class SettingInfo:
             start: the settings that a run starts from.
             paper: the settings of the preset "paper".
         """
-        default, papers = _shown(getattr(start, self.name)), _shown(getattr(paper, self.name))
+        default, papers = as_text(getattr(start, self.name)), as_text(getattr(paper, self.name))
         facts = [f"Default: {default}" + (f" (preset paper: {papers})" if papers != default else "")]
         facts += [f"range: {self.range}"] if self.range else []
         facts += [] if self.matters(start) else ["unused with the other defaults"]
@@ -235,12 +235,12 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
     return inner, True
 
 
-def _shown(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Return a value as people read it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple):
-        return ",".join(map(_shown, value)) or "none"
+        return ",".join(map(as_text, value)) or "none"
     return "none" if value is None else str(value)

@@ -1,8 +1,10 @@
-"""Texts without blanks around them, and texts made comparable."""
+"""Texts without blanks around them, texts made comparable, and the hash of texts."""
 
+import hashlib
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
 # Spaces of every width, and characters without any: a cell of nothing else is empty.
@@ -25,3 +27,13 @@ def clean(texts: Sequence[str]) -> list[str]:
 def normalised(texts: Iterable[str]) -> list[str]:
     """Return each text without differences of case, width, composition and spacing."""
     return [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in texts]
+
+
+def texts_hash(prefix: bytes, *columns: Sequence[str]) -> str:
+    """Return a SHA-256 of a prefix and columns of texts, the same on every machine."""
+    digest = hashlib.sha256(prefix)
+    for texts in columns:
+        # With the lengths, no two different lists join to the same bytes.
+        digest.update(np.fromiter(map(len, texts), dtype="<i8", count=len(texts)).tobytes())
+        digest.update("".join(texts).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -11,12 +11,14 @@ from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
 _TABLE = files("emu_core.data").joinpath("languages.csv").read_text(encoding="utf-8")
-# code, other codes for the same language, English name, the language's own name
+# code, other codes for the same language, English name, the language's own name, scripts in use
 _ROWS = tuple(tuple(line.split(",")) for line in _TABLE.splitlines()[1:])
-_NAMES = MappingProxyType({code: english for code, _, english, _ in _ROWS})
+_NAMES = MappingProxyType({code: english for code, _, english, *_ in _ROWS})
+SCRIPTS_OF = MappingProxyType({code: tuple(scripts.split()) for code, *_, scripts in _ROWS if scripts})
+"""Language code -> the scripts it is written in; a language that is not here is not judged."""
 _ALIASES = MappingProxyType(
-    {alias: code for code, others, _, _ in _ROWS for alias in (code, *others.split())}
-    | {name.casefold(): code for code, _, *names in _ROWS for name in names}
+    {alias: code for code, others, *_ in _ROWS for alias in (code, *others.split())}
+    | {name.casefold(): code for code, _, *names, _ in _ROWS for name in names}
     | {
         "mandarin": "zh",
         "farsi": "fa",

@@ -1,12 +1,12 @@
 """Negatives by BLEU: sentences that share so little with another that they can't mean the same (FMDA, section 4.2)."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import texts_hash
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 from emu_core.files import whole_file
@@ -17,7 +17,7 @@ MOST_BLEU = 10.0
 CHARACTERS = frozenset({"ja", "zh", "zh-tw", "yue", "wuu", "th", "lo", "km", "my", "bo"})
 """Languages written without spaces between words, whose n-grams are of characters."""
 
-# What decides the rows beside the arguments: another rule must not read this one's files.
+# The rule that decides the rows beside the arguments: another must not read the files of this one.
 _RULE = "sacrebleu 2 exp effective lowercase <10, draws 1"
 _FIRST_DRAWS = 16  # drawn for all sentences at once; most need one or two
 
@@ -28,8 +28,8 @@ def draw_negatives(
     """Draw for every sentence others of the same language whose BLEU against it is below 0.1.
 
     Random sentences are drawn until enough pass; where the first draws do not give them, all others are tried in random
-    order. A sentence is never its own negative, nor is one of the same text (case and outer spaces apart), and the
-    negatives of one sentence differ from one another.
+    order. A sentence is never its own negative, nor is one of the same text (whatever its case and outer spaces), and
+    the negatives of one sentence differ from one another.
 
     BLEU is sacrebleu's sentence score of the candidate against the sentence: n-grams up to 4, or up to the candidate's
     length where that is shorter (effective order); a precision of 0 smoothed by `exp` (counted as 1/2, 1/4, ... of a
@@ -41,7 +41,7 @@ def draw_negatives(
         language: its code, which decides between words and characters.
         seed: of the draws, 0 or more.
         each: negatives a sentence.
-        cache: folder where the rows are kept, and read when texts, language, seed and each are the same.
+        cache: folder where the rows are stored, and read from when texts, language, seed and each are the same.
 
     Returns:
         Row numbers (N, each) of `texts`.
@@ -58,11 +58,13 @@ def draw_negatives(
     if cache is None:
         return _draw(texts, language, seed, each)
     path = cache / f"negatives-{_key(texts, language, seed, each)}.npy"
-    kept = _read(path, (len(texts), each))
-    if kept is None:
-        kept = _draw(texts, language, seed, each)
-        _write(path, kept)
-    return kept
+    rows = _read(path, (len(texts), each))
+    if rows is None:
+        rows = _draw(texts, language, seed, each)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as partial, partial.open("wb") as file:
+            np.save(file, rows, allow_pickle=False)
+    return rows
 
 
 def _draw(texts: Sequence[str], language: str, seed: int, each: int) -> NDArray[np.int64]:
@@ -107,15 +109,12 @@ def _candidates(first: list[int], n: int, rng: np.random.Generator) -> Iterator[
 
 
 def _key(texts: Sequence[str], language: str, seed: int, each: int) -> str:
-    digest = hashlib.sha256(f"{_RULE}\0{language}\0{seed}\0{each}\0{len(texts)}\0".encode())
-    # With the lengths, no two different lists join to the same bytes.
-    digest.update(np.fromiter(map(len, texts), dtype="<i8", count=len(texts)).tobytes())
-    digest.update("".join(texts).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:32]
+    prefix = f"{_RULE}\0{language}\0{seed}\0{each}\0{len(texts)}\0".encode()
+    return texts_hash(prefix, texts)[:32]
 
 
 def _read(path: Path, shape: tuple[int, int]) -> NDArray[np.int64] | None:
-    """What was kept; None where there is nothing, or nothing usable."""
+    """Return the cached rows; None where there are none, or none usable."""
     try:
         with path.open("rb") as file:  # np.load would take a zip archive too
             rows = np.lib.format.read_array(file, allow_pickle=False)
@@ -123,9 +122,3 @@ def _read(path: Path, shape: tuple[int, int]) -> NDArray[np.int64] | None:
         return None
     usable = rows.dtype == np.int64 and rows.shape == shape
     return rows if usable and rows.min() >= 0 and rows.max() < shape[0] else None
-
-
-def _write(path: Path, rows: NDArray[np.int64]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as partial, partial.open("wb") as file:
-        np.save(file, rows, allow_pickle=False)

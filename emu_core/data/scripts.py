@@ -1,100 +1,42 @@
-"""Which scripts each language is written in, and which script each letter of a text belongs to."""
+"""The script that each letter of a text belongs to."""
 
 from collections.abc import Sequence
 from functools import cache
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Letters only: digits, punctuation and spaces belong to no script.
-_RANGES: dict[str, tuple[tuple[int, int], ...]] = {
-    "Latin": (
-        (0x41, 0x5A),
-        (0x61, 0x7A),
-        (0xC0, 0xD6),
-        (0xD8, 0xF6),
-        (0xF8, 0x24F),
-        (0x1E00, 0x1EFF),
-        (0xFF21, 0xFF3A),
-        (0xFF41, 0xFF5A),
-    ),
-    "Greek": ((0x370, 0x3E1), (0x3F0, 0x3FF), (0x1F00, 0x1FFF)),
-    "Cyrillic": ((0x400, 0x52F),),
-    "Armenian": ((0x531, 0x587),),
-    "Hebrew": ((0x5D0, 0x5F2), (0xFB1D, 0xFB4F)),
-    "Arabic": (
-        (0x620, 0x64A),
-        (0x66E, 0x6D3),
-        (0x6FA, 0x6FF),
-        (0x750, 0x77F),
-        (0x8A0, 0x8C9),
-        (0xFB50, 0xFDFF),
-    ),
-    "Devanagari": ((0x900, 0x963), (0x971, 0x97F)),
-    "Bengali": ((0x980, 0x9E3), (0x9F0, 0x9F1)),
-    "Gurmukhi": ((0xA01, 0xA5E), (0xA70, 0xA75)),
-    "Gujarati": ((0xA81, 0xAE3),),
-    "Odia": ((0xB01, 0xB63),),
-    "Tamil": ((0xB82, 0xBD7),),
-    "Telugu": ((0xC00, 0xC63),),
-    "Kannada": ((0xC80, 0xCE3),),
-    "Malayalam": ((0xD00, 0xD63), (0xD7A, 0xD7F)),
-    "Sinhala": ((0xD81, 0xDDF),),
-    "Thai": ((0xE01, 0xE3A), (0xE40, 0xE4E)),
-    "Lao": ((0xE81, 0xECD), (0xEDC, 0xEDF)),
-    "Tibetan": ((0xF40, 0xFBC),),
-    "Burmese": ((0x1000, 0x103F), (0x1050, 0x109D)),
-    "Georgian": ((0x10A0, 0x10FF), (0x1C90, 0x1CBF)),
-    "Ethiopic": ((0x1200, 0x135F), (0x1380, 0x139F)),
-    "Khmer": ((0x1780, 0x17D3),),
-    "Mongolian": ((0x1820, 0x18AA),),
-    "Kana": ((0x3041, 0x3096), (0x30A1, 0x30FA), (0x30FC, 0x30FE), (0x31F0, 0x31FF), (0xFF66, 0xFF9D)),
-    "Hangul": ((0x1100, 0x11FF), (0x3131, 0x318E), (0xAC00, 0xD7A3)),
-    "Han": ((0x3005, 0x3007), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)),
+# Hexadecimal ranges of code points. Letters only: digits, punctuation and spaces belong to no script.
+_RANGES = {
+    "Latin": "41-5A 61-7A C0-D6 D8-F6 F8-24F 1E00-1EFF FF21-FF3A FF41-FF5A",
+    "Greek": "370-3E1 3F0-3FF 1F00-1FFF",
+    "Cyrillic": "400-52F",
+    "Armenian": "531-587",
+    "Hebrew": "5D0-5F2 FB1D-FB4F",
+    "Arabic": "620-64A 66E-6D3 6FA-6FF 750-77F 8A0-8C9 FB50-FDFF",
+    "Devanagari": "900-963 971-97F",
+    "Bengali": "980-9E3 9F0-9F1",
+    "Gurmukhi": "A01-A5E A70-A75",
+    "Gujarati": "A81-AE3",
+    "Odia": "B01-B63",
+    "Tamil": "B82-BD7",
+    "Telugu": "C00-C63",
+    "Kannada": "C80-CE3",
+    "Malayalam": "D00-D63 D7A-D7F",
+    "Sinhala": "D81-DDF",
+    "Thai": "E01-E3A E40-E4E",
+    "Lao": "E81-ECD EDC-EDF",
+    "Tibetan": "F40-FBC",
+    "Burmese": "1000-103F 1050-109D",
+    "Georgian": "10A0-10FF 1C90-1CBF",
+    "Ethiopic": "1200-135F 1380-139F",
+    "Khmer": "1780-17D3",
+    "Mongolian": "1820-18AA",
+    "Kana": "3041-3096 30A1-30FA 30FC-30FE 31F0-31FF FF66-FF9D",
+    "Hangul": "1100-11FF 3131-318E AC00-D7A3",
+    "Han": "3005-3007 3400-4DBF 4E00-9FFF F900-FAFF 20000-323AF",
 }
 SCRIPTS: tuple[str, ...] = tuple(_RANGES)
-
-_LANGUAGES = {
-    ("Latin",): (
-        "af bs ca cs cy da de en eo es et eu fi fr ga gl ha hr hu id ig is it jv la lb lt lv mg mi ms mt nb "
-        "nl nn no pl pt ro sk sl so sq su sv sw tk tl tr vi xh yo zu"
-    ),
-    ("Cyrillic",): "be bg ky mk ru tg uk",
-    # Two scripts are in daily use.
-    ("Cyrillic", "Latin"): "az kk sr tt uz",
-    ("Cyrillic", "Mongolian"): "mn",
-    ("Latin", "Arabic"): "ku",
-    ("Arabic",): "ar fa ps ug ur",
-    ("Arabic", "Devanagari"): "sd",
-    ("Devanagari",): "hi mr ne",
-    ("Bengali",): "as bn",
-    ("Gurmukhi", "Arabic"): "pa",
-    ("Gujarati",): "gu",
-    ("Odia",): "or",
-    ("Tamil",): "ta",
-    ("Telugu",): "te",
-    ("Kannada",): "kn",
-    ("Malayalam",): "ml",
-    ("Sinhala",): "si",
-    ("Thai",): "th",
-    ("Lao",): "lo",
-    ("Tibetan",): "bo",
-    ("Burmese",): "my",
-    ("Georgian",): "ka",
-    ("Ethiopic",): "am",
-    ("Khmer",): "km",
-    ("Armenian",): "hy",
-    ("Greek",): "el",
-    ("Hebrew",): "he yi",
-    ("Kana", "Han"): "ja",
-    ("Hangul", "Han"): "ko",
-    ("Han",): "yue zh zh-tw",
-}
-SCRIPTS_OF = MappingProxyType(
-    {code: scripts for scripts, codes in _LANGUAGES.items() for code in codes.split()}
-)
-"""Language code -> the scripts it is written in; a language that is not here is not judged."""
 
 
 @cache
@@ -102,7 +44,8 @@ def _script_by_code_point() -> NDArray[np.uint8]:
     """Return for each code point the number of its script: 0 for none, i + 1 for SCRIPTS[i]."""
     table = np.zeros(0x110000, dtype=np.uint8)
     for number, ranges in enumerate(_RANGES.values(), start=1):
-        for first, last in ranges:
+        for part in ranges.split():
+            first, last = (int(code, 16) for code in part.split("-"))
             table[first : last + 1] = number
     return table
 

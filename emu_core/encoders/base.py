@@ -17,6 +17,7 @@ from emu_core.errors import EncoderError
 Features = dict[str, Tensor]
 TokenIds = list[int]
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+Progress = Callable[[int, int], None]
 BATCH_TOKENS = 4096
 
 
@@ -145,7 +146,7 @@ class Encoder(nn.Module, ABC):
         texts: Sequence[str],
         *,
         batch_tokens: int | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Progress | None = None,
     ) -> FloatArray:
         """Encode texts without gradient, in evaluation mode.
 
@@ -164,7 +165,7 @@ class Encoder(nn.Module, ABC):
         ids: Sequence[TokenIds],
         *,
         batch_tokens: int | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Progress | None = None,
     ) -> FloatArray:
         """Encode sentences that are tokenised already, as `encode` does."""
         with evaluation_mode(self):
@@ -176,17 +177,24 @@ class Encoder(nn.Module, ABC):
         ids: Sequence[TokenIds],
         *,
         batch_tokens: int | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Progress | None = None,
     ) -> Tensor:
         """Encode as `encode_ids` does, but in the encoder's present mode and on its device: (N, dim)."""
         out = torch.empty((len(ids), self.dim), device=self.device)
+        for rows, batch in self.in_batches(ids, batch_tokens, on_progress):
+            out[rows] = self.batch_vectors(batch)
+        return out
+
+    def in_batches(
+        self, ids: Sequence[TokenIds], batch_tokens: int | None = None, on_progress: Progress | None = None
+    ) -> Iterator[tuple[list[int], list[TokenIds]]]:
+        """Yield the row numbers and the token ids of each of `batches`, and report progress after each."""
         done = 0
         for rows in self.batches(ids, batch_tokens):
-            out[rows] = self.batch_vectors([ids[r] for r in rows])
+            yield rows, [ids[row] for row in rows]
             done += len(rows)
             if on_progress is not None:
                 on_progress(done, len(ids))
-        return out
 
     def vectors_with_gradient(self, ids: Sequence[TokenIds]) -> Tensor:
         """Return the vectors (N, dim) of one training step's sentences, computed in parts where that saves work."""
@@ -194,7 +202,7 @@ class Encoder(nn.Module, ABC):
         if tokens is None:
             return self(self.collate(ids)).float()
         parts = list(batches_by_length([len(i) for i in ids], tokens))
-        vectors = torch.cat([self(self.collate([ids[r] for r in rows])).float() for rows in parts])
+        vectors = torch.cat([self(self.collate([ids[row] for row in rows])).float() for rows in parts])
         return vectors[np.argsort(np.concatenate(parts))]
 
     @property
@@ -223,7 +231,7 @@ class EncoderByLanguage(Encoder):
         texts: Sequence[str],
         *,
         batch_tokens: int | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Progress | None = None,
         languages: Sequence[str] | None = None,
     ) -> FloatArray:
         """Encode as every encoder does, with the texts' languages where they are known."""

@@ -1,6 +1,6 @@
 """A frozen transformer with FMDA's layers, or its baseline's, on it: the result of those methods."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from emu_core.data.wording import shown
-from emu_core.encoders.base import Encoder, Features, FloatArray, evaluation_mode
+from emu_core.encoders.base import Encoder, Features, FloatArray, Progress, evaluation_mode
 from emu_core.encoders.encode import Encode
 from emu_core.encoders.on_base import EncoderOnBase
 from emu_core.encoders.onnx_parts import OnnxParts
@@ -77,9 +77,7 @@ class DisentangledEncoder(EncoderOnBase):
         return (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
 
     @torch.no_grad()
-    def parts(
-        self, texts: Sequence[str], *, on_progress: Callable[[int, int], None] | None = None
-    ) -> dict[Part, FloatArray]:
+    def parts(self, texts: Sequence[str], *, on_progress: Progress | None = None) -> dict[Part, FloatArray]:
         """Return every embedding of N sentences: arrays (N, dim), of the length that the layers gave them.
 
         Args:
@@ -88,18 +86,14 @@ class DisentangledEncoder(EncoderOnBase):
         """
         ids = self.token_ids(texts)
         found = {part: torch.empty((len(ids), self.dim)) for part in self.part_names}
-        done = 0
         with evaluation_mode(self):
-            for rows in self.batches(ids):
-                features = self.collate([ids[row] for row in rows])
+            for rows, batch in self.in_batches(ids, on_progress=on_progress):
+                features = self.collate(batch)
                 states, mask = self.base.states(features), features["attention_mask"].bool()
                 own = {Part.CLS: states[:, 0], Part.MEAN: mean_over_tokens(states, mask)}
                 own |= self.head(states, mask).parts()
                 for part, vectors in own.items():
                     found[part][rows] = vectors.float().cpu()
-                done += len(rows)
-                if on_progress is not None:
-                    on_progress(done, len(ids))
         return {part: vectors.numpy() for part, vectors in found.items()}
 
     @torch.no_grad()

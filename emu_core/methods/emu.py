@@ -64,8 +64,8 @@ def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> No
 
     if _reads_unlabelled(settings) and not config.unlabelled_languages:
         raise TrainingError(
-            f"the language discriminator needs sentences in another language than {config.train_languages[0]}; add "
-            "them, or use a method without it, such as emu-without-ld"
+            f"the language discriminator needs unlabelled sentences in a language other than "
+            f"{config.train_languages[0]}; add them, or use a method without it, such as emu-without-ld"
         )
     stand_in = cast("Encoder", _NoTokens())
     prepare(stand_in, data.labelled.train_part(), data.unlabelled, config.train_languages, settings)

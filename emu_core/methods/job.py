@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import nn
+
 from emu_core.encoders.base import Encoder
 from emu_core.errors import TrainingError
 from emu_core.evaluation.arrays import Encode
@@ -71,6 +74,8 @@ class Job:
             CancelledError: the run was asked to stop.
             TrainingError: a loss is no longer a finite number, or memory ran out.
         """
+        # Torch imports a second's worth for its first optimizer, which would count as the first step's time.
+        torch.optim.Adam([nn.Parameter(torch.zeros(1))])
         at = self.checkpoint.place()
         with self.progress.training(
             trainer.total_steps, trainer.total_epochs, epoch=at.epoch, step=at.step

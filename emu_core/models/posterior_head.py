@@ -1,4 +1,4 @@
-"""A posterior over intents beside a sentence vector, in one vector of length 1: what the posterior method adds."""
+"""The posterior method's head: intent probabilities appended to the embedding, in one vector of length 1."""
 
 import math
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 COSINES = 2**23
 """Held at once (32 MB, and as much again for each step of their arithmetic)."""
 LEAST = 1e-6  # of a length: at 0 its root has no gradient
+NUMBERS = ("share", "temperature", "softening", "gate_temperature", "gate_at", "gate_slope")
 TINY = 1e-30  # a sentence may be too far from all of them for float32
 
 
@@ -102,7 +103,7 @@ class PosteriorHead(nn.Module):
 
     @property
     def dim(self) -> int:
-        """Length of what it gives: d + k."""
+        """Length of the vectors: d + k."""
         return self.weight.shape[0] + self.weight.shape[1]
 
     def forward(self, vectors: Tensor) -> Tensor:
@@ -118,7 +119,7 @@ class PosteriorHead(nn.Module):
         return torch.cat([(1 - share).clamp_min(LEAST).sqrt() * x, beside], dim=1)
 
     def in_parts(self, vectors: Tensor) -> Tensor:
-        """`forward`, on so many rows at a time that their cosines to many training sentences fit into memory."""
+        """Run `forward` on so many rows at a time that their cosines to many training sentences fit into memory."""
         rows = max(1, COSINES // len(self.anchors))
         return torch.cat([self(part) for part in vectors.split(rows)])
 
@@ -132,32 +133,17 @@ class PosteriorHead(nn.Module):
         return ((near - self.gate_at) / self.gate_slope).sigmoid()
 
     def numbers(self) -> dict[str, float]:
-        """The settings beside the tensors, as `from_state` takes them."""
-        return {
-            "share": self.share,
-            "temperature": self.temperature,
-            "softening": self.softening,
-            "gate_temperature": self.gate_temperature,
-            "gate_at": self.gate_at,
-            "gate_slope": self.gate_slope,
-        }
+        """Return the settings beside the tensors, as `from_state` takes them."""
+        return {name: getattr(self, name) for name in NUMBERS}
 
     @classmethod
     def from_state(cls, tensors: Mapping[str, Tensor], numbers: Mapping[str, float]) -> Self:
         """Make a head of `state_dict()` and `numbers()`. Raises KeyError, TypeError or ValueError where damaged."""
-        return cls(
-            tensors,
-            share=float(numbers["share"]),
-            temperature=float(numbers["temperature"]),
-            softening=float(numbers["softening"]),
-            gate_temperature=float(numbers["gate_temperature"]),
-            gate_at=float(numbers["gate_at"]),
-            gate_slope=float(numbers["gate_slope"]),
-        )
+        return cls(tensors, **{name: float(numbers[name]) for name in NUMBERS})
 
 
 def nearness(cosines: Tensor, temperature: float) -> Tensor:
-    """How near sentences are to others, by the cosines to them (B, N): the log of a kernel's sum, (B, 1)."""
+    """Compute how near sentences are to others, by the cosines to them (B, N): the log of a kernel's sum, (B, 1)."""
     return ((cosines - 1) / temperature).logsumexp(dim=1, keepdim=True)
 
 

@@ -1,6 +1,6 @@
 """Training of layers over a frozen encoder's states: what FMDA and its baseline have in common."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -150,6 +150,12 @@ class DisentangleTrainer(Trainer[Batch]):
     def shortened(self, batch: Batch, size: int) -> Batch:
         """Return the first pairs."""
         return Batch(batch.pairs[:size], batch.negatives[:size])
+
+
+def weighted(config: FmdaConfig | MeaningLanguageConfig, terms: Mapping[str, Callable[[], Tensor]]) -> Losses:
+    """Compute the losses by name, each times its weight in the settings; one of weight 0 is left out."""
+    weights = {name: getattr(config, f"{name}_weight") for name in terms}
+    return {name: weights[name] * loss() for name, loss in terms.items() if weights[name]}
 
 
 def translation_score(model: Fmda | MeaningLanguage, held_out: HeldOut | None) -> Score | None:

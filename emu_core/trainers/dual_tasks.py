@@ -19,6 +19,8 @@ from emu_core.losses.inference import inference_loss
 from emu_core.losses.ranking import ranking_loss
 from emu_core.models.dual_heads import TaskHeads
 
+Vectors = Sequence[Tensor]
+
 
 @dataclass(eq=False)
 class Task(ABC):
@@ -39,9 +41,7 @@ class Task(ABC):
         return [column.take(rows) for column in self.columns]
 
     @abstractmethod
-    def loss(
-        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
-    ) -> Tensor:
+    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Compute the task's loss of these examples; `vectors` are those of `sides`."""
 
 
@@ -64,9 +64,7 @@ class Translation(Task):
         ]
         return [*super().sides(rows), *hard]
 
-    def loss(
-        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
-    ) -> Tensor:
+    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Rank without heads: phi is that of the encoder's own vectors."""
         first, second, *hard = vectors
         wrong = [part.unflatten(0, (len(rows), -1)) for part in hard] or [None, None]
@@ -80,9 +78,7 @@ class Translation(Task):
 class Conversation(Task):
     """P(response | comment)."""
 
-    def loss(
-        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
-    ) -> Tensor:
+    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Rank with a head on the response side only."""
         comments, responses = vectors
         return ranking_loss(comments, _phi(heads.conversation(responses), config), scale=config.scale)
@@ -103,9 +99,7 @@ class QuickThought(Task):
         at = self.middle[rows]
         return [self.columns[0].take(at + shift) for shift in (-1, 0, 1)]
 
-    def loss(
-        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
-    ) -> Tensor:
+    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Add up both negative log-likelihoods."""
         before, own, after = (_phi(part, config) for part in heads.quick_thought(*vectors))
         return ranking_loss(own, after, scale=config.scale) + ranking_loss(own, before, scale=config.scale)
@@ -121,9 +115,7 @@ class Inference(Task):
 
     labels: Ints
 
-    def loss(
-        self, vectors: Sequence[Tensor], rows: Ints, heads: TaskHeads, config: DualEncoderConfig
-    ) -> Tensor:
+    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Compute the cross-entropy of the relations."""
         logits = heads.inference(*vectors)
         return inference_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))

@@ -269,11 +269,12 @@ def _step(trainer: Trainer[BatchT], batch: BatchT, at: Position, stage: Stage) -
             )
     weight = len(batch) if trainer.weighs_by_size else 1
     at.loss, at.weight = at.loss + losses["loss"] * weight, at.weight + weight
-    return _header("step", at, stage) | facts | losses
+    return {**_header("step", at, stage), **facts, **losses}
 
 
 def _header(kind: str, at: Position, stage: Stage) -> Record:
-    return {"kind": kind, "step": at.step, "epoch": at.epoch} | ({"stage": stage.name} if stage.name else {})
+    record: Record = {"kind": kind, "step": at.step, "epoch": at.epoch}
+    return record | {"stage": stage.name} if stage.name else record
 
 
 def _state(trainer: Trainer[BatchT], at: Position, best: Weights | None) -> State:

@@ -1,5 +1,7 @@
 """FMDA's training: eq. 5, all losses at once or in two stages (sections 3.5 and 4.6)."""
 
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -14,6 +16,7 @@ from emu_core.trainers.disentangle import (
     Objective,
     template_score,
     translation_score,
+    weighted,
 )
 from emu_core.trainers.disentangle_data import DisentangleData, Sentences
 
@@ -39,49 +42,28 @@ def fmda_trainer(
 
 
 def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Objective]:
-    score, template = translation_score(model, data.held_out), template_score(model, data.held_out)
+    score, losses = translation_score(model, data.held_out), partial(_losses, model, data, config)
     weights = list(model.parameters())
     if data.template_pairs is None:
-        return [
-            Objective(
-                "all losses", weights, data.pairs, lambda *rows: _all(model, data, config, *rows), score
-            )
-        ]
+        return [Objective("all losses", weights, data.pairs, partial(losses, True, True), score)]
     frozen = {id(weight) for weight in model.template_layers()}
+    first = [*model.template_layers(), *model.language.parameters()]
+    rest = [weight for weight in weights if id(weight) not in frozen]
+    template = template_score(model, data.held_out)
     return [
-        Objective(
-            "template",
-            [*model.template_layers(), *model.language.parameters()],
-            data.template_pairs,
-            lambda *rows: _template_stage(model, data.sentences, config, *rows),
-            template,
-        ),
-        Objective(
-            "rest",
-            [weight for weight in weights if id(weight) not in frozen],
-            data.pairs,
-            lambda *rows: _rest(model, data, config, *rows),
-            score,
-        ),
+        Objective("template", first, data.template_pairs, partial(losses, True, False), template),
+        Objective("rest", rest, data.pairs, partial(losses, False, True), score),
     ]
 
 
-def _all(model: Fmda, data: DisentangleData, config: FmdaConfig, pairs: Tensor, negatives: Tensor) -> Losses:
-    """Compute the losses of eq. 5 for pairs (B, 2) and their negatives (B, 2)."""
-    batch = _Batch(model, data.sentences, pairs, negatives)
-    return _template_losses(model, batch, data.sentences, config) | _other_losses(model, batch, data, config)
-
-
-def _rest(model: Fmda, data: DisentangleData, config: FmdaConfig, pairs: Tensor, negatives: Tensor) -> Losses:
-    """Compute the second stage's losses: all but the template's."""
-    return _other_losses(model, _Batch(model, data.sentences, pairs, negatives), data, config)
-
-
-def _template_stage(
-    model: Fmda, sentences: Sentences, config: FmdaConfig, pairs: Tensor, negatives: Tensor
+def _losses(
+    model: Fmda, data: DisentangleData, config: FmdaConfig, template: bool, others: bool, *rows: Tensor
 ) -> Losses:
-    """Compute the first stage's losses, on pairs of one template in one language."""
-    return _template_losses(model, _Batch(model, sentences, pairs, negatives), sentences, config)
+    """Compute the losses of eq. 5 for pairs (B, 2) and their negatives (B, 2): the template's, the others, or all."""
+    batch = _Batch(model, data.sentences, *rows)
+    return (_template_losses(model, batch, data.sentences, config) if template else {}) | (
+        _other_losses(model, batch, data, config) if others else {}
+    )
 
 
 class _Batch:
@@ -106,55 +88,46 @@ def _error(*rebuilt: tuple[Tensor, Tensor]) -> Tensor:
 
 def _template_losses(model: Fmda, batch: _Batch, sentences: Sentences, config: FmdaConfig) -> Losses:
     """Compute reconstruction of the template targets (eq. 1, 2), and contrast of the templates (eq. 3)."""
-    losses: Losses = {}
     a, b = batch.first, batch.second
     to_a, to_b = model.standard(sentences.template_target[batch.rows])
-    if config.template_weight:
-        losses["template"] = config.template_weight * _error(
-            (a.template + a.language, to_a), (b.template + b.language, to_b)
-        )
-    if config.template_cross_weight:
-        losses["template_cross"] = config.template_cross_weight * _error(
-            (a.template + b.language, to_b), (b.template + a.language, to_a)
-        )
-    if config.template_contrast_weight:
-        losses["template_contrast"] = config.template_contrast_weight * cosine_contrast(
-            a.template, b.template, batch.first_negative.template, batch.second_negative.template
-        )
-    return losses
+    return weighted(
+        config,
+        {
+            "template": lambda: _error((a.template + a.language, to_a), (b.template + b.language, to_b)),
+            "template_cross": lambda: _error(
+                (a.template + b.language, to_b), (b.template + a.language, to_a)
+            ),
+            "template_contrast": lambda: cosine_contrast(
+                a.template, b.template, batch.first_negative.template, batch.second_negative.template
+            ),
+        },
+    )
 
 
 def _other_losses(model: Fmda, batch: _Batch, data: DisentangleData, config: FmdaConfig) -> Losses:
     """Compute language identification, reconstruction of utterance and residual, contrast of meanings (eq. 4)."""
     sentences = data.sentences
-    losses: Losses = {}
     a, b = batch.first, batch.second
-    if config.language_weight:
-        of_a, of_b = sentences.language[batch.rows]
-        losses["language"] = config.language_weight * (
-            F.cross_entropy(model.language_logits(a.language), of_a)
-            + F.cross_entropy(model.language_logits(b.language), of_b)
-        )
+    of_a, of_b = sentences.language[batch.rows]
     cls_a, cls_b = (model.standard(sentences.states.first(rows)) for rows in batch.rows)
-    if config.utterance_weight:
-        losses["utterance"] = config.utterance_weight * _error(
-            (model.rebuilt(a), cls_a), (model.rebuilt(b), cls_b)
-        )
-    if config.utterance_cross_weight:
-        losses["utterance_cross"] = config.utterance_cross_weight * _error(
-            (model.rebuilt(a, b.language), cls_b), (model.rebuilt(b, a.language), cls_a)
-        )
     to_a, to_b = model.standard(sentences.residual_target[batch.rows])
-    if config.residual_weight:
-        losses["residual"] = config.residual_weight * _error(
-            (a.residual + a.language, to_a), (b.residual + b.language, to_b)
-        )
-    if config.residual_cross_weight:
-        losses["residual_cross"] = config.residual_cross_weight * _error(
-            (a.residual + b.language, to_b), (b.residual + a.language, to_a)
-        )
-    if config.meaning_contrast_weight:
-        losses["meaning_contrast"] = config.meaning_contrast_weight * cosine_contrast(
-            a.meaning, b.meaning, batch.first_negative.meaning, batch.second_negative.meaning
-        )
-    return losses
+    return weighted(
+        config,
+        {
+            "language": lambda: (
+                F.cross_entropy(model.language_logits(a.language), of_a)
+                + F.cross_entropy(model.language_logits(b.language), of_b)
+            ),
+            "utterance": lambda: _error((model.rebuilt(a), cls_a), (model.rebuilt(b), cls_b)),
+            "utterance_cross": lambda: _error(
+                (model.rebuilt(a, b.language), cls_b), (model.rebuilt(b, a.language), cls_a)
+            ),
+            "residual": lambda: _error((a.residual + a.language, to_a), (b.residual + b.language, to_b)),
+            "residual_cross": lambda: _error(
+                (a.residual + b.language, to_b), (b.residual + a.language, to_a)
+            ),
+            "meaning_contrast": lambda: cosine_contrast(
+                a.meaning, b.meaning, batch.first_negative.meaning, batch.second_negative.meaning
+            ),
+        },
+    )

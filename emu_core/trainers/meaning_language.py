@@ -9,7 +9,7 @@ from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.losses.cosine_contrast import clipped_contrast
 from emu_core.losses.language_embedding import language_attraction, language_repulsion
 from emu_core.models.meaning_language import MeaningLanguage
-from emu_core.trainers.disentangle import DisentangleTrainer, Losses, Objective, translation_score
+from emu_core.trainers.disentangle import DisentangleTrainer, Losses, Objective, translation_score, weighted
 from emu_core.trainers.disentangle_data import DisentangleData
 
 
@@ -53,27 +53,18 @@ def _losses(
     meaning, language = out.meaning.chunk(4), out.language.chunk(4)
     cls_a, cls_b = model.standard(cls).chunk(4)[:2]
     (m_a, m_b, m_a_neg, m_b_neg), (l_a, l_b, l_a_neg, l_b_neg) = meaning, language
-    losses: Losses = {}
-    if config.reconstruction_weight:
-        losses["reconstruction"] = config.reconstruction_weight * (
-            F.mse_loss(m_a + l_a, cls_a) + F.mse_loss(m_b + l_b, cls_b)
-        )
-    if config.cross_reconstruction_weight:
-        losses["cross_reconstruction"] = config.cross_reconstruction_weight * (
-            F.mse_loss(m_a + l_b, cls_b) + F.mse_loss(m_b + l_a, cls_a)
-        )
-    if config.meaning_weight:
-        losses["meaning"] = config.meaning_weight * clipped_contrast(m_a, m_b, m_a_neg, m_b_neg)
-    if config.attraction_weight:
-        losses["attraction"] = config.attraction_weight * (
-            language_attraction(l_a, l_a_neg) + language_attraction(l_b, l_b_neg)
-        )
-    if config.language_weight:
-        of_a, of_b = sentences.language[pairs.T]
-        losses["language"] = config.language_weight * (
-            F.cross_entropy(model.language_logits(l_a), of_a)
-            + F.cross_entropy(model.language_logits(l_b), of_b)
-        )
-    if config.repulsion_weight:
-        losses["repulsion"] = config.repulsion_weight * language_repulsion(l_a, l_b)
-    return losses
+    of_a, of_b = sentences.language[pairs.T]
+    return weighted(
+        config,
+        {
+            "reconstruction": lambda: F.mse_loss(m_a + l_a, cls_a) + F.mse_loss(m_b + l_b, cls_b),
+            "cross_reconstruction": lambda: F.mse_loss(m_a + l_b, cls_b) + F.mse_loss(m_b + l_a, cls_a),
+            "meaning": lambda: clipped_contrast(m_a, m_b, m_a_neg, m_b_neg),
+            "attraction": lambda: language_attraction(l_a, l_a_neg) + language_attraction(l_b, l_b_neg),
+            "language": lambda: (
+                F.cross_entropy(model.language_logits(l_a), of_a)
+                + F.cross_entropy(model.language_logits(l_b), of_b)
+            ),
+            "repulsion": lambda: language_repulsion(l_a, l_b),
+        },
+    )

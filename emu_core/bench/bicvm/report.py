@@ -2,32 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
-from emu_core import __version__
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System
-from emu_core.bench.bicvm.tables import ENCODERS, LABELS, DocumentResults, paper_table, translation_table
+from emu_core.bench.bicvm.tables import (
+    ENCODERS,
+    LABELS,
+    NOTES,
+    DocumentResults,
+    paper_table,
+    translation_table,
+)
 from emu_core.bench.cells import pair_names
 from emu_core.bench.figures import curves, word_maps
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import differences, versions_of
 from emu_core.bench.parallel.experiment import parallel_costs, speed_table
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import Results, View
-from emu_core.evaluation.arrays import pair_name
-
-FIGURE_2_NOTE = (
-    "Accuracy in percent by the number of training documents (logarithmic), mean over draws and seeds; the dashed line "
-    "is the majority class. The paper prints its Figure 2 as a picture without numbers."
-)
-FIGURE_3_NOTE = (
-    "t-SNE of word vectors, colour the language. Words of one meaning should lie together. Left: words in all "
-    "languages; right: other words, of the languages that have no parallel text with each other where there are such. "
-    "Frequent words are those whose translation in every language is sure: each the other's likeliest by Dice's "
-    "coefficient, which is a half or more. Each chart is a t-SNE of its own, so places can't be compared between "
-    "charts. One seed."
-)
 
 
 def bicvm_report(experiment: BicvmExperiment, results: Results) -> Report:
@@ -39,13 +31,13 @@ def bicvm_report(experiment: BicvmExperiment, results: Results) -> Report:
     if documents.ways:
         tables += [documents.table_1(), documents.figure_2()]
         title = "Figure 2: document classification by training documents"
-        pictures.append(Picture("figure2", title, FIGURE_2_NOTE, _figure_2(documents)))
+        pictures.append(Picture("figure2", title, NOTES["figure2"], _figure_2(documents)))
     tables.append(speed_table(results, ENCODERS, experiment.plain, LABELS, pair_names(pairs)[0]))
     tables.append(parallel_costs(results, ENCODERS, LABELS))
     return Report(
         title=f"BiCVM's experiments on {experiment.config.data}",
         facts=_facts(experiment),
-        differences=_differences(experiment, bool(documents.ways)),
+        differences=_differences(experiment),
         tables=tuple(tables),
         pictures=(*pictures, *_figure_3(experiment, results)),
         paper=(paper_table(),),
@@ -78,7 +70,7 @@ def _figure_3(experiment: BicvmExperiment, results: Results) -> list[Picture]:
                 f"Figure 3: words of {', '.join(languages)} ({LABELS[system]}, trained on {', '.join(names)})"
             )
             svg = word_maps(views, languages)
-            pictures.append(Picture(name, title, f"{FIGURE_3_NOTE} {found}", svg))
+            pictures.append(Picture(name, title, f"{NOTES['figure3']} {found}", svg))
     return pictures
 
 
@@ -105,47 +97,21 @@ def _facts(experiment: BicvmExperiment) -> dict[str, Any]:
         **(classified if documents else {}),
         **settings,
         "protocol": "among equals (within 1e-6) the sentence that comes first; BiCVM is told each text's language",
-        "versions": {
-            "emu_core": __version__,
-            **{name: version(name) for name in ("torch", "numpy", "scikit-learn")},
-        },
+        "versions": versions_of("torch", "numpy", "scikit-learn"),
     }
 
 
-def _differences(experiment: BicvmExperiment, documents: bool) -> tuple[str, ...]:
-    numbers, texts = paper_numbers("bicvm"), experiment.data
-    sizes = ", ".join(f"{len(text):,} {pair_name(*text.languages)} pairs" for text in texts.train)
-    paper = experiment.recipe(System.PAPER)
-    return (
-        f"Parallel text: {sizes} of {experiment.config.data} here; in the paper {numbers['encoder']}.",
-        f"Training: {paper.config.epochs if paper else 0} epochs of the paper's settings here, of which held-out pairs "
-        "choose the best; 50 in the paper, and the last is taken. The paper gives neither the size of its batches nor "
-        "the spread of its first weights; the settings above have ours.",
-        "Words: lower-cased, with punctuation apart, here; the paper uses cdec's tokenizer.",
-        *(
-            (
-                "Documents: those named above"
-                + (" (short texts, not news stories)" if _are_short(texts) else "")
-                + f"; the paper has {numbers['data']} with 100 to 10,000 training documents and the splits of "
-                "Klementiev et al. Figures of different documents can't be compared, only what leads what.",
-            )
-            if documents
-            else (
-                "No documents were given (--labelled or --documents), so that Table 1 and Figure 2 are missing.",
-            )
-        ),
-        "Figure 3 shows weekdays and months where the texts of every language have four or more of them, and else "
-        "frequent words that the parallel text translates surely.",
-        "Translation retrieval, speed, the sum of words, our settings and bigrams are not in the paper (bigrams are of "
-        "its authors' next one, ACL 2014).",
-        *(
-            ("This is a quick run: at most 3,000 pairs of each language pair, few epochs and few draws.",)
-            if experiment.settings.quick
-            else ()
-        ),
-    )
+def _differences(experiment: BicvmExperiment) -> tuple[str, ...]:
+    paper, texts = experiment.recipe(System.PAPER), experiment.data
+    values = {
+        **experiment.shared_values(),
+        "epochs": paper.config.epochs if paper else 0,
+        "short": " (short texts, not news stories)" if _are_short(texts) else "",
+    }
+    without = ["no_documents" if texts.documents else "documents"]
+    return differences("bicvm", values, without if experiment.settings.quick else [*without, "quick"])
 
 
 def _are_short(texts: BenchTexts) -> bool:
     lengths = [len(text.split()) for both in texts.documents.values() for text in both[0].texts]
-    return sum(lengths) < 60 * len(lengths)
+    return bool(lengths) and sum(lengths) < 60 * len(lengths)

@@ -1,44 +1,19 @@
 """The tables of BiCVM's benchmark: translation retrieval, Table 1, and Figure 2 in numbers."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from emu_core.bench.bicvm.experiment import System
 from emu_core.bench.cells import Pair, both_ways, pair_names
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import paper_numbers, words
 from emu_core.bench.parallel.experiment import candidates_of, precision
 from emu_core.bench.parallel.ranking import COSINE, EUCLID
 from emu_core.bench.results import OverSeeds, Results
-from emu_core.bench.tables import (
-    Line,
-    Score,
-    Table,
-    grid,
-    mean_score,
-    plain_rows,
-    present,
-    why_missing,
-)
+from emu_core.bench.tables import Line, Score, Table, grid, mean_score, plain_rows, present, why_missing
 
-LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        System.SUM_OF_WORDS: "sum of words, in-batch softmax",
-        System.GLOSSED: "glossed",
-        System.PAPER: "BiCVM, the paper's settings",
-        System.OURS: "BiCVM, our settings",
-        System.OURS_BIGRAM: "BiCVM, our settings, bigrams",
-    }
-)
+_WORDS = words("bicvm")
+LABELS, PAPER_LABELS, NOTES = (_WORDS[name] for name in ("labels", "paper_labels", "notes"))
 ENCODERS = (System.SUM_OF_WORDS, System.PAPER, System.OURS, System.OURS_BIGRAM)
 NEAREST_BY = {COSINE: "cosine", EUCLID: "Euclidean distance"}
-PAPER_LABELS = {
-    "majority": "majority class",
-    "glossed": "glossed",
-    "mt": "machine translation",
-    "i-matrix": "I-Matrix (Klementiev et al. 2012)",
-    "bicvm": "BiCVM",
-    "bicvm+": "BiCVM+",
-}
 TABLE_1_SIZE = 1_000
 # Key, the system's paper name ("" for none); a key with a plus is the system trained on all pairs together.
 _ROWS = (
@@ -88,14 +63,8 @@ def translation_table(results: Results, pairs: Sequence[Pair]) -> Table:
         lines,
         verdict=_translation_verdict(results, pairs, unseen),
         notes=(
-            f"Each sentence's translation among all test sentences of the other language ({counts}). A model trained "
-            "on several pairs is BiCVM+. The sum of words has vectors of length 1, for which cosine and distance are "
-            "one. The paper does not measure retrieval.",
-            *(
-                (f"No pair of {', '.join(unseen)} was trained on: a third language joins them.",)
-                if unseen
-                else ()
-            ),
+            NOTES["translations"].format(counts=counts),
+            *([NOTES["unseen"].format(ways=", ".join(unseen))] if unseen else []),
         ),
     )
 
@@ -186,11 +155,7 @@ class DocumentResults:
     def note(self) -> str:
         """Return how accuracies are measured, as a sentence."""
         seeds = " and over seeds ± their standard deviation" if len(self.results.seeds) > 1 else ""
-        return (
-            "Accuracy in percent of the averaged perceptron (10 passes): trained on documents of the first language, "
-            "tested on those of the second. A document is the mean of its sentences' vectors. Mean over random draws "
-            f"of the training documents ({self.draws}){seeds}."
-        )
+        return NOTES["documents"].format(draws=self.draws, seeds=seeds)
 
     def table_1(self) -> Table:
         """Return accuracy by direction with 1,000 training documents, or with as many as there are."""
@@ -212,10 +177,7 @@ class DocumentResults:
             verdict=self._verdict(),
             notes=(
                 f"Training documents: {sizes}; 1,000 in the paper. {self.note()}",
-                "A direction needs a model of its two languages: those without parallel text of their own have one in "
-                "models of all pairs only. Machine translation needs a translation system, and I-Matrix a word aligner "
-                "and a language model; neither is run here. Glosses are each word's likeliest translation by Dice's "
-                "coefficient in the parallel text; the paper's are from word alignments.",
+                NOTES["table1"],
             ),
         )
 

@@ -1,24 +1,17 @@
 """The report on the dual encoder: which tables and pictures it has, and what differs from the paper."""
 
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
-from emu_core import __version__
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
-from emu_core.bench.dual_encoder.tables import LABELS, PAPER_TABLES, DualTables, paper_table
+from emu_core.bench.dual_encoder.tables import LABELS, NOTES, PAPER_TABLES, DualTables, paper_table
 from emu_core.bench.figures import bars
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import differences, versions_of
 from emu_core.bench.parallel.experiment import parallel_costs, speed_table
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import Results
 from emu_core.bench.tables import mean_score
-from emu_core.evaluation.arrays import pair_name
-
-BARS_NOTE = (
-    "Bars: mean over directions and seeds; the whisker is the directions' mean standard deviation over seeds; "
-    "the line is the sum of words."
-)
+from emu_core.data.wording import counted
 
 
 def dual_report(experiment: DualExperiment, results: Results) -> Report:
@@ -57,7 +50,7 @@ def _pictures(make: DualTables) -> tuple[Picture, ...]:
         return ()
     title = "Translation ranking, P@1: means over the directions"
     svg = bars(values, plain[0], "P@1, % (the line is the sum of words)")
-    return (Picture("figure_ranking", title, BARS_NOTE, svg),)
+    return (Picture("figure_ranking", title, NOTES["bars"], svg),)
 
 
 def _facts(experiment: DualExperiment) -> dict[str, Any]:
@@ -83,44 +76,31 @@ def _facts(experiment: DualExperiment) -> dict[str, Any]:
         **others,
         "settings": {name: str(value) for name, value in config.items()},
         "protocol": "a model a language pair; among equals (within 1e-6) the sentence that comes first",
-        "versions": {
-            "emu_core": __version__,
-            **{name: version(name) for name in ("torch", "numpy", "scikit-learn")},
-        },
+        "versions": versions_of("torch", "numpy", "scikit-learn"),
     }
 
 
 def _differences(experiment: DualExperiment) -> tuple[str, ...]:
-    texts, numbers = experiment.data, paper_numbers("dual_encoder")
-    config: Any = experiment.recipe(System.TRANSLATION).config
-    sizes = ", ".join(f"{len(text):,} {pair_name(*text.languages)} pairs" for text in texts.train)
+    texts, config = experiment.data, experiment.recipe(System.TRANSLATION).config
     given = {
         "running text (--running-text)": texts.tasks.running_text,
         "dialogues (--dialogues)": texts.tasks.dialogues,
         "NLI (--nli)": texts.tasks.nli,
     }
     missing = ", ".join(name for name, there in given.items() if not there)
-    return (
-        f"Training text: {sizes} of {experiment.config.data} here; {numbers['data']} in the paper.",
-        f"Encoder: {config.layers} layer{'s' if config.layers != 1 else ''} of {config.dim}, {config.epochs} passes, "
-        f"in minutes on a CPU, here; {numbers['encoder']} in the paper. Ours normalises its vectors, ranks both ways "
-        "and trains with Adam, where the paper has plain products, one way and SGD; the settings above have all.",
-        *((f"Not given, and so without the models that learn from it: {missing}.",) if missing else ()),
-        "NLI is English only in the paper; here it is in whatever language its files are.",
-        "STS: the files given here, in their languages and across; the paper translated the STS Benchmark by machine, "
-        "prints dev / test, and has cross-lingual figures of en-es alone (SemEval 2017)."
-        if texts.sts
-        else "No STS files were given (--sts), so that Tables 2 and 3 are missing.",
-        "Classification: the labelled sentences given here; the paper has the sentiment of Amazon reviews, 6,000 of a "
-        "language, and a network of two layers of 512 trained for 20 passes; ours is smaller, as said above, so that "
-        "it takes seconds. Its figures can't be compared with ours, only what leads what."
-        if texts.documents
-        else "No labelled sentences were given (--labelled), so that Tables 5 and 6 are missing.",
-        "SentEval (Table 1) and NLI across languages (Table 4) are not measured; the paper's are below.",
-        "The sum of words, P@3, P@10, the second direction, variances and speeds are not in the paper's tables.",
-        *(
-            ("This is a quick run: at most 3,000 pairs of each language pair and few passes.",)
-            if experiment.settings.quick
-            else ()
-        ),
-    )
+    values = {
+        **experiment.shared_values(),
+        "layers": counted(config.layers, "layer"),
+        "dim": config.dim,
+        "epochs": config.epochs,
+        "missing": missing,
+    }
+    without = {
+        "missing": not missing,
+        "sts": not texts.sts,
+        "no_sts": texts.sts,
+        "documents": not texts.documents,
+        "no_documents": texts.documents,
+        "quick": not experiment.settings.quick,
+    }
+    return differences("dual_encoder", values, [name for name, leave in without.items() if leave])

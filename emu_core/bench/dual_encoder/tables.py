@@ -1,14 +1,13 @@
 """The tables of the dual encoder's benchmark."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from emu_core.bench.cells import Pair, both_ways, pair_names
 from emu_core.bench.dual_encoder.experiment import System
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import paper_numbers, words
 from emu_core.bench.parallel.experiment import MISSING, candidates_of, precision
 from emu_core.bench.parallel.ranking import DOT
 from emu_core.bench.results import OverSeeds, Results
@@ -27,17 +26,7 @@ from emu_core.bench.tables import (
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.translation_ranking import NS
 
-LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        System.SUM_OF_WORDS: "sum of words",
-        System.TRANSLATION: "translation ranking",
-        System.HARD_NEGATIVES: "translation ranking, hard negatives",
-        System.QUICK_THOUGHT: "translation + quick thought",
-        System.DIALOGUES: "translation + conversation",
-        System.NLI: "translation + NLI",
-        System.MULTI_TASK: "translation + all other tasks",
-    }
-)
+LABELS, NOTES = words("dual_encoder")["labels"], words("dual_encoder")["notes"]
 PAPER_TABLES = {
     "table1": "Table 1",
     "section3.4": "section 3.4",
@@ -49,21 +38,6 @@ PAPER_TABLES = {
     "table7": "Table 7",
 }
 _THREE_PLACES = ("table2", "table3", "table7")
-STS_NOTE = (
-    "Pearson's r between people's scores and minus the angle of the two vectors; en-de has the first sentence "
-    "in English and the second in German. The paper's figures are dev / test. In report.json it is 100 r."
-)
-ZERO_SHOT_NOTE = (
-    "Accuracy in percent of a small network on the frozen vectors: trained on sentences of the first language, "
-    "tested on the second's (en-en is not zero-shot, but what is there to reach); each by the model of that "
-    "pair, or of the first pair with the language."
-)
-EIGEN_NOTE = (
-    "Equation 3 over 1,000 samples of 10 test pairs: the smaller, the more alike the two languages' sentences "
-    "lie; beside it the variance between samples. The paper says neither which distance nor which Laplacian it "
-    "takes, so that its figures can be compared with each other but not with ours: ours are of angles and of "
-    "the Laplacian that is not normalised. The paper prints no variance, though it says that it is high."
-)
 
 
 def paper_figure(table: str, row: str, column: str) -> str:
@@ -86,14 +60,7 @@ def paper_table(name: str) -> Table:
     table = numbers[name]
     head = ("target language, training" if name == "table6" else "model", *table["columns"])
     rows = [(row, *(_printed(value, name) or "–" for value in own)) for row, own in table["rows"].items()]
-    notes = (
-        (
-            "The columns' heads are in the order of the paper's other tables: the print at hand has lost three of the "
-            "four.",
-        )
-        if name == "table7"
-        else ()
-    )
+    notes = (NOTES["paper_table7"],) if name == "table7" else ()
     title = f"The paper's {PAPER_TABLES[name]}: {table['title']}; {numbers['encoder']}"
     return Table(f"paper_{name.replace('.', '_')}", title, head, plain_rows(rows), notes=notes)
 
@@ -169,11 +136,7 @@ class DualTables:
             list(columns),
             lines,
             verdict=self._ranking_verdict(),
-            notes=(
-                f"Percent of test sentences whose translation is among the N best of {counts} targets, the others "
-                "drawn at random; scores are dot products. The paper draws 999 others, ranks one way, and says of "
-                "P@3 and P@10 that the results are identical. Its translation ranking has hard negatives.",
-            ),
+            notes=(NOTES["ranking"].format(counts=counts),),
         )
 
     def _reasons(self, system: System) -> tuple[str, ...]:
@@ -218,7 +181,7 @@ class DualTables:
             columns,
             lines,
             verdict=self._sts_verdict(),
-            notes=(STS_NOTE,),
+            notes=(NOTES["sts"],),
         )
 
     def _sts_verdict(self) -> tuple[str, ...]:
@@ -255,7 +218,7 @@ class DualTables:
             }
             lines.append(Line((LABELS[system],), system, present(scores), reasons=self._reasons(system)))
         title = "Table 5: zero-shot classification"
-        return grid("zero_shot", title, ("model",), ways, lines, notes=(ZERO_SHOT_NOTE,))
+        return grid("zero_shot", title, ("model",), ways, lines, notes=(NOTES["zero_shot"],))
 
     def few_shot(self) -> Table:
         """Return Table 6: more and more of the target language's labels, with the source language's and without."""
@@ -285,7 +248,7 @@ class DualTables:
             ("model", "tested in", "trained on"),
             list(shares),
             lines,
-            notes=("The paper's own, of sentiment in Amazon reviews, is below.",),
+            notes=(NOTES["few_shot"],),
         )
 
     def eigen(self) -> Table:
@@ -317,7 +280,7 @@ class DualTables:
             (*head, *(f"paper: {name}" for name in printed)),
             tuple(rows),
             self._eigen_verdict(data),
-            notes=(EIGEN_NOTE,),
+            notes=(NOTES["eigen"],),
             data=data,
         )
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, files_of, labelled_set
-from emu_core.api.train import train
+from emu_core.api.train import plan_training, train
 from emu_core.bench.cells import Cell, cells_of
 from emu_core.bench.costs import Clock
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
-from emu_core.bench.experiment import Draw, Experiment, bench_config, draw_nothing
+from emu_core.bench.experiment import Draw, Experiment, Outlook, bench_config, draw_nothing
 from emu_core.bench.papers import EmuBench, EmuPart
 from emu_core.bench.peers.system import LDA_SHRINKAGE, THEIR_RATE, Budget, Peer, System
 from emu_core.bench.report import Report
@@ -26,10 +26,10 @@ from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.languages import language_code, ordered
+from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import encoder_kind, load_encoder
-from emu_core.errors import DataError, TrainingError
+from emu_core.errors import DataError, EmuError, TrainingError
 from emu_core.evaluation.arrays import pair_name, rows_by_language
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
@@ -54,6 +54,14 @@ MAP_SENTENCES = 1000
 _PEER = "peer."
 _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
+_PEER_PACKAGES = {
+    "peers of sentence-transformers": ("datasets", "accelerate"),
+    "SetFit": ("setfit", "datasets"),
+}
+NOT_TRANSLATED = (
+    "not every sentence that is measured has a machine translation; a column 'translation' in the data's files "
+    "brings them"
+)
 
 
 def methods() -> tuple[str, ...]:
@@ -203,6 +211,71 @@ class EmuExperiment(Experiment):
                         Cell(system, train_on, seed, rate) for seed in self.seeds for rate in (THEIRS, OURS)
                     ]
         return tuple(dict.fromkeys(cells))
+
+    def outlook(self) -> Outlook:
+        """Return what running it would be.
+
+        Raises:
+            DataError: the data does not do.
+        """
+        self._check()
+        cells = self.cells()
+        rows = self.data.train.frame["language"]
+        passes = [
+            int(self.hyperparameters(cell).get("epochs", 0) * rows.isin(cell.on).sum()) for cell in cells
+        ]
+        return Outlook(len(cells), sum(map(bool, passes)), sum(passes), self.data.note, self._missing(cells))
+
+    def _check(self) -> None:
+        languages, train_on = self.data.train.languages, self.config.train_languages
+        if len(languages) < 2:
+            raise DataError(
+                f"only {language_name(languages[0])} has both sentences to train on and sentences to measure, and the "
+                "tables compare languages; use a set with two languages or more"
+            )
+        counts = self.data.test.frame["language"].value_counts()
+        if few := [code for code in self.languages if counts[code] < 2]:
+            raise DataError(
+                f"{language_name(few[0])} has one sentence to measure, and measuring needs two or more; add some of "
+                "split test, or leave the language out"
+            )
+        if unknown := [code for code in train_on if code not in languages]:
+            raise DataError(
+                f"{language_name(unknown[0])} has no sentence to measure, or none to train on; use labels in another "
+                "language"
+            )
+        if len(self.data.train.select(languages=train_on).intents) < 2:
+            raise DataError(
+                f"the sentences to train on in {language_name(train_on[0])} have a single intent; add sentences of "
+                "another, or use labels in another language"
+            )
+
+    def _missing(self, cells: Sequence[Cell]) -> tuple[str, ...]:
+        """Return what can't be measured with this data, or on this machine."""
+        from emu_core.bench.emu.tables import label_of
+        from emu_core.bench.peers.sentence_model import check_packages
+
+        there, found = methods_that_need(Needs.INTENTS), []
+        for name in dict.fromkeys(cell.system for cell in cells if cell.system in there):
+            try:
+                plan_training(
+                    self.data.train,
+                    method=name,
+                    encoder=self.config.encoder,
+                    train_languages=self.config.train_languages,
+                    config=self._settings_of(name),
+                )
+            except EmuError as error:
+                found.append(f"{label_of(name)}: {error}")
+        if EmuPart.TABLE_2 in self.settings.parts and not self.data.translations:
+            found.insert(0, f"MT + {self.config.encoder}: {NOT_TRANSLATED}")
+        if EmuPart.PEERS in self.settings.parts:
+            for peers, packages in _PEER_PACKAGES.items():
+                try:
+                    check_packages(*packages)
+                except TrainingError as error:
+                    found.append(f"{peers}: {error}")
+        return tuple(found)
 
     def _trained(self, names: Iterable[str]) -> list[Cell]:
         return cells_of(names, [self.config.train_languages], self.seeds)

@@ -1,14 +1,12 @@
 """The report on Emu: which tables and pictures it has, and what differs from the paper."""
 
-from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
-from emu_core import __version__
 from emu_core.bench.emu.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.bench.emu.experiment import BASE, FIGURE_METHODS, EmuExperiment
 from emu_core.bench.emu.tables import (
     LABELS,
+    NOTES,
     Accuracies,
     label_of,
     paper_tables,
@@ -19,17 +17,12 @@ from emu_core.bench.emu.tables import (
     table_5,
 )
 from emu_core.bench.figures import bars, maps
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import differences, paper_numbers, versions_of
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import Results
 from emu_core.bench.tables import Table
 
-FIGURE_NOTE = (
-    "Test sentences of two languages, colour the intent. Each system's vectors are laid out by a t-SNE of their own "
-    "(perplexity 30, from the first two principal components), so places can't be compared between panels, only who "
-    "is near whom. One seed."
-)
 _TABLES = {
     EmuPart.TABLE_2: table_2,
     EmuPart.TABLE_3: table_3,
@@ -76,7 +69,7 @@ def _figure_2(experiment: EmuExperiment, results: Results) -> list[Picture]:
         if row.cells and "map" in row.cells[0].views
     }
     title = f"Figure 2: {' and '.join(experiment.shown)}"
-    return [Picture("figure2", title, FIGURE_NOTE, maps(views))] if views else []
+    return [Picture("figure2", title, NOTES["figure2"], maps(views))] if views else []
 
 
 def _bars(table: Table, name: str, title: str, base: float) -> Picture:
@@ -84,8 +77,7 @@ def _bars(table: Table, name: str, title: str, base: float) -> Picture:
     values |= {
         _label(key): (one["mean"], one["mean_deviation"]) for key, one in table.data.items() if "mean" in one
     }
-    note = "Bars: mean over seeds, the whisker one standard deviation."
-    return Picture(name, title, note, bars(values, base, "Acc@1, % (the line is the base encoder)"))
+    return Picture(name, title, NOTES["bars"], bars(values, base, "Acc@1, % (the line is the base encoder)"))
 
 
 def _label(key: str) -> str:
@@ -114,41 +106,24 @@ def _facts(experiment: EmuExperiment) -> dict[str, Any]:
         "epochs": budget.epochs,
         "batch_size": budget.batch_size,
         "protocol": "leave-one-out on the test sentences; a query's translations never answer it",
-        "versions": {
-            "emu_core": __version__,
-            **{name: version(name) for name in ("torch", "sentence-transformers", "scikit-learn")},
-        },
+        "versions": versions_of("torch", "sentence-transformers", "scikit-learn"),
     }
 
 
 def _differences(experiment: EmuExperiment) -> tuple[str, ...]:
     config, data = experiment.config, experiment.data
-    numbers = paper_numbers("emu")["table1"]
-    sizes = "; ".join(
-        f"{name} {n['train']} / {n['test']}, {n['classes']} classes" for name, n in numbers.items()
-    )
-    code, intents = data.train.languages[0], len(data.train.intents)
-    sentences = int(data.train.frame["language"].eq(code).sum())
+    printed = paper_numbers("emu")["table1"].items()
+    sizes = (f"{name} {n['train']} / {n['test']}, {n['classes']} classes" for name, n in printed)
+    code = data.train.languages[0]
     atis = selection(data.whole) if config.data == ATIS_NAME else PAPER_COUNTS
-    return (
-        *(() if atis == PAPER_COUNTS else (_atis(atis),)),
-        f"Encoder: {config.encoder} here, LASER in the paper.",
-        f"Data: {config.data} here, with {sentences} training sentences in {code} and {intents} intents; "
-        f"in the paper {sizes} (train / test sentences a language). HotelQA is "
-        "private, ATIS and Quora were translated by machine.",
-        "Hyper-parameters: the defaults found for the encoder here (emu_core/methods/emu.py), LASER's own in the paper.",
-        "The paper does not say how many seeds it ran; here each number is the mean over the seeds named above, with "
-        "their standard deviation where there are several.",
-        "MT + sent2vec translates into English and uses an English encoder; where the set holds translations, the row "
-        "here encodes them with the same multilingual encoder.",
-        "Quora: Table 1 of the paper says 353 test sentences, but the accuracies of its Table 2 (c) are fractions of "
-        "223.",
-    )
-
-
-def _atis(found: Mapping[str, int]) -> str:
-    return (
-        f"ATIS here has {found['classes']} intents, {found['train']} training and {found['test']} test sentences after "
-        f"the paper's selection, the paper {PAPER_COUNTS['classes']}, {PAPER_COUNTS['train']:,} and "
-        f"{PAPER_COUNTS['test']}: these are not its files."
-    )
+    values = {
+        "encoder": config.encoder,
+        "data": config.data,
+        "sentences": int(data.train.frame["language"].eq(code).sum()),
+        "code": code,
+        "intents": len(data.train.intents),
+        "sizes": "; ".join(sizes),
+        **atis,
+        **{f"paper_{name}": count for name, count in PAPER_COUNTS.items()},
+    }
+    return differences("emu", values, ("atis",) if atis == PAPER_COUNTS else ())

@@ -19,11 +19,10 @@ from emu_core.bench.emu.experiment import (
     peer_system,
     training_sets,
 )
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import paper_numbers, words
 from emu_core.bench.peers.system import Peer
 from emu_core.bench.results import COSTS, OverSeeds, Results, Values
 from emu_core.bench.tables import (
-    MARKS_NOTE,
     Row,
     Table,
     deviation,
@@ -37,52 +36,14 @@ from emu_core.bench.tables import (
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import wilcoxon
 
-LABELS: Mapping[str, str] = {
-    BASE: "base encoder",
-    "contrastive": "Contrastive loss",
-    "n-pair": "N-pair loss",
-    "softmax": "Softmax loss",
-    "emu": "Emu",
-    "emu-without-ld": "Emu w/o LD",
-    "emu-without-ld-cl": "Emu w/o LD+CL",
-    "emu-parallel": "Emu-Parallel",
-    peer_system(Peer.LOGISTIC): "frozen + logistic regression",
-    peer_system(Peer.LDA): "frozen + LDA (shrinkage 0.5)",
-    peer_system(Peer.SOFTMAX): "sentence-transformers, softmax classifier",
-    peer_system(Peer.TRIPLET): "sentence-transformers, BatchAllTripletLoss",
-    peer_system(Peer.RANKING): "sentence-transformers, MultipleNegativesRankingLoss",
-    peer_system(Peer.COSENT): "sentence-transformers, CoSENTLoss",
-    peer_system(Peer.SETFIT): "SetFit",
-}
-HEAD = ("mean", "against base", "directions below base")
-NO_TRANSLATIONS = "the set holds no machine translations (a column 'translation')"
-RELATIVE_NOTE = (
-    "Change of Acc@1 in percent of the base encoder's own (so +100 % doubles it), Emu w/o LD, mean over seeds; "
-    "n/a where the base has none right."
-)
-ABLATION_NOTE = (
-    "Points of Acc@1 that are lost when the component is taken out, mean over the directions of Table 2 and over "
-    "seeds; below 0 the system is better without it. *** p < 0.01, ** p < 0.05, * p < 0.10 by Wilcoxon's signed-rank "
-    "test over the directions, which share their test sentences and so are not independent: read the p-values as the "
-    "paper's, not as proof."
-)
+_WORDS = words("emu")
+LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 PEERS_NOTES = (
-    "Retrieval: a sentence's nearest neighbour by cosine in the system's space answers for it; logistic regression's "
-    "space is its class probabilities, LDA's its discriminant scores as scikit-learn's transform gives them. As "
-    "classifier is another task, and easier: the system's own classifier names the intent of a test sentence, no "
-    "labelled pool in any language being searched; mean over the languages of the sentences.",
-    "Every system that trains the encoder passes over the same sentences in the same number of epochs and with the "
-    "same batch size as Emu. With losses that take pairs each sentence is the first of one pair an epoch, so these "
-    "encode twice as many sentences; SetFit's sampling (R = 20) is stopped at Emu's number of sentence passes. "
-    "sentence-transformers' trainer moves every weight it finds, a transformer's word embeddings too.",
-    "Each peer is trained with the learning rate of its documentation (2e-5) and with Emu's; the row is the better "
-    "of the two by the very mean that is shown, which is in the peer's favour.",
-    "Seconds of training count from the loaded encoder to the specialised one (tokenising is in the peers' and, a "
-    "moment for a set of this kind, not in this library's), by the clock; CPU seconds are what all threads computed "
-    "in that time, and bear a busy machine better; seconds in all also load the encoder and measure.",
-    MEMORY_NOTE + " A process that trains with sentence-transformers holds that library too.",
-    MARKS_NOTE,
+    *(NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")),
+    f"{MEMORY_NOTE} {NOTES['memory']}",
+    NOTES["marks"],
 )
+HEAD = ("mean", "against base", "directions below base")
 _COMPONENTS = (
     ("language discriminator", "emu", "emu-without-ld"),
     ("center loss", "emu-without-ld", "emu-without-ld-cl"),
@@ -170,7 +131,7 @@ def table_2(found: Accuracies) -> Table:
     encoder = found.experiment.config.encoder
     translation = found.results.of(TRANSLATION, seeds=(0,))
     if not found.experiment.data.translations:
-        translation = OverSeeds((), NO_TRANSLATIONS)
+        translation = OverSeeds((), NOTES["no_translations"])
     systems = [
         ("mt", f"MT + {encoder} as a monolingual encoder", translation),
         (BASE, f"{encoder} ({LABELS[BASE]})", found.base),
@@ -191,7 +152,7 @@ def table_2(found: Accuracies) -> Table:
         ("method", *HEAD, *found.directions, "paper's mean (HotelQA / ATIS / Quora)"),
         tuple(rows),
         warnings=warnings_of([(label, row) for _, label, row in systems]),
-        notes=(MARKS_NOTE,),
+        notes=(NOTES["marks"],),
         data=data,
     )
 
@@ -230,7 +191,7 @@ def table_3(found: Accuracies) -> Table:
         data[key] = dict(zip(directions, values, strict=True))
     head = ("trained on", *directions)
     title = "Table 3: training languages"
-    return Table("table3", title, head, tuple(rows), notes=(RELATIVE_NOTE,), data=data)
+    return Table("table3", title, head, tuple(rows), notes=(NOTES["relative"],), data=data)
 
 
 def table_4(found: Accuracies) -> Table:
@@ -245,7 +206,7 @@ def table_4(found: Accuracies) -> Table:
         values = found.relative(row, [pair_name(source, target) for target in languages])
         rows.append(Row((source, *map(_percent, values)), source))
         data[source] = dict(zip(languages, values, strict=True))
-    return Table("table4", title, head, tuple(rows), notes=(RELATIVE_NOTE,), data=data)
+    return Table("table4", title, head, tuple(rows), notes=(NOTES["relative"],), data=data)
 
 
 def table_5(found: Accuracies) -> Table:
@@ -278,7 +239,7 @@ def table_5(found: Accuracies) -> Table:
             "directions": dict(zip(found.directions, drops.tolist(), strict=True)),
         }
     head = ("component", "drop", "p (Wilcoxon)", "directions that differ", *(f"paper: {d}" for d in datasets))
-    return Table("table5", "Table 5: ablation", head, tuple(rows), notes=(ABLATION_NOTE,), data=data)
+    return Table("table5", "Table 5: ablation", head, tuple(rows), notes=(NOTES["ablation"],), data=data)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,22 @@
 """The report on FMDA: which tables and pictures it has, and what differs from the paper."""
 
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
-from emu_core import __version__
 from emu_core.bench.cells import pair_names
 from emu_core.bench.figures import bars, group_maps
 from emu_core.bench.fmda.experiment import FmdaExperiment, System
 from emu_core.bench.fmda.tables import (
     FIVE_PLACES,
     LABELS,
+    NOTES,
     FmdaTables,
     paper_table,
     place_key,
     place_label,
     row_of,
 )
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import differences, paper_numbers, versions_of
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import Results, View
@@ -25,20 +24,6 @@ from emu_core.bench.tables import Table, costs_table
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
 
-COSTS_NOTE = (
-    "Mean over seeds. Seconds of training count from the loaded encoder to the trained one, the frozen encoder's one "
-    "run over every sentence and the drawing of negatives included; CPU seconds are what all threads computed in that "
-    "time; seconds in all also load the encoder and measure."
-)
-FIGURE_4_NOTE = (
-    "(a) and (b): test utterances of the first pair, up to 800 in each language, colour the language. (c): sentences "
-    "of one intent in the first language, five of each of up to four templates with other slot values, colour the "
-    "template. Each panel is a t-SNE of its own, so places can't be compared between panels. One seed."
-)
-BARS_NOTE = (
-    "Bars: mean over columns and seeds; the whisker is the columns' mean standard deviation over seeds; the line "
-    "is the frozen encoder's mean pooling."
-)
 _PANELS = {
     "a": (System.FMDA, "(a) language embeddings"),
     "b": (System.FMDA, "(b) meaning embeddings"),
@@ -71,7 +56,7 @@ def _costs(results: Results) -> Table:
     for system, on in groups:
         key = f"{system}.{'+'.join(on)}" if on else system
         lines.append(((LABELS[system], " + ".join(on)), key, row_of(results, System(system), on)))
-    return costs_table(results, lines, COSTS_NOTE)
+    return costs_table(results, lines, NOTES["costs"])
 
 
 def _bars(table: Table) -> Picture:
@@ -85,7 +70,7 @@ def _bars(table: Table) -> Picture:
             values[place_label(place)] = (mean, deviation)
     base = values[place_label(FIVE_PLACES[1])][0]
     svg = bars(values, base, "Acc@1, % (the line is mean pooling)")
-    return Picture(f"figure_{table.name}", f"{table.title}: means over the columns", BARS_NOTE, svg)
+    return Picture(f"figure_{table.name}", f"{table.title}: means over the columns", NOTES["bars"], svg)
 
 
 def _figure_4(experiment: FmdaExperiment, results: Results) -> list[Picture]:
@@ -98,7 +83,7 @@ def _figure_4(experiment: FmdaExperiment, results: Results) -> list[Picture]:
     if not views:
         return []
     title = f"Figure 4: {pair_name(*experiment.pairs[0])}"
-    return [Picture("figure4", title, FIGURE_4_NOTE, group_maps(views))]
+    return [Picture("figure4", title, NOTES["figure4"], group_maps(views))]
 
 
 def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
@@ -121,32 +106,19 @@ def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
         "device": config.device,
         "settings": asdict(experiment.settings_of(System.FMDA)),
         "protocol": "nearest neighbours by cosine on the test split; among equals (within 1e-6) the first in the pool",
-        "versions": {
-            "emu_core": __version__,
-            **{name: version(name) for name in ("torch", "transformers", "sacrebleu", "scikit-learn")},
-        },
+        "versions": versions_of("torch", "transformers", "sacrebleu", "scikit-learn"),
     }
 
 
 def _differences(experiment: FmdaExperiment) -> tuple[str, ...]:
-    config, data, numbers = experiment.config, experiment.data, paper_numbers("fmda")
-    started = (
-        ", which was trained to put translations side by side, so that every row begins higher"
-        if encoder_kind(config.encoder) == "e5-small"
-        else ""
-    )
-    return (
-        f"Encoder: {config.encoder} here{started}; {numbers['encoder']} in the paper.",
-        f"Data: {config.data} here, with {len(data.test.frame):,} test sentences in "
-        f"{len(data.whole.languages)} languages; {numbers['data']} in the paper, some 11,000 utterances a language to "
-        "train on and 2,974 to measure.",
-        "Template retrieval: the paper replaced slot values by hand in 1,900 utterances a language; here they are "
-        "drawn from the values of the same slot in the test split, and each template is asked for once.",
-        "Negatives are drawn by BLEU below 0.1 as in the paper, which does not name its smoothing; ours is sacrebleu's "
-        "(exp, effective order, lower case, characters in Japanese, Chinese, Thai and others without spaces).",
-        "Hyper-parameters: those found here (emu_core/methods/fmda.py); the paper refers to Tiyajamorn et al. for its "
-        "own and gives the losses no weights.",
-        "The paper does not say how many seeds it ran; here each number is the mean over the seeds named above, with "
-        "their standard deviation where there are several.",
-        "Mean pooling, the residual of two stages and the language probes are not in the paper.",
-    )
+    config, data, printed = experiment.config, experiment.data, paper_numbers("fmda")
+    started = ", which was trained to put translations side by side, so that every row begins higher"
+    values = {
+        "encoder": config.encoder,
+        "started": started if encoder_kind(config.encoder) == "e5-small" else "",
+        "data": config.data,
+        "sentences": len(data.test.frame),
+        "languages": len(data.whole.languages),
+        **{f"paper_{name}": printed[name] for name in ("encoder", "data")},
+    }
+    return differences("fmda", values)

@@ -2,44 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
 from emu_core.bench.cells import Pair, pair_names
 from emu_core.bench.fmda.experiment import ABLATION, System
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import paper_numbers, words
 from emu_core.bench.results import OverSeeds, Results, Values
-from emu_core.bench.tables import (
-    NOT_MEASURED,
-    Line,
-    Row,
-    Score,
-    Table,
-    grid,
-    plain_rows,
-    present,
-    scored,
-)
+from emu_core.bench.tables import NOT_MEASURED, Line, Row, Score, Table, grid, plain_rows, present, scored
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import LanguageChange, language_change
 from emu_core.models.parts import Part
 
 Place = tuple[System, Part]
-LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        System.BASE: "frozen encoder",
-        System.BASELINE: "Tiyajamorn et al. (2021)",
-        System.FMDA: "FMDA",
-        System.TWO_STAGE: "FMDA, two stages",
-        System.WITHOUT_RECONSTRUCTION: "w/o all reconstruction losses",
-        System.WITHOUT_UTTERANCE: "w/o utterance reconstruction loss",
-        System.WITHOUT_TEMPLATE: "w/o template reconstruction loss",
-        System.WITHOUT_RESIDUAL: "w/o residual reconstruction loss",
-        System.WITHOUT_CONTRAST: "w/o contrastive loss",
-        System.EQUATION_5: "w/o our utterance cross-reconstruction (eq. 5)",
-    }
-)
+LABELS, NOTES = words("fmda")["labels"], words("fmda")["notes"]
 FIVE_PLACES: tuple[Place, ...] = (
     (System.BASE, Part.CLS),
     (System.BASE, Part.MEAN),
@@ -60,27 +36,6 @@ _PROBED: tuple[Place, ...] = (
 )
 _PROBES = (("probe", "probe"), ("neighbours", "neighbours in own language"))
 _PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
-TEMPLATE_NOTE = (
-    "Sources are the test utterances with slots, each template once (two sources of one template would make each "
-    "other's targets as right as their own); a target is its source with every slot's value replaced by another of the "
-    "same slot; the pool holds the targets of all sources and no source."
-)
-ABLATION_NOTE = (
-    "Each row is trained without the losses it names; a reconstruction is taken out with its cross-lingual form. "
-    "FMDA is trained here with one loss more than eq. 5 has: the utterance is also rebuilt with the other "
-    "language's embedding. The last row is without it."
-)
-PROBES_NOTE = (
-    "Probe: balanced accuracy in percent of a linear probe that names the language of a test sentence, neither it nor "
-    "its translation learnt from; 50 is chance. Neighbours: percent of a sentence's ten nearest that are in its own "
-    "language, its translation left out; about 50 is chance."
-)
-TABLE_9_NOTE = (
-    "Cross-lingual rows are of the meaning embedding; rows of one language are template retrieval with FMDA's "
-    "template embedding and the baseline's meaning, and a language of several pairs has the mean over their "
-    "models. The model for all pairs is trained on every pair here; the paper leaves Japanese out of all rows but "
-    "the Japanese ones."
-)
 
 
 def part_label(part: Part) -> str:
@@ -168,13 +123,13 @@ class FmdaTables:
                 return self._grid("2", title, FIVE_PLACES, columns, verdict=self._meaning_verdict(columns))
             case "3":
                 title = "template retrieval, Acc@1"
-                return self._grid("3", title, FIVE_PLACES, self.templates(), notes=(TEMPLATE_NOTE,))
+                return self._grid("3", title, FIVE_PLACES, self.templates(), notes=(NOTES["templates"],))
             case "4":
                 places: list[Place] = [(System.BASE, Part.CLS)]
                 places += [(system, Part.MEANING) for system in (System.BASELINE, System.FMDA, *ABLATION)]
                 title = "ablation, cross-lingual semantic retrieval, Acc@1"
                 columns = self.translations(self.pairs[:1])
-                return self._grid("4", title, places, columns, notes=(ABLATION_NOTE,))
+                return self._grid("4", title, places, columns, notes=(NOTES["ablation"],))
             case "5":
                 places = [
                     (system, embedding)
@@ -184,11 +139,11 @@ class FmdaTables:
                 columns = [*self.translations(), *self.templates()]
                 title = "all losses together against two stages, Acc@1"
                 verdict = self._two_stage_verdict(self.templates())
-                return self._grid("5", title, places, columns, verdict=verdict, notes=(TEMPLATE_NOTE,))
+                return self._grid("5", title, places, columns, verdict=verdict, notes=(NOTES["templates"],))
             case "6":
                 title = "template retrieval with five targets, MAP"
                 columns = self.templates("precision")
-                return self._grid("6", title, FIVE_PLACES, columns, notes=(TEMPLATE_NOTE,))
+                return self._grid("6", title, FIVE_PLACES, columns, notes=(NOTES["templates"],))
             case "9":
                 return self._table_9()
             case _:
@@ -261,7 +216,7 @@ class FmdaTables:
             missing=NOT_MEASURED,
         )
         notes = (
-            TABLE_9_NOTE,
+            NOTES["pairs"],
             *(() if every.cells else (f"All pairs in one model, {NOT_MEASURED}: {every.reason}",)),
         )
         head = (*table.head[:4], *(f"paper: {name}" for name in columns_9))
@@ -291,7 +246,7 @@ class FmdaTables:
         table = grid("probes", title, ("model", "embedding"), list(columns), lines, missing=NOT_MEASURED)
         head = ("model", "embedding", *(f"{name}: {words}" for name in names for _, words in _PROBES))
         verdict = _probes_verdict(names, {line.key: line.scores for line in lines})
-        return Table("probes", title, head, table.rows, verdict, notes=(PROBES_NOTE,), data=table.data)
+        return Table("probes", title, head, table.rows, verdict, notes=(NOTES["probes"],), data=table.data)
 
     def _meaning_verdict(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
@@ -350,11 +305,7 @@ def _probes_verdict(names: Sequence[str], scores: Mapping[str, Mapping[str, Scor
     for name in names:
         cls, language, meaning = (
             scores[place_key(place)].get(f"{name} probe")
-            for place in (
-                (System.BASE, Part.CLS),
-                (System.FMDA, Part.LANGUAGE),
-                (System.FMDA, Part.MEANING),
-            )
+            for place in ((System.BASE, Part.CLS), (System.FMDA, Part.LANGUAGE), (System.FMDA, Part.MEANING))
         )
         if cls and language and meaning:
             sentences.append(

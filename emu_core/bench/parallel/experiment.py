@@ -12,6 +12,7 @@ import numpy as np
 
 from emu_core.bench.cells import Cell, Pair, pair_names
 from emu_core.bench.experiment import Draw, Experiment, bench_config
+from emu_core.bench.paper import paper_numbers, words
 from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.read import Parallel, read_texts
 from emu_core.bench.parallel.texts import BenchTexts
@@ -21,21 +22,12 @@ from emu_core.bench.tables import Row, Score, Table, costs_table, scored
 from emu_core.data.parallel.text import names_of
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
+from emu_core.evaluation.arrays import pair_name
 from emu_core.runs.config import RunConfig
 
 QUICK_EPOCHS = 5
 MISSING = "–"
-SPEED_NOTE = (
-    "Sentence pairs (of the other tasks, examples) that the training steps take in a second of the clock, and in a "
-    "second of the processor (all threads), which other work on the machine disturbs less; mean over seeds. Counted "
-    "are the steps alone, the mining of hard negatives included; not the first step, which begins with reading the "
-    "words, nor what is measured after each epoch. Each ratio is to the sum of words trained on the same pairs, or "
-    "else on the first."
-)
-COSTS_NOTE = (
-    "Mean over seeds. Seconds of training count from the texts to the trained encoder, the measuring that chooses the "
-    "epoch included; CPU seconds are what all threads computed in that time; seconds in all also measure."
-)
+_NOTES = words("parallel")["notes"]
 
 
 class ParallelExperiment(Experiment):
@@ -148,6 +140,16 @@ class ParallelExperiment(Experiment):
             "device": self.config.device,
         }
 
+    def shared_values(self) -> dict[str, Any]:
+        """Return what is filled into the sentences on what differs from the paper."""
+        sizes = (f"{len(text):,} {pair_name(*text.languages)} pairs" for text in self.data.train)
+        printed = paper_numbers(self.paper.replace("-", "_"))
+        return {
+            "data": self.config.data,
+            "sizes": ", ".join(sizes),
+            **{f"paper_{name}": printed[name] for name in ("encoder", "data")},
+        }
+
     def documents_facts(self, part: int) -> dict[str, str]:
         """Return numbers of documents by language.
 
@@ -209,7 +211,7 @@ def speed_table(
         rows.append(Row((labels[system], ", ".join(on), *texts), key))
     head = ("model", "trained on", "pairs a second", "ratio", "pairs a CPU second", "ratio (CPU)")
     title = "Training speed beside the plain sum of words"
-    return Table("speed", title, head, tuple(rows), notes=(SPEED_NOTE,), data=data)
+    return Table("speed", title, head, tuple(rows), notes=(_NOTES["speed"],), data=data)
 
 
 def parallel_costs(results: Results, systems: Sequence[str], labels: Mapping[str, str]) -> Table:
@@ -218,7 +220,7 @@ def parallel_costs(results: Results, systems: Sequence[str], labels: Mapping[str
         ((labels[system], ", ".join(on)), f"{system} on {', '.join(on)}", row)
         for system, on, row in results.trained(systems)
     ]
-    return costs_table(results, lines, COSTS_NOTE)
+    return costs_table(results, lines, _NOTES["costs"])
 
 
 def _speed(row: OverSeeds) -> dict[str, float]:

@@ -8,15 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from emu_core.api.inputs import Data, labelled_set
+from emu_core.api.pretrain import read_each
 from emu_core.bench.parallel.texts import BenchTexts, Documents
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.held_out import hold_out
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.dialogues import read_dialogues
+from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.data.texts.documents import read_documents
-from emu_core.data.texts.nli import read_nli
-from emu_core.data.texts.running_text import read_running_text
+from emu_core.data.texts.nli import Nli, read_nli
+from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.scored_pairs import ScoredPairs, read_scored_pairs
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import listed, shown
@@ -42,9 +43,9 @@ def read_texts(
     documents: Mapping[str, File] | None = None,
     test_documents: Mapping[str, File] | None = None,
     sts: File | None = None,
-    dialogues: Sequence[File] = (),
-    running_text: Sequence[File] = (),
-    nli: Sequence[File] = (),
+    dialogues: Sequence[File | Dialogues] = (),
+    running_text: Sequence[File | RunningText] = (),
+    nli: Sequence[File | Nli] = (),
     quick: bool = False,
 ) -> BenchTexts:
     """Read everything that is trained on and measured.
@@ -59,7 +60,7 @@ def read_texts(
         documents: folder or table of documents, by language (see `read_documents`), instead of a labelled set.
         test_documents: those to test on; without them, a third of `documents`.
         sts: folder of files such as de.dev.csv.
-        dialogues: see `read_dialogues`.
+        dialogues: see `read_dialogues`; texts as they were read will do, and so for the next two.
         running_text: see `read_running_text`.
         nli: see `read_nli`.
         quick: train on the first 3,000 pairs only.
@@ -86,9 +87,9 @@ def read_texts(
     return BenchTexts(
         Tasks(
             tuple(replace(text, documents=(), notes=()) for text in train),
-            tuple(replace(text, notes=()) for file in dialogues for text in read_dialogues([file])),
-            tuple(replace(text, notes=()) for file in running_text for text in read_running_text([file])),
-            tuple(replace(text, notes=()) for file in nli for text in read_nli([file])),
+            tuple(replace(text, notes=()) for text in read_each(dialogues, Dialogues, read_dialogues)),
+            tuple(replace(text, notes=()) for text in read_each(running_text, RunningText, read_running_text)),
+            tuple(replace(text, notes=()) for text in read_each(nli, Nli, read_nli)),
         ),
         tuple(replace(text, documents=(), notes=()) for text in measured),
         _with_common_classes(found),

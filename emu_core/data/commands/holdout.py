@@ -51,10 +51,6 @@ class Roles:
         """Return the wordings that are a split's own."""
         return tuple(wording for line in self._lines[group, split] for wording in line)
 
-    def is_held_out(self, group: Group, split: str) -> bool:
-        """Return whether some wordings of the group are held out for dev or test."""
-        return bool(self._lines[group, split])
-
 
 def _by_line(wordings: Iterable[Wording]) -> list[list[Wording]]:
     lines: dict[int, list[Wording]] = defaultdict(list)

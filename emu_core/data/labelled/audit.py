@@ -1,4 +1,4 @@
-"""The audit of labelled rows before training: what is kept, what is dropped and why, and what looks wrong."""
+"""The audit of labelled rows before training: the rows that are dropped, and why, and what looks wrong."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ from emu_core.data.labelled.sets import count_table
 from emu_core.data.languages import language_code, language_codes
 from emu_core.data.wording import counted, shown
 
-# What a reason says of one row only, left out where rows are counted by reason.
+# The part of a reason that is of one row only, left out where rows are counted by reason.
 _PARTICULAR = r"(?s)( of row |: ').*"
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What an audit found.
+    """The findings of an audit.
 
     Each table of findings has the columns row (counted from 1 for a file's first row below its header),
     source (the file), text, language and explanation.
@@ -37,7 +37,7 @@ class Audit:
         thin: sentences that are their intent's only one in a language.
         long_texts: texts of more than 2,000 characters.
         counts: kept sentences, intents by languages.
-        notes: what else a person should know, such as a file's encoding.
+        notes: anything else a person should know, such as a file's encoding.
     """
 
     rows_read: int
@@ -78,8 +78,8 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     """Audit labelled rows and return those that are kept.
 
     Args:
-        rows: the columns of COLUMNS, and row (int) and source (str), which say where each row stood.
-        notes: what is known about the files already.
+        rows: the columns of COLUMNS, and row (int) and source (str), the place of each row.
+        notes: facts about the files that are known already.
 
     Returns:
         The kept rows as a labelled set's frame (stripped of blanks, languages and splits as codes), and the
@@ -105,13 +105,13 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
             "text": clean["text"],
         }
     )[reasons != ""]
-    kept, kept_texts = whole[~repeated].reset_index(drop=True), texts[~repeated]
+    kept, kept_groups = whole[~repeated].reset_index(drop=True), texts[~repeated]
     return kept[list(COLUMNS)], Audit(
         rows_read=len(rows),
         rows_kept=len(kept),
         dropped=dropped.reset_index(drop=True),
-        duplicates=checks.find_duplicates(kept, kept_texts),
-        conflicts=checks.find_conflicts(kept, kept_texts),
+        duplicates=checks.find_duplicates(kept, kept_groups),
+        conflicts=checks.find_conflicts(kept, kept_groups),
         leaks=checks.find_leaks(whole, texts),
         script_misfits=checks.find_script_misfits(kept),
         thin=checks.find_thin(kept),

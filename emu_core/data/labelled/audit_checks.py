@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.languages import language_name
-from emu_core.data.scripts import SCRIPTS, SCRIPTS_OF, count_scripts
+from emu_core.data.languages import SCRIPTS_OF, language_name
+from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.data.wording import listed
 
 LONG_TEXT = 2_000  # characters; encoders read far less
@@ -19,7 +19,7 @@ def groups(*columns: "pd.Series[str] | NDArray[np.int64]") -> NDArray[np.int64]:
     codes = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         values, distinct = pd.factorize(column)
-        # Numbered anew after each column, so that the product stays below rows x rows.
+        # Numbered again after each column, so that the product stays below rows x rows.
         codes = pd.factorize(codes * max(len(distinct), 1) + values)[0].astype(np.int64)
     return codes
 
@@ -134,7 +134,7 @@ def _several(codes: NDArray[np.int64], values: "pd.Series[str]") -> "pd.Series[s
 
 
 def _findings(rows: pd.DataFrame, chosen: NDArray[np.bool_], explanations: "pd.Series[str]") -> pd.DataFrame:
-    """Return the chosen rows, numbered afresh, with their explanations (as many, in the same order)."""
+    """Return the chosen rows, numbered from 0, with their explanations (as many, in the same order)."""
     found = rows.loc[chosen, _FINDING].reset_index(drop=True)
     found["explanation"] = explanations.astype("str").to_numpy()
     return found

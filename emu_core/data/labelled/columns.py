@@ -55,7 +55,7 @@ def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> Co
 
     Args:
         frame: a table as read.
-        fixed: columns that a person has named; they are kept, and only the roles that are None are guessed.
+        fixed: columns that a person has named; only the roles that are None are guessed.
     """
     fixed = fixed or ColumnMapping()
     taken = {name for name in asdict(fixed).values() if name}

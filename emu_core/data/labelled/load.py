@@ -44,8 +44,8 @@ def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Au
     """Make a labelled set of a frame that has the six columns, as `apply_columns` returns it.
 
     Args:
-        frame: the six columns; with row and source beside them, as `located` adds them, the audit says where each row
-            stood, and else rows count from 1.
+        frame: the six columns; with row and source too, as `located` adds them, the audit names the place
+            of each row; else rows count from 1.
         name: what to call the set.
 
     Raises:
@@ -60,21 +60,21 @@ def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Au
 
 
 def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[LabelledSet, Audit]:
-    kept, audit = audit_rows(rows, notes)
-    if len(kept) < 2:
+    usable, audit = audit_rows(rows, notes)
+    if len(usable) < 2:
         why = (
             f" ({audit.dropped['reason'].iloc[0]} in row {audit.dropped['row'].iloc[0]})"
             if len(audit.dropped)
             else ""
         )
         raise DataError(
-            f"{shown(name)} has {len(kept)} usable of {len(rows):,} rows{why}; two or more sentences "
+            f"{shown(name)} has {len(usable)} usable of {len(rows):,} rows{why}; two or more sentences "
             "with text, intent and language are needed"
         )
-    labelled = LabelledSet(kept, name)
+    labelled = LabelledSet(usable, name)
     if len(labelled.intents) < 2:
         raise DataError(
             f"{shown(name)} has the single intent '{shown(labelled.intents[0])}'; add sentences of another, "
-            "or map the column that tells them apart with --intent-column"
+            "or map the column that distinguishes them with --intent-column"
         )
     return labelled, audit

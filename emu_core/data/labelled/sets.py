@@ -1,6 +1,5 @@
 """Sets of sentences: labelled with intents, or not."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import texts_hash
 from emu_core.data.labelled.columns import COLUMNS, split_code
 from emu_core.data.languages import language_code, ordered
 from emu_core.data.wording import listed, shown
@@ -21,7 +21,7 @@ class Sentences:
 
     Attributes:
         frame: the class's columns, all strings, and a fresh RangeIndex.
-        name: what to call the set, such as its files' names.
+        name: the set's name, such as its files' names.
 
     Raises:
         DataError: the frame is not like that; `read_labelled`, `labelled_from_frame` and `read_unlabelled` make it so.
@@ -123,10 +123,7 @@ class LabelledSet(Sentences):
 
     def held_out_part(self) -> "LabelledSet | None":
         """Return the rows to measure on: those of split test, else of dev; None where there is neither."""
-        for split in ("test", "dev"):
-            if split in self.splits:
-                return self.select(splits=[split])
-        return None
+        return self.select(splits=["test"]) if "test" in self.splits else self.dev_part()
 
     def counts(self) -> pd.DataFrame:
         """Return the number of sentences, intents (sorted) by languages (English first)."""
@@ -134,13 +131,8 @@ class LabelledSet(Sentences):
 
     def sha256(self) -> str:
         """Return a hash of the six columns' content and order, the same on every machine."""
-        digest = hashlib.sha256(len(self).to_bytes(8, "little"))
-        for column in COLUMNS:
-            values = self.frame[column].tolist()
-            # With the lengths, no two different sets join to the same bytes.
-            digest.update(np.fromiter(map(len, values), dtype="<i8", count=len(values)).tobytes())
-            digest.update("".join(values).encode())
-        return digest.hexdigest()
+        columns = (self.frame[column].tolist() for column in COLUMNS)
+        return texts_hash(len(self).to_bytes(8, "little"), *columns)
 
 
 def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> UnlabelledSet:
@@ -154,7 +146,7 @@ def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> Unlabell
 
 
 def count_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return how often each intent (rows, sorted) stands in each language (columns, English first)."""
+    """Return the number of rows of each intent (rows, sorted) in each language (columns, English first)."""
     table = frame.groupby(["intent", "language"]).size().unstack(fill_value=0)
     return table.reindex(columns=list(ordered(table.columns))).astype("int64")
 

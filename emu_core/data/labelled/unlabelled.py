@@ -1,6 +1,5 @@
 """Sentences of files that need no labels: tables, or plain text with a sentence a line."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,13 +10,11 @@ from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_c
 from emu_core.data.labelled.sets import UnlabelledSet
 from emu_core.data.languages import checked_language
 from emu_core.data.readers import read_table
-from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.lines import is_table, read_lines
 from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
-
-_TABLE = re.compile(r"\.(csv|tsv|tab|json|jsonl|ndjson|parquet|pq|xlsx)(\.gz)?$", re.IGNORECASE)
 
 
 def read_unlabelled(
@@ -60,7 +57,7 @@ def read_sentences(path: Path, mapping: ColumnMapping | None, language: str | No
     Raises:
         DataError: the file can't be read, has no text column, or states no language.
     """
-    if _TABLE.search(path.name):
+    if is_table(path):
         frame = read_table(path, path.name)
         columns = guess_columns(frame, mapping)
     else:

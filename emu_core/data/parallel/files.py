@@ -10,7 +10,7 @@ from emu_core.data.parallel.rows import ParallelRows, check_languages, pair_of, 
 from emu_core.data.parallel.tables import read_columns_of_languages
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.parallel.tmx import read_tmx
-from emu_core.data.readers.lines import read_lines
+from emu_core.data.readers.lines import is_table, read_lines
 from emu_core.data.readers.opened import named_paths
 from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import counted, listed, shown
@@ -18,7 +18,6 @@ from emu_core.errors import DataError
 
 MOST_PAIRS = 20_000  # of an evaluation's file; each sentence is compared with every translation
 _TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
-_TABLE = re.compile(r"\.(csv|tsv|tab|json|jsonl|ndjson|parquet|pq|xlsx)(\.gz)?$", re.IGNORECASE)
 _PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
 
 
@@ -27,21 +26,22 @@ def read_parallel(
 ) -> list[ParallelText]:
     """Read sentences and their translations; of several languages one is paired with each other one.
 
-    Plain files have a sentence a line and say their language last: `train.en` and `train.de`, `train.en.txt.gz`,
-    `tatoeba.deu-eng.deu`. Those whose names are alike up to there belong together, line by line; files of which no two
-    do belong together all. Lines that are blank in both languages divide documents. Tables (.tsv, or .csv, .jsonl,
-    .parquet, .xlsx) have a language over each column, and TMX says its own. Text and TMX may be gzipped.
+    Plain files have a sentence a line and their language at the end of their name: `train.en` and `train.de`,
+    `train.en.txt.gz`, `tatoeba.deu-eng.deu`. Those whose names are alike up to there belong together, line by line;
+    files of which no two do belong together all. Lines that are blank in both languages divide documents. Tables
+    (.tsv, or .csv, .jsonl, .parquet, .xlsx) have a language over each column, and TMX names its own. Text and TMX may
+    be gzipped.
 
     Of the languages that belong together English, or else the first, is paired with each other one.
 
     Args:
         files: the files, in any mixture.
-        languages: codes or names for what doesn't say its own: of those plain files in order, or of the columns of a
-            .tsv whose first line is a row.
+        languages: codes or names for files that do not state their own: of those plain files in order, or of
+            the columns of a .tsv whose first line is a row.
         drop_empty: leave out rows that are empty in one of two languages, which is an error otherwise.
 
     Returns:
-        One or more texts, in the order of the files; their `notes` say what is odd about them.
+        One or more texts, in the order of the files; with `notes` about anything odd.
 
     Raises:
         DataError: a file can't be read, its language is not known or there twice, files that belong together differ
@@ -50,12 +50,12 @@ def read_parallel(
     missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
     paths = named_paths(files, missing)
     named = _codes(languages)
-    plain = [path for path in paths if not any(kind.search(path.name) for kind in (_TMX, _TABLE))]
+    plain = [path for path in paths if not (_TMX.search(path.name) or is_table(path))]
     found = [_read_plain(group) for group in _groups(plain, named)] if plain else []
     for path in paths:
         if _TMX.search(path.name):
             found.append(read_tmx(path))
-        elif _TABLE.search(path.name):
+        elif is_table(path):
             found.append(read_columns_of_languages(path, named))
     check_rows(sum(len(rows.lines) for rows in found), MAX_ROWS, "the parallel text in all files together")
     return [text for rows in found for text in pairs_with_pivot(rows, drop_empty=drop_empty)]
@@ -122,7 +122,7 @@ def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tup
     codes = {code for code in stated if code is not None}
     if named and not silent and codes != set(named):
         raise DataError(
-            f"{listed((path.name for path in paths), 4)} say that they are of {listed(ordered(codes))} and not of "
+            f"{listed((path.name for path in paths), 4)} are of {listed(ordered(codes))} by their names and not of "
             f"{listed(named)}; name these, or none"
         )
     if silent and len(silent) != len(named or ()):
@@ -135,9 +135,9 @@ def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tup
     files = [(code or next(rest), path) for code, path in zip(stated, paths, strict=True)]
     for depth in (True, False):  # files of one name in two folders belong together if nothing else does
         groups: dict[tuple[str, str], list[tuple[str, Path]]] = {}
-        for (code, path), said in zip(files, stated, strict=True):
+        for (code, path), own in zip(files, stated, strict=True):
             stem = _PLAIN_ENDING.sub("", path.name)
-            key = (str(path.parent) if depth else "", stem.rpartition(".")[0] if said else stem)
+            key = (str(path.parent) if depth else "", stem.rpartition(".")[0] if own else stem)
             groups.setdefault(key, []).append((code, path))
         if max(map(len, groups.values())) > 1:
             break

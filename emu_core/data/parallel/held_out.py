@@ -1,4 +1,4 @@
-"""Sentence pairs kept from training, the same sentences in every language pair."""
+"""Sentence pairs held out from training, the same sentences in every language pair."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ LARGEST_SHARE = 10  # and never more than one pair of so many
 
 
 def usual_count(texts: Sequence[ParallelText]) -> int:
-    """How many pairs of each text are held out to choose the epoch, where nobody names others."""
+    """Return how many pairs of each text are held out to choose the epoch, where no others are named."""
     return max(1, min(HELD_OUT, min(map(len, texts)) // LARGEST_SHARE))
 
 
@@ -28,36 +28,28 @@ def hold_out(
         seed: of the draw.
 
     Returns:
-        What is left to train on, and what is held out: a text of each language pair.
+        The texts to train on, and those held out: one of each language pair.
 
     Raises:
         DataError: a text is too small to hold anything out.
     """
-    train: list[ParallelText] = []
     held: list[ParallelText] = []
     taken: set[tuple[str, str]] = set()
     for text in texts:
         rows = [row for row, pair in enumerate(_pairs(text)) if taken & set(pair)]
-        if not rows:
-            left, out = text.split(min(count, len(text) - 1), seed)
-            taken.update(sentence for pair in _pairs(out) for sentence in pair)
-        else:
-            if len(rows) == len(text):
-                raise DataError(
-                    f"{text.name}: every pair shares a sentence with the pairs held out; add pairs, or name a file of "
-                    "its own to check on with --dev"
-                )
-            out = text.take(rows)
-            inside = set(rows)
-            left = text.take([row for row in range(len(text)) if row not in inside])
-            taken.update(sentence for pair in _pairs(out) for sentence in pair)
-        train.append(left)
+        if len(rows) == len(text):
+            raise DataError(
+                f"{text.name}: every pair shares a sentence with the pairs held out; add pairs, or name a file of "
+                "its own to check on with --dev"
+            )
+        out = text.take(rows) if rows else text.split(min(count, len(text) - 1), seed)[1]
+        taken.update(sentence for pair in _pairs(out) for sentence in pair)
         held.append(out)
-    return [_without(text, taken) for text in train], held
+    return [_without(text, taken) for text in texts], held
 
 
 def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
-    """Pairs of the languages that no text has a pair of: those whose translations into a third are one sentence.
+    """Return pairs of the languages that no text has a pair of: those whose translations into a third are one sentence.
 
     Args:
         texts: such as en-de and en-fr, which give de-fr where they share sentences in en.
@@ -94,7 +86,7 @@ def _joined(one: ParallelText, other: ParallelText) -> ParallelText | None:
 
 
 def _pairs(text: ParallelText) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    """Both sentences of each pair, with their language."""
+    """Return both sentences of each pair, with their language."""
     return [
         ((text.source, first), (text.target, second))
         for first, second in zip(text.first, text.second, strict=True)
@@ -102,7 +94,7 @@ def _pairs(text: ParallelText) -> list[tuple[tuple[str, str], tuple[str, str]]]:
 
 
 def _without(text: ParallelText, taken: set[tuple[str, str]]) -> ParallelText:
-    """A text without pairs that share a sentence with those taken."""
+    """Return a text without pairs that share a sentence with those taken."""
     rows = [row for row, pair in enumerate(_pairs(text)) if not taken & set(pair)]
     if not rows:
         raise DataError(

@@ -11,7 +11,7 @@ from emu_core.errors import DataError
 
 @dataclass(frozen=True)
 class ParallelRows:
-    """Texts that say the same in each row.
+    """Texts of several languages with the same meaning in each row.
 
     Attributes:
         texts: language code -> N texts without blanks at either end; "" where the file has an empty one, None where
@@ -19,7 +19,7 @@ class ParallelRows:
         files: language code -> name of the file it stands in.
         lines: the N lines of the file at which the rows begin, from 1.
         place: what `lines` counts: "line" or "row".
-        notes: what was out of the ordinary.
+        notes: anything odd about the file.
     """
 
     texts: Mapping[str, Sequence[str | None]]
@@ -33,7 +33,7 @@ def check_languages(languages: Sequence[str], name: str) -> None:
     """Raise a DataError unless there are two languages or more, none of them twice."""
     if twice := sorted({code for code in languages if languages.count(code) > 1}):
         raise DataError(
-            f"{shown(name)}: the language {listed(twice)} is there twice; keep one, or name the other's language"
+            f"{shown(name)}: the language {listed(twice)} is there twice; remove one, or name the other's language"
         )
     if len(languages) < 2:
         raise DataError(
@@ -79,7 +79,7 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
         else:
             empty, full, text = (target, source, first) if first else (source, target, second)
             raise DataError(
-                f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but says "
+                f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but is "
                 f"'{shown(text, 40)}' in {full}; add the translation, or leave out pairs with an empty side "
                 "(drop_empty; in the command --drop-empty)"
             )
@@ -105,6 +105,6 @@ def _doubts(first: Sequence[str], second: Sequence[str], where: str, source: str
     if 2 * same <= len(first):
         return []
     return [
-        f"{where}{same:,} of {counted(len(first), 'pair')} say the same in {source} and {target}; is one of the files "
+        f"{where}{same:,} of {counted(len(first), 'pair')} are the same in {source} and {target}; is one of the files "
         "the wrong one?"
     ]

@@ -1,4 +1,4 @@
-"""Parallel text: sentences of one language and, row by row, what they are in another."""
+"""Parallel text: sentences of one language and, row by row, their translations into another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class ParallelText(Text):
         second: their N translations, in the same order.
         name: what to call the text.
         documents: the rows (from 0, rising, the first is 0) at which documents begin; empty where the text has none.
-        notes: what its user should know of how it was read.
+        notes: anything odd about how it was read.
     """
 
     kind: ClassVar = "parallel"
@@ -58,7 +58,7 @@ class ParallelText(Text):
         for code, side in ((self.source, self.first), (self.target, self.second)):
             if (blank := next((row for row, text in enumerate(side) if not text.strip()), None)) is not None:
                 raise DataError(
-                    f"{shown(self.name)}: sentence {blank + 1} in {code} is empty; take the pair out"
+                    f"{shown(self.name)}: sentence {blank + 1} in {code} is empty; remove the pair"
                 )
         starts = (*self.documents, len(self.first))
         if self.documents and (starts[0] != 0 or any(a >= b for a, b in pairwise(starts))):
@@ -80,7 +80,7 @@ class ParallelText(Text):
         return replace(self, source=self.target, target=self.source, first=self.second, second=self.first)
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "ParallelText":
-        """Return the pairs of the given rows (rising, one or more); their documents are what is left of each."""
+        """Return the pairs of the given rows (rising, one or more); of each document the rows among them remain."""
         chosen = np.asarray(rows, dtype=np.int64)
         starts: tuple[int, ...] = ()
         if self.documents:
@@ -92,7 +92,7 @@ class ParallelText(Text):
     def split(self, held_out: int | float, seed: int = 0) -> tuple["ParallelText", "ParallelText"]:
         """Hold pairs out for checking, so that no sentence is on both sides of the split.
 
-        Pairs that share a sentence (case, width and spaces aside), directly or through other pairs, stay together.
+        Pairs that share a sentence (whatever its case, width and spaces), directly or through others, stay together.
 
         Args:
             held_out: how many pairs, or which share of them (a float between 0 and 1); no more than that are held
@@ -124,7 +124,7 @@ class ParallelText(Text):
         if not is_out.any():
             raise DataError(
                 f"{shown(self.name)}: no {counted(wanted, 'pair')} can be held out, for they share sentences with the "
-                "others; take repeated sentences out"
+                "others; remove repeated sentences"
             )
         return self.take(np.flatnonzero(~is_out)), self.take(np.flatnonzero(is_out))
 
@@ -149,5 +149,5 @@ def _rows_of(held_out: int | float, rows: int) -> int:
 
 
 def names_of(texts: Sequence[ParallelText]) -> str:
-    """The names of all texts' files, each once."""
+    """Return the names of all texts' files, each once."""
     return ", ".join(dict.fromkeys(name for text in texts for name in text.name.split(", ")))

@@ -1,4 +1,4 @@
-"""Translation memories (TMX, 1.1 to 1.4b) as a stream: no entities, no external files, nothing kept but the text."""
+"""Translation memories (TMX, 1.1 to 1.4b) as a stream: no entities, no external files, nothing read but the text."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
 _CHUNK = 2**20
-# What stands in these elements is a format's own code and not text.
+# The content of these elements is a format's own code and not text.
 _CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})
 _MOST_LANGUAGES = 100
 _DEEPEST = 100  # elements in each other; a memory has about ten
@@ -32,7 +32,7 @@ def read_tmx(path: Path, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS
 
     Raises:
         DataError: the file is missing, too large, no TMX or damaged, has fewer than two languages, or a unit doesn't
-            say its language or has one twice; it names file and line.
+            state its language or has one twice; it names file and line.
     """
     memory = _Memory(path.name, max_rows)
     with opened(path, path.name, max_bytes) as file:
@@ -54,7 +54,7 @@ def _column(units: list[dict[str, str]], code: str) -> list[str | None]:
 
 
 class _Memory:
-    """What the XML parser calls: elements and text in turn."""
+    """The XML parser's handlers, called with elements and text in turn."""
 
     def __init__(self, name: str, max_rows: int) -> None:
         self.units: list[dict[str, str]] = []
@@ -82,7 +82,7 @@ class _Memory:
         except expat.ExpatError as error:
             raise DataError(
                 f"{shown(self._name)}: line {error.lineno} is not XML in the encoding it names "
-                f"({expat.ErrorString(error.code)}); export the translation memory as TMX anew"
+                f"({expat.ErrorString(error.code)}); export the translation memory as TMX again"
             ) from error
         except (LookupError, ValueError) as error:  # an encoding that expat and Python don't know
             raise self._error("is in an encoding that can't be read; export it in UTF-8") from error
@@ -93,7 +93,7 @@ class _Memory:
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise self._error(
             f"declares the entity '{shown(name)}', which may unfold without end; write the characters "
-            "themselves and take the declaration out"
+            "themselves and remove the declaration"
         )
 
     def _refuse_unknown(self, name: str, _is_parameter: bool) -> None:
@@ -107,7 +107,7 @@ class _Memory:
             )
         self._path.append(tag)
         if len(self._path) > _DEEPEST:
-            raise self._error(f"has more than {_DEEPEST} elements in each other; export the memory anew")
+            raise self._error(f"has more than {_DEEPEST} elements in each other; export the memory again")
         if self._segment is not None:
             self._code_depth += tag in _CODE
         elif tag == "tu":
@@ -136,17 +136,17 @@ class _Memory:
             self._segment.append(text)
 
     def _code(self, attributes: Mapping[str, str]) -> str:
-        said = attributes.get("xml:lang") or attributes.get("lang")
-        code = language_code(said) if said else None
+        stated = attributes.get("xml:lang") or attributes.get("lang")
+        code = language_code(stated) if stated else None
         if code is None:
             raise self._error(
-                f"has a <tuv> of {f'the unknown language {shown(said)!r}' if said else 'no language'}; "
+                f"has a <tuv> of {f'the unknown language {shown(stated)!r}' if stated else 'no language'}; "
                 "give it xml:lang with a code such as en"
             )
         if code in self._unit:
             raise self._error(
                 f"has the language {code} twice in the unit that begins on line {self._unit_line}; "
-                "keep one <tuv> of each language"
+                "leave one <tuv> of each language"
             )
         self.languages[code] = None
         if len(self.languages) > _MOST_LANGUAGES:

@@ -7,8 +7,8 @@ import chardet
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
-# UTF-32's little-endian mark begins with UTF-16's, so it is looked for first.
-_MARKS = (
+# UTF-32's little-endian byte order mark begins with UTF-16's, so it is looked for first.
+_BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
@@ -41,7 +41,7 @@ def decode_text(payload: bytes, name: str) -> tuple[str, str]:
     Raises:
         DataError: the bytes are not text, mix two encodings, or are in an unknown encoding.
     """
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if payload.startswith(mark):
             return _strict(payload, encoding, name), encoding.removesuffix("-sig")
     _check_is_text(payload, name)

@@ -16,7 +16,7 @@ _FIX = 'write one object a line, such as {"text": "...", "intent": "...", "langu
 
 
 def looks_like_json(text: str) -> bool:
-    """Tell whether a text begins as JSON Lines or as a JSON array or object."""
+    """Return whether a text begins as JSON Lines or as a JSON array or object."""
     first = text.lstrip().split("\n", 1)[0].strip()
     if first in ("[", "{", "[{"):
         return True

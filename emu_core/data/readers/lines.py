@@ -9,6 +9,8 @@ from emu_core.data.readers.table import MAX_ROWS, check_rows
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
+_TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx")
+
 
 def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tuple[str, ...]]:
     r"""Read a text file, gzipped or not, in whatever encoding it is.
@@ -70,6 +72,11 @@ def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str,
     frame = read_table(path, path.name)
     notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
     return list(frame.columns), [frame.iloc[:, place].tolist() for place in range(frame.shape[1])], notes
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file's name is one of a table, in whatever format."""
+    return path.name.lower().removesuffix(".gz").endswith(_TABLES)
 
 
 def is_tsv(path: Path) -> bool:

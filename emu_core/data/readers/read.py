@@ -45,7 +45,7 @@ _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 def read_table(
     source: Path | BinaryIO | bytes, name: str, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS
 ) -> pd.DataFrame:
-    """Read a table as strings, its values kept as they are written: "NA", "null" and "007" stay text.
+    """Read a table as strings, its values as they are written: "NA", "null" and "007" stay text.
 
     The content decides the format, and the name where the content leaves it open. `frame.attrs["encoding"]`
     names the encoding that a text file was read in.

@@ -41,7 +41,7 @@ def parse_annotated(annotated: str) -> tuple[str, tuple[Slot, ...]]:
             opened = at
         else:
             if opened is None:
-                raise _fault(annotated, at, "a ']' closes nothing; remove it or add its '['")
+                raise _fault(annotated, at, "a ']' closes no slot; remove it or add its '['")
             name, colon, value = (part.strip() for part in piece.partition(":"))
             if not (name and colon):
                 raise _fault(annotated, opened, "a slot has no name; write it as [name : value]")

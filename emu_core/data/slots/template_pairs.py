@@ -58,7 +58,7 @@ def template_pairs(
     """Give each utterance others that differ from it in the value of every slot and in nothing else.
 
     A slot's new value is drawn from the values that slots of its name have in the given utterances of its language, its
-    own (case and outer spaces apart) left out. Targets keep the source's intent and id.
+    own (whatever its case and outer spaces) left out. Targets keep the source's intent and id.
 
     Args:
         utterances: of one language or several.
@@ -76,7 +76,7 @@ def template_pairs(
         )
     values = _values(utterances)
     rng = np.random.default_rng(seed)
-    kept: dict[int, tuple[Utterance, ...]] = {}
+    found_of: dict[int, tuple[Utterance, ...]] = {}
     left_out: dict[LeftOut, list[int]] = {}
     templates: set[tuple[str, str]] = set()
     for row, one in enumerate(utterances):
@@ -88,18 +88,18 @@ def template_pairs(
         if isinstance(found, LeftOut):
             left_out.setdefault(found, []).append(row)
         else:
-            kept[row] = found
+            found_of[row] = found
             templates.add(template)
-    if not kept:
+    if not found_of:
         why = "; ".join(f"{counted(len(rows), 'utterance')}: {reason}" for reason, rows in left_out.items())
         raise DataError(
             f"no utterance's slots can be given {counted(each, 'other value')} ({why or 'there is none'}); add "
             "annotated utterances, such as 'wake me up at [time : five am]'"
         )
     return TemplatePairs(
-        sources=tuple(utterances[row] for row in kept),
-        targets=tuple(kept.values()),
-        rows=tuple(kept),
+        sources=tuple(utterances[row] for row in found_of),
+        targets=tuple(found_of.values()),
+        rows=tuple(found_of),
         left_out={reason: tuple(rows) for reason, rows in left_out.items()},
     )
 
@@ -117,7 +117,7 @@ class _Values:
             self.written.append(value)
 
     def other(self, value: str, choice: int) -> str:
-        """The value of that number when `value` itself is not counted."""
+        """Return the value of that number when `value` itself is not counted."""
         return self.written[choice + (choice >= self.places[_folded(value)])]
 
 

@@ -1,4 +1,4 @@
-"""Dialogues: comments and what was answered to them, for the conversational response task."""
+"""Dialogues: comments and their responses, for the conversational response task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class Dialogues(Text):
         language: its code.
         comments: N texts, none blank.
         responses: the N responses, in the same order, none blank.
-        name: what to call them.
-        notes: what their user should know of how they were read.
+        name: the name of the set.
+        notes: anything odd about how they were read.
     """
 
     kind: ClassVar = "dialogues"
@@ -59,14 +59,14 @@ def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> 
     """Read comments and responses from tables: TSV, CSV, JSON Lines, Parquet or XLSX; text may be gzipped.
 
     The columns are `comment` and `response` (or context, input, message, question; reply, answer), or the two that a
-    TSV or CSV without a header has. Rows without a comment or without a response go, and are counted in `notes`.
+    TSV or CSV without a header has. Rows without a comment or without a response are left out and counted in `notes`.
 
     Args:
         files: the files, each of one language.
-        language: their language; without it each file's name must say it (`reddit.en.tsv`).
+        language: their language; without it each file's name must state it (`reddit.en.tsv`).
 
     Raises:
-        DataError: a file can't be read, has not these columns, doesn't say its language, or no row has both.
+        DataError: a file can't be read, lacks these columns, doesn't state its language, or no row has both.
     """
     paths = named_paths(
         files, "no file of dialogues is named; name one with the columns comment and response"

@@ -15,6 +15,7 @@ from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.languages import checked_language
 from emu_core.data.readers import read_table, read_text
+from emu_core.data.readers.opened import opened
 from emu_core.data.readers.table import check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
@@ -32,7 +33,7 @@ class ClassifiedDocuments:
         language: code.
         documents: N documents of one or more sentences, none of them blank.
         labels: the N documents' classes.
-        name: what to call them.
+        name: the name of the set.
     """
 
     language: str
@@ -63,18 +64,18 @@ def read_documents(
     code = checked_language(language)
     texts, labels = _from_folder(path) if path.is_dir() else _from_table(path, code, mapping)
     documents = [sentences(text) for text in texts]
-    kept = [row for row, document in enumerate(documents) if document]
-    classes = {labels[row] for row in kept}
+    filled = [row for row, document in enumerate(documents) if document]
+    classes = {labels[row] for row in filled}
     if len(classes) < 2:
         found = f"the single class '{shown(next(iter(classes)))}'" if classes else "no document with text"
         raise DataError(f"{shown(path.name)} has {found}; give documents of two classes or more")
     return ClassifiedDocuments(
-        code, tuple(documents[row] for row in kept), tuple(labels[row] for row in kept), path.name
+        code, tuple(documents[row] for row in filled), tuple(labels[row] for row in filled), path.name
     )
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a document: its lines, cut after `.`, `!` and `?` too; none of them blank."""
+    """Return the sentences of a document: its lines, cut after `.`, `!` and `?` too; none of them blank."""
     return tuple(part.strip() for part in _SENTENCE_END.split(text) if part.strip())
 
 
@@ -87,7 +88,7 @@ def _from_table(
     labels = stripped(table["intent"])
     if (labels == "").any():
         raise DataError(
-            f"{shown(path.name)}: row {int((labels == '').argmax()) + 1} has no class; give it one, or take it out"
+            f"{shown(path.name)}: row {int((labels == '').argmax()) + 1} has no class; give it one, or remove it"
         )
     chosen = table["language"] == language
     if not chosen.any():
@@ -104,23 +105,13 @@ def _from_folder(folder: Path) -> tuple[Sequence[str], Sequence[str]]:
             if not file.resolve().is_relative_to(folder.resolve()):
                 raise DataError(f"{shown(name)} is a link out of the folder; put the file itself there")
             check_rows(len(texts) + 1, MAX_DOCUMENTS, folder.name)
-            payload = _payload(file, name)
+            with opened(file, name, MAX_DOCUMENT_BYTES) as stream:
+                payload = stream.read()
             if payload.strip():
-                texts.append(read_text(payload, name, max_bytes=MAX_DOCUMENT_BYTES)[0])
+                texts.append(read_text(payload, name)[0])
                 labels.append(label.name)
     if not texts:
         raise DataError(
             f"{shown(folder.name)} has no folder of text files; put each class's documents in a folder of its name"
         )
     return texts, labels
-
-
-def _payload(file: Path, name: str) -> bytes:
-    """A file's bytes, one more than are allowed at most."""
-    if not file.is_file():
-        raise DataError(f"{shown(name)} is no file; a class's folder holds its documents and nothing else")
-    try:
-        with file.open("rb") as stream:
-            return stream.read(MAX_DOCUMENT_BYTES + 1)
-    except OSError as error:
-        raise DataError(f"{shown(name)} can't be opened; check that you may read it") from error

@@ -1,8 +1,8 @@
-"""Natural language inference as SNLI, MultiNLI and XNLI write it: JSON Lines, read as a stream."""
+"""Natural language inference in the JSON Lines of SNLI, MultiNLI and XNLI, read as a stream."""
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,8 +34,8 @@ class Nli(Text):
         hypotheses: N sentences, none blank.
         labels: (N,) int64, places in `LABELS`.
         language: code.
-        name: what to call them.
-        notes: what their user should know of how they were read.
+        name: the name of the set.
+        notes: anything odd about how they were read.
     """
 
     kind: ClassVar = "nli"
@@ -71,17 +71,11 @@ class Nli(Text):
         return {**super()._rows(frame), "labels": frame["label"].to_numpy(np.int64)}
 
 
-@dataclass
-class _Rows:
-    premises: list[str] = field(default_factory=list)
-    hypotheses: list[str] = field(default_factory=list)
-    labels: list[int] = field(default_factory=list)
-
-
 def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[Nli]:
     """Read `sentence1`, `sentence2` and `gold_label` of JSON Lines, gzipped or not.
 
-    Rows on which the annotators did not agree (label "-") and rows with an empty sentence go, and `notes` count them.
+    Rows on which the annotators did not agree (label "-") and rows with an empty sentence are left out and
+    counted in `notes`.
 
     Args:
         files: the files.
@@ -101,12 +95,12 @@ def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[N
 
 
 def _read(path: Path, default: str) -> list[Nli]:
-    rows: dict[str, _Rows] = {}
-    count = kept = undecided = empty = 0
+    rows: dict[str, list[tuple[str, str, int]]] = {}
+    count = undecided = empty = 0
     for number, line in _lines(path):
         count += 1
         check_rows(count, MAX_ROWS, path.name)
-        record = _record(line, number, path.name)
+        record = _record(line, f"{shown(path.name)}: line {number}")
         premise, hypothesis, label = (record[key] for key in _KEYS)
         if label == "-":
             undecided += 1
@@ -119,12 +113,8 @@ def _read(path: Path, default: str) -> list[Nli]:
             )
         else:
             code = language_code(record["language"]) or default
-            part = rows.setdefault(code, _Rows())
-            part.premises.append(premise)
-            part.hypotheses.append(hypothesis)
-            part.labels.append(LABELS.index(label))
-            kept += 1
-    if not kept:
+            rows.setdefault(code, []).append((premise, hypothesis, LABELS.index(label)))
+    if not rows:
         raise DataError(
             f"{shown(path.name)}: none of {counted(count, 'row')} has two sentences and a label; check the file"
         )
@@ -133,32 +123,30 @@ def _read(path: Path, default: str) -> list[Nli]:
         for number, why in ((undecided, "without a gold label (-)"), (empty, "with an empty sentence"))
         if number
     )
+    columns = {code: zip(*part, strict=True) for code, part in rows.items()}
     return [
-        Nli(tuple(part.premises), tuple(part.hypotheses), np.array(part.labels), code, path.name, notes)
-        for code, part in rows.items()
+        Nli(premises, hypotheses, np.array(labels), code, path.name, notes)
+        for code, (premises, hypotheses, labels) in columns.items()
     ]
 
 
-def _record(line: bytes, number: int, name: str) -> dict[str, str]:
+def _record(line: bytes, where: str) -> dict[str, str]:
     try:
         value = json.loads(line.decode("utf-8-sig"))
         if b"\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()  # half a character (\\ud800) is no UTF-8
     except UnicodeEncodeError as error:
-        raise DataError(
-            f"{shown(name)}: line {number} holds half a character (a lone surrogate); fix it"
-        ) from error
+        raise DataError(f"{where} holds half a character (a lone surrogate); fix it") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{shown(name)}: line {number} is not UTF-8; save the file as UTF-8") from error
+        raise DataError(f"{where} is not UTF-8; save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
         raise DataError(
-            f"{shown(name)}: line {number} is not JSON; give JSON Lines as SNLI and MultiNLI have them (.jsonl)"
+            f"{where} is not JSON; give JSON Lines as SNLI and MultiNLI have them (.jsonl)"
         ) from error
     missing = [key for key in _KEYS if not isinstance(value, dict) or not isinstance(value.get(key), str)]
     if missing:
         raise DataError(
-            f"{shown(name)}: line {number} has no text under {listed(missing)}; each line is an object with "
-            f"{listed(_KEYS)}"
+            f"{where} has no text under {listed(missing)}; each line is an object with {listed(_KEYS)}"
         )
     language = value.get("language")
     return {key: value[key].strip() for key in _KEYS} | {

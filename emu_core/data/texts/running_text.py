@@ -27,8 +27,8 @@ class RunningText(Text):
     Attributes:
         language: its code.
         documents: the sentences of each document, none blank; `SHORTEST` or more.
-        name: what to call the text.
-        notes: what its user should know of how it was read.
+        name: the name of the text.
+        notes: anything odd about how it was read.
     """
 
     kind: ClassVar = "running"
@@ -72,10 +72,10 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
 
     Args:
         files: the files, each of one language.
-        language: their language; without it each file's name must say it (`news.en.txt`).
+        language: their language; without it each file's name must state it (`news.en.txt`).
 
     Raises:
-        DataError: a file can't be read, doesn't say its language, or has no document of three sentences.
+        DataError: a file can't be read, doesn't state its language, or has no document of three sentences.
     """
     paths = named_paths(files, "no file of running text is named; name one with a sentence a line")
     found = [_read(path, stated_language(language, path.name)) for path in paths]
@@ -93,16 +93,16 @@ def _read(path: Path, language: str) -> RunningText:
         elif documents[-1]:
             documents.append([])
     documents = [document for document in documents if document]
-    kept = tuple(tuple(document) for document in documents if len(document) >= SHORTEST)
-    if not kept:
+    long_enough = tuple(tuple(document) for document in documents if len(document) >= SHORTEST)
+    if not long_enough:
         raise DataError(
             f"{shown(path.name)}: none of {counted(len(documents), 'document')} has {SHORTEST} sentences, and shorter "
             "ones give quick thought nothing; write a sentence a line, and a blank line only between documents"
         )
-    if short := len(documents) - len(kept):
+    if short := len(documents) - len(long_enough):
         notes = (
             *notes,
             f"{shown(path.name)}: {counted(short, 'document')} of fewer than {SHORTEST} sentences left out, for they "
             "give quick thought nothing.",
         )
-    return RunningText(language, kept, path.name, notes)
+    return RunningText(language, long_enough, path.name, notes)

@@ -18,8 +18,8 @@ class Text(ABC):
     Attributes:
         kind: the class's name in facts.
         columns: field with a value for each row -> its column; every other field is a fact.
-        name: what to call the text.
-        notes: what its user should know of how it was read.
+        name: the name of the text.
+        notes: anything odd about how it was read.
     """
 
     kind: ClassVar[str]

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from emu_core.encoders.base import TokenIds, evaluation_mode
+from emu_core.encoders.base import Progress, TokenIds, evaluation_mode
 from emu_core.encoders.transformer.encoder import PROBE, TransformerEncoder
 from emu_core.errors import EncoderError
 from emu_core.files import whole_file
@@ -57,7 +57,7 @@ def token_states(
     ids: Sequence[TokenIds],
     *,
     cache: Path | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> TokenStates:
     """Run the encoder once over sentences and return the last layer's state of every token, on its device.
 
@@ -84,7 +84,7 @@ def cls_states(
     ids: Sequence[TokenIds],
     *,
     cache: Path | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> Tensor:
     """Return the first token's states alone (N, d), float32, as `token_states` does. Equal token ids are run once."""
     place = {one: row for row, one in enumerate(dict.fromkeys(map(tuple, ids)))}
@@ -112,7 +112,7 @@ def _run(
     out: Tensor,
     put: Callable[[list[int], Tensor, Tensor], None],
     file: Path | None,
-    on_progress: Callable[[int, int], None] | None,
+    on_progress: Progress | None,
 ) -> None:
     """Fill `out` from a file, or by running the encoder, and then write the file.
 
@@ -130,14 +130,10 @@ def _run(
             return
         except (SafetensorError, KeyError, OSError, ValueError):
             pass  # there is none, or none that is whole
-    done = 0
     with evaluation_mode(encoder):
-        for rows in encoder.batches(ids):
-            features = encoder.collate([ids[row] for row in rows])
+        for rows, batch in encoder.in_batches(ids, on_progress=on_progress):
+            features = encoder.collate(batch)
             put(rows, encoder.states(features), features["attention_mask"].bool())
-            done += len(rows)
-            if on_progress is not None:
-                on_progress(done, len(ids))
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(file) as partial:

@@ -1,22 +1,38 @@
-"""What each system gained over the base encoder, as bars."""
+"""The gain of each system of a benchmark over the base encoder, as bars."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from app.bench.report import Gain
 from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
 
 ROW, AROUND, MOST = 34, 130, 40  # pixels, pixels, characters
 LIBRARY = "sentence-transformers, "  # the table and the hover say whose loss it is
-_NONE = "none"
 _KINDS = {
     True: ("no direction below the base", PALETTE[0], ""),
     False: ("a direction below the base", CLOSEST, "/"),
 }
 
 
-def gains_chart(gains: Sequence[Gain]) -> go.Figure:
+@dataclass(frozen=True)
+class Gain:
+    """What a system gained over the base encoder, in points of mean Acc@1.
+
+    Attributes:
+        label: the system.
+        gain: mean over directions and seeds.
+        deviation: standard deviation over seeds; 0 for a single one.
+        below: directions in which it is below the base.
+    """
+
+    label: str
+    gain: float
+    deviation: float
+    below: tuple[str, ...]
+
+
+def system_gains(gains: Sequence[Gain]) -> go.Figure:
     """Return a bar for each system in the table's order, the first on top.
 
     The whisker is one standard deviation over seeds. A system that is below the base in some direction has another
@@ -25,7 +41,7 @@ def gains_chart(gains: Sequence[Gain]) -> go.Figure:
     figure = go.Figure()
     places = {id(gain): len(gains) - 1 - i for i, gain in enumerate(gains)}
     for harmless, (name, colour, shape) in _KINDS.items():
-        part = [gain for gain in gains if (gain.below == _NONE) is harmless]
+        part = [gain for gain in gains if (not gain.below) is harmless]
         if not part:
             continue
         deviations = [gain.deviation for gain in part]
@@ -41,7 +57,10 @@ def gains_chart(gains: Sequence[Gain]) -> go.Figure:
                 else None,
                 text=[f"{gain.gain:+.1f}" for gain in part],
                 textposition="none",
-                customdata=[[plain(gain.label), plain(gain.below), f"{gain.deviation:.1f}"] for gain in part],
+                customdata=[
+                    [plain(gain.label), plain(", ".join(gain.below) or "none"), f"{gain.deviation:.1f}"]
+                    for gain in part
+                ],
                 hovertemplate="%{customdata[0]}<br>%{text} points, over seeds ±%{customdata[2]}"
                 "<br>below the base: %{customdata[1]}<extra></extra>",
             )

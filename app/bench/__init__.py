@@ -1,1 +1,0 @@
-"""The Evidence page: `emu bench emu` chosen, started, followed and read."""
