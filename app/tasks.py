@@ -1,4 +1,4 @@
-"""What the background worker is asked to do; each function is run in its process."""
+"""The tasks of the background worker; each function runs in its process."""
 
 from collections.abc import Sequence
 from functools import lru_cache

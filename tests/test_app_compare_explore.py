@@ -22,6 +22,7 @@ from app import cache, encoders
 from app.background import Done, Failed, Outcome, Pending
 from app.explore import points
 from app.explore.points import Filters
+from app.panels import widgets
 from app.panels.widgets import draw_csv_button
 from emu_core import train
 from emu_core.api import compare as api_compare

@@ -1,1 +1,1 @@
-"""What several pages draw: runs, reports, tables and buttons."""
+"""Parts that several pages draw: runs, reports, tables and buttons."""

@@ -100,9 +100,9 @@ def draw_set(chosen: ChosenData) -> None:
 
 def draw_size(labelled: LabelledSet, audit: Audit) -> None:
     """Draw the numbers that matter most."""
-    kept, intents, languages, splits = st.columns(4)
+    sentences, intents, languages, splits = st.columns(4)
     left_out = audit.rows_read - audit.rows_kept
-    kept.metric(
+    sentences.metric(
         "Sentences",
         f"{audit.rows_kept:,}",
         delta=f"{left_out:,} rows left out" if left_out else None,

@@ -213,7 +213,7 @@ def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
 
 
 def _held(run: Run, status: Status) -> bool:
-    """Whether a run that is over has a process yet: it is about to go on, or has only just come to its end."""
+    """Return whether a run that is over still has a process, which has only just come to its end."""
     return status.state.is_over and job_manager().holds(run)
 
 

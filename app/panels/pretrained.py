@@ -107,10 +107,10 @@ def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     tasks = {record["task"] for record in history if "task" in record}
     found = []
     for record in history:
-        kept = {_NAMES.get(name, name): value for name, value in record.items() if name != "dev_accuracy"}
-        if len(tasks) > 1 and "task" in kept and "loss" in kept:
-            kept[f"loss of {kept['task']}"] = kept.pop("loss")
-        found.append(kept)
+        shown = {_NAMES.get(name, name): value for name, value in record.items() if name != "dev_accuracy"}
+        if len(tasks) > 1 and "task" in shown and "loss" in shown:
+            shown[f"loss of {shown['task']}"] = shown.pop("loss")
+        found.append(shown)
     return found
 
 
