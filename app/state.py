@@ -138,7 +138,7 @@ def run_picker(label: str) -> Run | None:
     finished = finished_runs()
     if not finished:
         st.info("There is no finished run yet.")
-        st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
+        st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
         return None
     name = st.selectbox(label, list(finished), key=_RUN, bind="query-params")
     return finished[name]

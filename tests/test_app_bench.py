@@ -94,7 +94,7 @@ def evidence(frame: pd.DataFrame | None = None, name: str = "tiny.csv") -> AppTe
     if frame is not None:
         app.file_uploader[0].set_value([(name, frame.to_csv(index=False).encode(), "")])
         app.run()
-    app.switch_page("pages/bench.py").run()
+    app.switch_page("views/bench.py").run()
     assert not app.exception
     return app
 
@@ -398,6 +398,6 @@ def test_a_benchmark_and_a_run_with_a_damaged_folder_leave_the_pages_alone(root:
     (root / "worse" / "status.json").write_text("{")
     app = evidence()
     assert "Benchmarks appear here" in said(app)
-    app.switch_page("pages/train.py").run()
+    app.switch_page("views/train.py").run()
     assert not app.exception and len(app.dataframe[0].value) == 2
     assert set(PAPERS) == {"emu", "fmda", "bicvm", "dual-encoder"}

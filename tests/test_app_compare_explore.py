@@ -101,7 +101,7 @@ def with_frame(frame: pd.DataFrame) -> AppTest:
 
 
 def compare(app: AppTest, tab: str = "Accuracy") -> AppTest:
-    app.switch_page("pages/compare.py")
+    app.switch_page("views/compare.py")
     app.session_state["compare-tab"] = tab
     app.run()
     assert not app.exception
@@ -109,7 +109,7 @@ def compare(app: AppTest, tab: str = "Accuracy") -> AppTest:
 
 
 def explore(app: AppTest, **state: Any) -> AppTest:
-    app.switch_page("pages/explore.py")
+    app.switch_page("views/explore.py")
     app.session_state["explore-method"] = "pca"  # no test waits for t-SNE
     for key, value in state.items():
         app.session_state[key] = value

@@ -37,7 +37,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def app(root: Path) -> AppTest:
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
-    app.switch_page("pages/pretrain.py").run()
+    app.switch_page("views/pretrain.py").run()
     assert not app.exception
     return app
 
@@ -261,7 +261,7 @@ def test_runs_that_can_be_specialised_are_offered_on_the_train_page(root: Path, 
     head = past(root, "head", Status(state=RunState.FINISHED))
     (head.encoder_folder / "base").mkdir(parents=True)  # it has layers on a frozen encoder
     assert {run.name for run in runs_to_specialise()} == {"mine", "plain"}
-    app.switch_page("pages/train.py").run()
+    app.switch_page("views/train.py").run()
     app.selectbox(key="method").set_value("emu").run()
     offered = app.selectbox(key="encoder").options
     assert {"Run mine", "Run plain"} <= set(offered) and "Run head" not in offered

@@ -88,7 +88,7 @@ def opened(frame: pd.DataFrame, page: str) -> AppTest:
     app.file_uploader[0].set_value([("slots.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
     assert not app.error
-    app.switch_page(f"pages/{page}.py").run()
+    app.switch_page(f"views/{page}.py").run()
     assert not app.exception
     return app
 

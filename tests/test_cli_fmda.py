@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from emu_core import load_encoder
-from emu_core.bench.papers import FmdaPart
 from emu_core.cli import main
 from emu_core.cli.pairs import language_pair
 from emu_core.encoders.disentangled import DisentangledEncoder
@@ -180,7 +179,6 @@ def test_a_part_that_is_not_there_is_said(
 def test_names_that_the_help_spells_out_are_all_there(capsys: pytest.CaptureFixture[str]) -> None:
     for command, option, names in (
         (["embed"], "--part PART", list(Part)),
-        (["bench", "fmda"], "--tables PART [PART ...]", list(FmdaPart)),
     ):
         with pytest.raises(SystemExit):
             main([*command, "--help"])

@@ -147,10 +147,10 @@ def draw_gain(run: Run) -> None:
             )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
-    st.page_link("pages/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
+    st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
     if "parts" in metrics:
         st.page_link(
-            "pages/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
+            "views/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
         )
     for warning in metrics.get("warnings", []):
         st.warning(sentence(warning), icon=":material/info:")

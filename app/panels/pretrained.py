@@ -49,7 +49,7 @@ def draw_results(run: Run) -> None:
     draw_csv_button(
         table, (run.name, str(metrics.get("translation"))), f"{run.name}-translations.csv", key="found-csv"
     )
-    st.page_link("pages/translations.py", label="Look at what it finds", icon=":material/g_translate:")
+    st.page_link("views/translations.py", label="Look at what it finds", icon=":material/g_translate:")
     st.caption("On the Train page it can be chosen as the encoder to specialise with labelled sentences.")
     for warning in metrics.get("warnings", []):
         st.info(sentence(warning), icon=":material/info:")

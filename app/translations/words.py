@@ -39,7 +39,7 @@ def draw_words(spec: str) -> None:
             "Only BiCVM keeps a vector for each word; choose a run of that method above.",
             icon=":material/info:",
         )
-        st.page_link("pages/pretrain.py", label="Train one", icon=":material/foundation:")
+        st.page_link("views/pretrain.py", label="Train one", icon=":material/foundation:")
         return
     weights = weights_of(spec)
     outcome = computed(f"words:{weights}", "Reading the words", word_spaces, spec, weights)

@@ -45,8 +45,9 @@ def bars(values: Mapping[str, tuple[float, float]], base: float, label: str) -> 
 
 
 def maps(views: Mapping[str, View]) -> str:
-    """Draw sentences of two languages, a panel a system: the intent (`groups`) is the colour, the language (`texts`) the
-    marker, which is the paper's: a ring for the first language, a cross for the second.
+    """Draw sentences of two languages, a panel a system: the intents (`groups`) in colours.
+
+    The languages (`texts`) have the paper's markers: a ring for the first, a cross for the second.
 
     Args:
         views: by title.
