@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Returns:
-        0, 2 for an error a user can mend (its sentence is on stderr), 130 when stopped; `doctor` gives 1 where
+        0, 2 for an error a user can fix (its sentence is on stderr), 130 when stopped; `doctor` gives 1 where
         something is missing, `app` what its server gave.
     """
     try:
