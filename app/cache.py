@@ -1,4 +1,4 @@
-"""What the pages share and never compute twice: the background worker, the job manager, sentence vectors."""
+"""Resources that the pages share: the background worker, the job manager, sentence vectors."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def embeddings(encoder_spec: str, data_sha: str, texts: Sequence[str]) -> Pendin
 
     A model of the hub that is not in the cache is fetched first, in a task of its own.
 
-    They are kept on disk by encoder, weights and texts, so that nothing is encoded twice, not even after a
+    They are stored on disk by encoder, weights and texts, so that nothing is encoded twice, not even after a
     restart.
 
     Args:

@@ -10,7 +10,7 @@ from app.background import Done, Failed, Pending
 from app.cache import FETCH, background, embeddings, show_pending
 from app.forms.encoder import draw_encoder
 from app.forms.model_name import HF, RUN, short_name
-from app.run_table import pairs_of
+from app.panels.run_table import pairs_of
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
@@ -60,7 +60,7 @@ def encoded(specs: Mapping[str, str], data_sha: str, texts: Sequence[str]) -> di
 
 
 def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
-    """What a person waits for, as markdown."""
+    """Return what a person waits for, as markdown."""
     if pending.key.startswith(FETCH):
         return f"{name} encoder: fetching {literal(spec.removeprefix(HF), 80)} from the Hugging Face hub, this once"
     named = f"{name} encoder" + ("" if spec.startswith(RUN) else f" {literal(spec, 80)}")
@@ -73,7 +73,7 @@ def computed(key: str, label: str, function: Any, *args: Any) -> Done | Failed |
     A failure is drawn, too.
 
     Args:
-        key: stands for the function and all it is given.
+        key: identifies the function and all it is given.
         label: what the person waits for, as markdown.
         function: importable, as `Background.submit` wants it.
         args: its arguments.

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -27,7 +28,7 @@ class JobManager:
     """Queues runs and starts them, first come first served, one at a time on a device.
 
     A run is a folder that `create_run` made, be it a training or a benchmark; `emu resume` starts it or goes on with
-    it. All that matters stands in the run folders: a manager made anew finds running runs there, waits for their
+    it. All that matters is in the run folders: a manager made anew finds running runs there, waits for their
     device, and takes up what an older one left in its queue. Methods may be called from any thread.
     """
 
@@ -79,7 +80,7 @@ class JobManager:
             self._enqueue(run)
 
     def holds(self, run: Run) -> bool:
-        """Whether the run waits for its turn, or its process is there."""
+        """Return whether the run waits for its turn, or its process is there."""
         with self._changed:
             known = [*self._current.values(), *chain.from_iterable(self._queues.values())]
         return run.name in {other.name for other in known}
@@ -141,7 +142,7 @@ class JobManager:
                 self._changed.notify_all()
 
     def _is_taken(self, device: str) -> bool:
-        """Whether a run that somebody else has started, such as an older server, is on the device."""
+        """Return whether a run that somebody else has started, such as an older server, is on the device."""
         running = (run for run in list_runs(self._root) if _state(run) is RunState.RUNNING)
         return any(_device(run) == device for run in running)
 
@@ -208,12 +209,13 @@ def _conclude(run: Run, pid: int, code: int) -> None:
     if status.state is RunState.RUNNING and status.pid != pid:
         return  # a run that another process took over is that one's to conclude
     if run.cancel_asked:
-        run.write_status(Status(state=RunState.CANCELLED, message="cancelled before the end"))
+        run.write_status(replace(status, state=RunState.CANCELLED, message="cancelled before the end"))
         return
     message = last_line(run.folder / LOG)
     if code < 0:
         message = f"its process was stopped by signal {-code}, perhaps for lack of memory"
-    run.write_status(Status(state=RunState.FAILED, message=message or f"its process ended with code {code}"))
+    message = message or f"its process ended with code {code}"
+    run.write_status(replace(status, state=RunState.FAILED, message=message))
 
 
 def last_line(log: Path) -> str:

@@ -11,15 +11,15 @@ def main() -> None:
     """Show the page that the address names."""
     st.set_page_config(page_title="Emu", page_icon=ICON, layout="wide")
     pages = [
-        st.Page("pages/data.py", title="Data", icon=":material/table:", default=True),
-        st.Page("pages/train.py", title="Train", icon=":material/model_training:"),
-        st.Page("pages/pretrain.py", title="Pretrain", icon=":material/foundation:"),
-        st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-        st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
-        st.Page("pages/split.py", title="Split", icon=":material/call_split:"),
-        st.Page("pages/translations.py", title="Translations", icon=":material/g_translate:"),
-        st.Page("pages/bench.py", title="Evidence", icon=":material/query_stats:"),
-        st.Page("pages/encoders.py", title="Encoders", icon=":material/translate:"),
+        st.Page("views/data.py", title="Data", icon=":material/table:", default=True),
+        st.Page("views/train.py", title="Train", icon=":material/model_training:"),
+        st.Page("views/pretrain.py", title="Pretrain", icon=":material/foundation:"),
+        st.Page("views/compare.py", title="Compare", icon=":material/compare_arrows:"),
+        st.Page("views/explore.py", title="Explore", icon=":material/scatter_plot:"),
+        st.Page("views/split.py", title="Split", icon=":material/call_split:"),
+        st.Page("views/translations.py", title="Translations", icon=":material/g_translate:"),
+        st.Page("views/bench.py", title="Evidence", icon=":material/query_stats:"),
+        st.Page("views/encoders.py", title="Encoders", icon=":material/translate:"),
     ]
     st.navigation(pages, position="top").run()
 

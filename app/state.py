@@ -1,4 +1,4 @@
-"""What outlives a page switch: the data set, the folder of runs, the chosen run."""
+"""The state that outlives a page switch: the data set, the folder of runs, the chosen run."""
 
 import os
 from collections.abc import Mapping
@@ -51,12 +51,12 @@ class ChosenData:
 
     @property
     def title(self) -> str:
-        """What a person calls the set."""
+        """The name of the set on pages."""
         return "Demo set" if self.is_demo else self.labelled.name
 
     @property
     def line(self) -> str:
-        """What the set is, in a line of Markdown."""
+        """A description of the set in a line of Markdown."""
         languages = literal(", ".join(self.labelled.languages), 80)
         return (
             f"On **{literal(self.title, 60)}**: {len(self.labelled):,} sentences, {len(self.labelled.intents):,} "
@@ -114,18 +114,18 @@ def config_of(run: Run) -> RunConfig | None:
 
 
 def is_training(run: Run) -> bool:
-    """Whether a run trains an encoder, and is no benchmark."""
+    """Return whether a run trains an encoder, and is no benchmark."""
     config = config_of(run)
     return config is None or config.task is Task.TRAIN
 
 
 def is_bench(run: Run) -> bool:
-    """Whether a run is a benchmark; False where its folder is damaged."""
+    """Return whether a run is a benchmark; False where its folder is damaged."""
     return not is_training(run)
 
 
 def is_from_scratch(run: Run) -> bool:
-    """Whether a run trains an encoder from scratch; False where its folder is damaged."""
+    """Return whether a run trains an encoder from scratch; False where its folder is damaged."""
     config = config_of(run)
     return config is not None and config.task is Task.TRAIN and not config.encoder
 
@@ -133,12 +133,12 @@ def is_from_scratch(run: Run) -> bool:
 def run_picker(label: str) -> Run | None:
     """Draw a choice among the finished runs, the newest first; None, and where to train one, without any.
 
-    The choice holds on every page and stands in the address, so that a link or a reload brings it back.
+    The choice holds on every page and is part of the address, so that a link or a reload brings it back.
     """
     finished = finished_runs()
     if not finished:
         st.info("There is no finished run yet.")
-        st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
+        st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
         return None
     name = st.selectbox(label, list(finished), key=_RUN, bind="query-params")
     return finished[name]

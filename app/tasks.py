@@ -1,4 +1,4 @@
-"""What the background worker is asked to do; each function is run in its process."""
+"""The tasks of the background worker; each function runs in its process."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -7,8 +7,8 @@ from tempfile import NamedTemporaryFile
 
 import numpy as np
 
-from app.vectors import prune
 from app.background import report
+from app.vectors import prune
 from emu_core.api.split import SplitSentence, split_sentence
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray

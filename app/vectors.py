@@ -1,4 +1,4 @@
-"""Where sentence vectors are kept on disk, and how much of them."""
+"""Where sentence vectors are stored on disk, and how many."""
 
 import hashlib
 import json
@@ -67,7 +67,7 @@ def prune(folder: Path, max_bytes: int = MAX_BYTES) -> None:
 
 
 def _files(folder: Path) -> list[str]:
-    """What changes with a model's files."""
+    """Return what changes with a model's files."""
     files = sorted(path for depth in _DEPTHS for path in folder.glob(depth) if path.is_file())
     return [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
 

@@ -1,4 +1,4 @@
-"""The errors a user can meet: each message is one sentence that says what is wrong and how to mend it."""
+"""The errors a user can meet: each message is one sentence that says what is wrong and how to fix it."""
 
 
 class EmuError(Exception):

@@ -18,11 +18,12 @@ from small import small_file
 from small_run import small_run
 from streamlit.testing.v1 import AppTest
 
-from app import cache, csv_button, encoders
+from app import cache, encoders
 from app.background import Done, Failed, Outcome, Pending
-from app.csv_button import draw_csv_button
 from app.explore import points
 from app.explore.points import Filters
+from app.panels import widgets
+from app.panels.widgets import draw_csv_button
 from emu_core import train
 from emu_core.api import compare as api_compare
 from emu_core.data.labelled import LabelledSet
@@ -100,7 +101,7 @@ def with_frame(frame: pd.DataFrame) -> AppTest:
 
 
 def compare(app: AppTest, tab: str = "Accuracy") -> AppTest:
-    app.switch_page("pages/compare.py")
+    app.switch_page("views/compare.py")
     app.session_state["compare-tab"] = tab
     app.run()
     assert not app.exception
@@ -108,7 +109,7 @@ def compare(app: AppTest, tab: str = "Accuracy") -> AppTest:
 
 
 def explore(app: AppTest, **state: Any) -> AppTest:
-    app.switch_page("pages/explore.py")
+    app.switch_page("views/explore.py")
     app.session_state["explore-method"] = "pca"  # no test waits for t-SNE
     for key, value in state.items():
         app.session_state[key] = value
@@ -455,7 +456,7 @@ def test_two_tables_of_one_name_have_their_own_files_and_a_long_one_is_made_when
         ["text", "two"],
         ["text", "one"],
     ]
-    monkeypatch.setattr(csv_button, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(widgets, "MOST_AT_ONCE", 0)
     draw_csv_button(second, ("c", "x"), "x.csv")
     assert sent[-1]() == sent[1]
 

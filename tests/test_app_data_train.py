@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from tables import parquet, workbook
 
-from app import aside, cache
+from app import cache, run_in_background
 from app.background import Done, Outcome, Pending
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.methods.registry import configure
@@ -78,7 +78,7 @@ def chosen(app: AppTest) -> dict[str, str | None]:
 
 
 def train_page(app: AppTest, method: str = "emu") -> AppTest:
-    app.switch_page("pages/train.py").run()
+    app.switch_page("views/train.py").run()
     app.selectbox(key="method").set_value(method).run()
     assert not app.exception
     return app
@@ -97,7 +97,7 @@ def test_the_demo_set_is_there_at_once(app: AppTest) -> None:
     assert size(app) == ("3,024", "28", "6")
     assert title(app) == "Demo set"
     assert button(app, "Use the demo set").disabled
-    assert app.success[0].value == "The audit found nothing to mend."
+    assert app.success[0].value == "The audit found nothing to fix."
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_bytes_are_let_go_and_the_choice_outlives_the_page(app: AppTest) -> 
     assert app.file_uploader[0].value == []
     train_page(app)
     assert r"**a\.csv**: 16 sentences, 2 intents, en, de" in app.markdown[0].value
-    app.switch_page("pages/data.py").run()
+    app.switch_page("views/data.py").run()
     assert size(app) == ("16", "2", "2")
     button(app, "Use the demo set").click().run()
     assert size(app) == ("3,024", "28", "6")
@@ -156,8 +156,8 @@ def test_unknown_columns_are_mapped_by_hand(app: AppTest) -> None:
         assert chosen(app)[label] is None
         next(box for box in app.selectbox if box.label == label).set_value(column).run()
     assert size(app) == ("16", "2", "2")
-    app.switch_page("pages/train.py").run()
-    app.switch_page("pages/data.py").run()  # the mapping is kept, and the set with it
+    app.switch_page("views/train.py").run()
+    app.switch_page("views/data.py").run()  # the mapping is kept, and the set with it
     assert chosen(app) | columns == chosen(app)
     assert size(app) == ("16", "2", "2")
 
@@ -175,7 +175,7 @@ def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
 def test_a_large_file_is_read_and_audited_beside_the_page(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.aside.QUICK_BYTES", 0)
+    monkeypatch.setattr("app.run_in_background.QUICK_BYTES", 0)
     upload(app, ("a.csv", csv(table())))
     until(lambda: title(app.run()) == r"a\.csv")
     assert size(app) == ("16", "2", "2")
@@ -211,9 +211,9 @@ def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = Slow()
-    for module in (aside, cache):
+    for module in (run_in_background, cache):
         monkeypatch.setattr(module, "background", lambda: worker)
-    monkeypatch.setattr(aside, "QUICK_BYTES", 0)
+    monkeypatch.setattr(run_in_background, "QUICK_BYTES", 0)
     upload(app, ("a.csv", csv(table())))
     for over, label in (
         ("read_upload", "Reading ..."),
@@ -261,7 +261,7 @@ def test_a_hostile_name_is_shown_and_not_rendered(app: AppTest) -> None:
     assert size(app) == ("16", "2", "2")
     train_page(app)
     shown = [element.value for element in (*app.header, *app.markdown)]
-    upload(app.switch_page("pages/data.py").run(), (name, b""))
+    upload(app.switch_page("views/data.py").run(), (name, b""))
     shown += [element.value for element in (*app.header, *app.error)] + [box.label for box in app.expander]
     assert sum("evil" in text for text in shown) == 4
     for text in shown:
@@ -305,13 +305,15 @@ def multiselect(app: AppTest, label: str) -> list[str]:
 
 
 def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTest, root: Path) -> None:
-    app.switch_page("pages/train.py").run()
+    app.switch_page("views/train.py").run()
     assert app.selectbox(key="method").value == "posterior"
     assert app.text_input[0].value == "posterior-use-1"
     assert [box.label for box in app.multiselect] == ["Labels in"]
     labels = {box.label for box in app.number_input}
     assert "Largest share of the posterior" in labels and "Epochs" not in labels
-    assert not any(box.key.startswith("preset") for box in app.get("button_group"))  # it has no paper to start from
+    assert not any(
+        box.key.startswith("preset") for box in app.get("button_group")
+    )  # it has no paper to start from
     next(box for box in app.number_input if box.label == "Largest share of the posterior").set_value(
         0.1
     ).run()
@@ -336,7 +338,7 @@ def test_training_starts_from_sensible_choices(app: AppTest) -> None:
     assert not button(app, "Start the run").disabled
     app.multiselect[0].set_value(["ja"]).run()
     assert multiselect(app, "Sentences without labels in") == ["en", "de", "es", "fr", "zh"]
-    app.switch_page("pages/data.py").run()
+    app.switch_page("views/data.py").run()
     train_page(app)
     assert multiselect(app, "Labels in") == ["ja"]
 
@@ -421,7 +423,7 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
     run = Run(root / "emu-use-1")
     until(lambda: run.status().state is RunState.RUNNING)
     assert run.data()["rows"] == 3024
-    app.switch_page("pages/data.py").run()
+    app.switch_page("views/data.py").run()
     for session in (app, AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()):
         train_page(session)
         assert session.selectbox(key="watched").value == "emu-use-1"

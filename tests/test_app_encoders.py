@@ -64,7 +64,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def open_page(app: AppTest, name: str) -> AppTest:
-    app.switch_page(f"pages/{name}.py").run()
+    app.switch_page(f"views/{name}.py").run()
     assert not app.exception
     return app
 

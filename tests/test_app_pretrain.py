@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from app import cache, jobs
-from app.pretraining.results import found_table, languages_of, losses_of, mean_p_at_1
-from app.pretraining.texts import Kind, read_files, safe_name, typed_languages
-from app.run_table import P_AT_1, runs_frame
+from app.panels.pretrained import found_table, languages_of, losses_of, mean_p_at_1
+from app.panels.run_table import P_AT_1, runs_frame
 from app.state import runs_to_specialise
+from app.uploads.texts import Kind, read_files, safe_name, typed_languages
 from emu_core.errors import DataError
 from emu_core.methods.registry import configure, method_named
 from emu_core.runs.run import Run, RunState, Status
@@ -37,7 +37,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def app(root: Path) -> AppTest:
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
-    app.switch_page("pages/pretrain.py").run()
+    app.switch_page("views/pretrain.py").run()
     assert not app.exception
     return app
 
@@ -261,7 +261,7 @@ def test_runs_that_can_be_specialised_are_offered_on_the_train_page(root: Path, 
     head = past(root, "head", Status(state=RunState.FINISHED))
     (head.encoder_folder / "base").mkdir(parents=True)  # it has layers on a frozen encoder
     assert {run.name for run in runs_to_specialise()} == {"mine", "plain"}
-    app.switch_page("pages/train.py").run()
+    app.switch_page("views/train.py").run()
     app.selectbox(key="method").set_value("emu").run()
     offered = app.selectbox(key="encoder").options
     assert {"Run mine", "Run plain"} <= set(offered) and "Run head" not in offered

@@ -14,8 +14,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
-from app import cache, encoders, run_table
+from app import cache, encoders
 from app.jobs import JobManager
+from app.panels import run_table
 from app.split import maps
 from app.split.parts import NAMES, parts_of
 from app.split.utterance import kind_of, looks_at
@@ -87,7 +88,7 @@ def opened(frame: pd.DataFrame, page: str) -> AppTest:
     app.file_uploader[0].set_value([("slots.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
     assert not app.error
-    app.switch_page(f"pages/{page}.py").run()
+    app.switch_page(f"views/{page}.py").run()
     assert not app.exception
     return app
 
@@ -271,12 +272,14 @@ def test_progress_is_shown_while_sentences_are_split(app: AppTest, worker: AtOnc
     assert app.get("progress")[0].proto.value == 25
 
 
-def test_a_language_that_the_run_has_not_learnt_is_said(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_language_that_the_run_was_not_trained_on_is_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EMU_RUNS", str(root))
     frame = fmda_set().frame.replace({"language": {"es": "fr"}})
     app = opened(frame, "split")
     box(app, "Language").set_value("fr").run()
-    assert any("has not learnt from French" in info.value for info in app.info)
+    assert any("was not trained on French" in info.value for info in app.info)
 
 
 # ----------------------------------------------------------------------------------- numbers and maps

@@ -80,7 +80,7 @@ def files() -> list[tuple[str, bytes, str]]:
 
 def opened(page: str = "translations") -> AppTest:
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
-    app.switch_page(f"pages/{page}.py").run()
+    app.switch_page(f"views/{page}.py").run()
     assert not app.exception
     return app
 
@@ -350,7 +350,7 @@ def test_another_encoder_is_set_beside_a_run_from_nothing(
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
     app.file_uploader[0].set_value([("own.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
-    app.switch_page(f"pages/{view}.py").run()
+    app.switch_page(f"views/{view}.py").run()
     assert not app.exception and not app.error
     assert app.selectbox(key="beside-pretrained").value == "use"
     assert len(app.get("plotly_chart")) > 0

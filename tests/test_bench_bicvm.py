@@ -20,7 +20,7 @@ from emu_core.bench.bicvm.tables import (
 )
 from emu_core.bench.bicvm.word_lists import MONTHS, WEEKDAYS, shown_words
 from emu_core.bench.cells import Cell, pair_names
-from emu_core.bench.costs import Moment, Pace
+from emu_core.bench.costs import Pace, Took
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.figures import word_maps
 from emu_core.bench.paper import paper_numbers
@@ -221,7 +221,7 @@ def test_glosses_are_measured_without_training() -> None:
 
 def test_steps_alone_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([0.0, 1.0, 3.0, 100.0, 101.0])
-    monkeypatch.setattr(costs, "now", lambda: Moment(at := next(times), at / 2))
+    monkeypatch.setattr(costs, "now", lambda: Took(at := next(times), at / 2))
     pace = Pace()
     for kind in ("step", "step", "step", "epoch", "step"):  # 97 s of measuring after the epoch don't count
         pace({"kind": kind, "step": 1, "epoch": 1})

@@ -146,7 +146,9 @@ def test_a_model_of_all_tasks_is_trained_and_measured(tmp_path: Path) -> None:
     assert set(result.wheres("zero_shot")) == {"en-en", "en-de", "de-en", "de-de"}
     shares = ["0", "10", "20", "40", "80", "100"]
     assert [part for part, _ in result.keys("few_shot")] == shares
-    assert {part for part, _ in result.keys("monolingual")} <= set(shares[1:])  # with too few labels there is none
+    assert {part for part, _ in result.keys("monolingual")} <= set(
+        shares[1:]
+    )  # with too few labels there is none
     assert result.values["eigen", "mean", "en-de"] > 0 and result.values["eigen", "variance", "en-de"] > 0
     assert result.values["speed", "seconds", ""] > 0 and result.facts["pairs"] == 54
     other = measure_cell(small, Cell(System.TRANSLATION, NAMES[1:]))

@@ -330,7 +330,17 @@ def test_the_papers_figures_stand_in_the_same_row() -> None:
     printed = dict(zip(table.head, texts_of(table, "FMDA, two stages", "template"), strict=True))
     assert printed["paper: de (en-de)"] == "80.2" and "paper: es-en" not in printed
     table = made.table("4")
-    assert [row[-1] for row in table.texts] == ["20.3", "57.5", "60.5", "60.3", "58.6", "60.0", "61.0", "23.4", ""]
+    assert [row[-1] for row in table.texts] == [
+        "20.3",
+        "57.5",
+        "60.5",
+        "60.3",
+        "58.6",
+        "60.0",
+        "61.0",
+        "23.4",
+        "",
+    ]
     assert table.head == ("model", "embedding", "en-de", "de-en", "paper: en-de", "paper: de-en")
 
 

@@ -2,29 +2,20 @@
 
 import csv
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import PATIENCE_MS, settle
 from playwright.sync_api import Page, expect
 
-from app.bench.folder import list_benches
+from emu_core.runs.run import list_runs
 from tests.bench_set import bench_file
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def benches(runs_folder: Path) -> Iterator[Path]:
-    """The folder of runs, where no benchmark goes on when the test is over."""
-    yield runs_folder
-    for bench in list_benches(runs_folder):
-        bench.cancel()
-
-
 def test_a_benchmark_is_started_left_and_its_report_read(
-    page: Page, app_url: str, benches: Path, tmp_path: Path
+    page: Page, app_url: str, runs_folder: Path, tmp_path: Path
 ) -> None:
     page.goto(app_url)
     settle(page)
@@ -48,17 +39,17 @@ def test_a_benchmark_is_started_left_and_its_report_read(
         page.get_by_text(re.compile(r"2 cells: .* 1 cell trains the encoder, on 12 sentences"))
     ).to_be_visible()
     page.get_by_role("button", name="Start the benchmark").click()
-    expect(page.get_by_test_id("stProgress")).to_contain_text("0 of 2 cells are done")
+    expect(page.get_by_test_id("stProgress")).to_contain_text("of 2 cells")
 
     page.goto("about:blank")  # the tab is closed, and another person's session opened
     page.goto(f"{app_url}/bench")
     expect(page.get_by_text("Finished: 2 cells.")).to_be_visible(timeout=3 * PATIENCE_MS)
     expect(page.get_by_role("heading", name="Table 4: all ordered pairs, trained on en")).to_be_visible()
-    (bench,) = list_benches(benches)
+    run = list_runs(runs_folder)[0]
     settle(page)
     with page.expect_download() as started:
         page.get_by_role("button", name="Report, HTML").click()
-    assert Path(started.value.path()).read_bytes() == (bench.out / "report.html").read_bytes()
+    assert Path(started.value.path()).read_bytes() == (run.folder / "report.html").read_bytes()
     with page.expect_download() as started:
         page.get_by_role("button", name="Download as CSV").filter(visible=True).first.click()
     rows = list(csv.reader(Path(started.value.path()).read_text("utf-8-sig").splitlines()))

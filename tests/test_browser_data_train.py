@@ -83,7 +83,7 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
     expect(page.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
     sizes = page.get_by_test_id("stMetricValue")
     expect(sizes).to_have_text(["72", "3", "2", "24"])
-    expect(page.get_by_text("The audit found nothing to mend.")).to_be_visible()
+    expect(page.get_by_text("The audit found nothing to fix.")).to_be_visible()
     balance = page.get_by_test_id("stPlotlyChart")
     expect(balance.get_by_text("taxi")).to_be_visible()
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from emu_core import load_encoder
-from emu_core.bench.fmda.bench import bench_fmda
-from emu_core.bench.fmda.plan import FmdaPart
-from emu_core.bench.fmda.request import FmdaRequest
-from emu_core.bench.fmda.result import FmdaResult
 from emu_core.cli import main
 from emu_core.cli.pairs import language_pair
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.errors import TrainingError
 from emu_core.models.parts import Part
 from emu_core.runs.run import Run
-from tests.fmda_set import drawn_cell, fmda_set
+from tests.bench_cells import drawn
+from tests.fmda_set import fmda_set
 from tests.tiny_transformer import tiny_transformer
 
 
@@ -79,11 +75,11 @@ def test_what_is_no_pair_is_said(value: str) -> None:
 
 
 def test_the_run_is_of_the_pair_and_the_settings_named(run: Run, baseline: Run) -> None:
-    assert run.config()["pairs"] == [["de", "en"]]
-    assert run.config()["hyperparameters"]["two_stage"] is True
-    assert run.config()["hyperparameters"]["epochs"] == 1
-    assert baseline.config()["pairs"] == [["en", "de"], ["en", "es"]]
-    assert baseline.config()["hyperparameters"]["attraction_weight"] == 0
+    assert run.config().pairs == (("de", "en"),)
+    assert run.config().hyperparameters["two_stage"] is True
+    assert run.config().hyperparameters["epochs"] == 1
+    assert baseline.config().pairs == (("en", "de"), ("en", "es"))
+    assert baseline.config().hyperparameters["attraction_weight"] == 0
 
 
 def test_what_each_embedding_finds_is_printed(
@@ -181,10 +177,7 @@ def test_a_part_that_is_not_there_is_said(
 
 
 def test_names_that_the_help_spells_out_are_all_there(capsys: pytest.CaptureFixture[str]) -> None:
-    for command, option, names in (
-        (["embed"], "--part PART", list(Part)),
-        (["bench", "fmda"], "--tables PART [PART ...]", list(FmdaPart)),
-    ):
+    for command, option, names in ((["embed"], "--part PART", list(Part)),):
         with pytest.raises(SystemExit):
             main([*command, "--help"])
         said = capsys.readouterr().out.partition(f"\n  {option}")[2].partition("\n  --")[0]
@@ -205,14 +198,10 @@ def test_no_help_imports_torch() -> None:
     )
 
 
-def drawn(request: FmdaRequest) -> FmdaResult:
-    return drawn_cell(request.cell, request.setting.pairs)
-
-
 def test_the_benchmark_prints_its_tables_or_one_object(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emu_core.bench.fmda.bench.bench_fmda", partial(bench_fmda, run=drawn))
+    monkeypatch.setattr("emu_core.bench.job.in_process", drawn)
     out = folder / "bench"
     # As the app writes it: no value can be taken for an option.
     command = [
@@ -234,8 +223,9 @@ def test_the_benchmark_prints_its_tables_or_one_object(
     assert main(more) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["folder"] == str(out) and "table2" in report["tables"] and report["seeds"] == [0, 1]
-    assert main([*more[:-3], "--tables", "2", "seven"]) == 2
-    assert "no table 'seven'; there are: 2, 3, 4, 5, 6, 9, probes, figure4" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([*more[:-3], "--tables", "2", "seven"])
+    assert "invalid choice: 'seven'" in capsys.readouterr().err
 
 
 def test_generate_prints_what_it_wrote_and_the_weak_pairs(

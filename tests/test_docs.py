@@ -158,7 +158,7 @@ def test_figures_of_the_evidence_page_are_the_readmes_or_a_papers() -> None:
     """A number that is measured anew is changed in both places."""
     sources = [ROOT / "README.md", ROOT / "benchmarks/README.md"]
     known = set(re.findall(r"\d+\.\d+", " ".join(path.read_text("utf-8") for path in sources)))
-    for paper in (ROOT / "emu_core/bench").glob("*paper.json"):
+    for paper in (ROOT / "emu_core/bench").glob("*/paper.json"):
         values = re.findall(r"\d+\.\d+", paper.read_text("utf-8"))
         known |= {f"{100 * float(value):.1f}" if float(value) < 1 else value for value in values}
     known |= _means_of_table_2()
@@ -168,7 +168,7 @@ def test_figures_of_the_evidence_page_are_the_readmes_or_a_papers() -> None:
 
 
 def _means_of_table_2() -> set[str]:
-    table = json.loads((ROOT / "emu_core/bench/paper.json").read_text("utf-8"))["table2"]["datasets"]
+    table = json.loads((ROOT / "emu_core/bench/emu/paper.json").read_text("utf-8"))["table2"]["datasets"]
     rows = [row["accuracy"] for data in table.values() for row in data.values()]
     return {f"{sum(row) / len(row):.1f}" for row in rows}
 

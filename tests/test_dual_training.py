@@ -10,10 +10,10 @@ import torch
 
 from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.tasks import Tasks
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import TrainingError
 from emu_core.losses.ranking import ranking_loss

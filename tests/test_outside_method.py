@@ -6,7 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_runs import PATIENCE_S, until
+from streamlit.testing.v1 import AppTest
 
+from app import cache, encoders
+from app.background import Background
+from app.jobs import JobManager
 from emu_core import load_encoder, train
 from emu_core.cli import main
 from emu_core.errors import CancelledError
@@ -14,6 +19,7 @@ from emu_core.methods.registry import methods
 from emu_core.runs.run import Run, RunState, Status
 from tests.small import small_file
 
+MAIN = Path(__file__).parent.parent / "app" / "main.py"
 PACKAGE = Path(__file__).parent / "outside_method"
 TEXTS = ["Where is the pool?", "プールはどこですか？"]
 
@@ -110,3 +116,44 @@ def test_without_the_package_its_run_says_what_is_missing(
     monkeypatch.undo()
     assert main(["embed", data, "--run", str(run.folder), "--out", str(tmp_path / "v.parquet")]) == 2
     assert "linear-map" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("outside")
+def test_the_app_offers_trains_cancels_resumes_and_compares_it(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, beside = JobManager(tmp_path / "runs"), Background()
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(cache, "_job_manager", lambda root: jobs)
+    for module in (cache, encoders):
+        monkeypatch.setattr(module, "background", lambda: beside)
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app.file_uploader[0].set_value([("small.csv", Path(data).read_bytes(), "")])
+    app.run()
+    app.switch_page("pages/train.py").run()
+    method = app.selectbox(key="method")
+    assert "Linear map from outside" in method.options
+    method.set_value("linear-map").run()
+    assert "A linear map over the frozen encoder, from another package." in [one.value for one in app.caption]
+
+    def press(label: str) -> None:
+        next(button for button in app.button if button.label == label).click().run()
+        assert not app.exception and not app.error
+
+    next(box for box in app.number_input if box.label == "Stretch").set_value(0.01).run()
+    press("Start the run")
+    run = Run(tmp_path / "runs" / "linear-map-use-1")
+    until(lambda: run.status().state is RunState.RUNNING)
+    app.run()
+    press("Cancel")
+    assert jobs.wait(run, PATIENCE_S).state is RunState.CANCELLED
+    app.run()
+    press("Resume")
+    assert jobs.wait(run, PATIENCE_S).state is RunState.FINISHED
+    assert run.config().hyperparameters["stretch"] == 0.01
+    app.run()
+    assert app.metric[1].value == f"{run.metrics()['mean_specialised']:.1f} %"
+    assert app.dataframe[0].value["Method"].tolist() == ["Linear map from outside"]
+    app.switch_page("pages/compare.py").run()
+    until(lambda: not app.run().get("progress"))
+    assert not app.exception and not app.error and app.get("plotly_chart")

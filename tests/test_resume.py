@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -12,18 +13,18 @@ from emu_core import configure, resume, train
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.api.train import plan_training
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import CancelledError, RunError
 from emu_core.runs.checkpoint import Checkpoint, Place
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 from tests.child import exit_code, resume_and_die
-from tests.fmda_set import fmda_set
-from tests.pretrained_set import parallel
+from tests.slot_set import slot_set
 from tests.small import small_set
 from tests.tiny_transformer import tiny_transformer
 
 SETTINGS = configure("emu", "use", epochs=3, critic_steps=2, adversary_every=3)
-SLOTS = {"epochs": 2, "batch_size": 16, "negatives": 2}
+SLOTS = {"epochs": 2, "batch_size": 2, "negatives": 2}
 TEXT = {"epochs": 2, "batch_size": 16, "dim": 16}
 LAYERS = {
     "embedding_dim": 16,
@@ -34,12 +35,22 @@ LAYERS = {
     "ngram_buckets": 500,
     "hard_negatives": 2,
 }
+ENGLISH, GERMAN = ["dog", "cat", "red", "blue", "house"], ["hund", "katze", "rot", "blau", "haus"]
 Plan = tuple[RunConfig, Storable]
 
 
 def with_dev() -> LabelledSet:
     """Sentences with a dev split, so that the best epoch's weights are part of the state."""
     return LabelledSet(small_set().frame.replace({"split": {"test": "dev"}}), "small")
+
+
+def parallel_text() -> ParallelText:
+    """Sixty sentences of three words, word for word."""
+    rows = list(permutations(range(5), 3))
+    english, german = (
+        tuple(" ".join(words[place] for place in row) for row in rows) for words in (ENGLISH, GERMAN)
+    )
+    return ParallelText("en", "de", english, german, "words")
 
 
 def plan(method: str, folder: Path) -> Plan:
@@ -50,14 +61,14 @@ def plan(method: str, folder: Path) -> Plan:
         case "fmda" | "meaning-language":
             settings = SLOTS | ({"hidden": 8, "two_stage": True} if method == "fmda" else {})
             return plan_training(
-                fmda_set(("en", "de")),
+                slot_set(),
                 method=method,
                 encoder=f"hf:{tiny_transformer(folder / method)}",
                 config=configure(method, **settings),
             )
         case _:
             settings = TEXT | (LAYERS if method == "dual-encoder" else {})
-            return plan_pretraining(parallel(("en", "de")), method=method, config=configure(method, **settings))
+            return plan_pretraining([parallel_text()], method=method, config=configure(method, **settings))
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +78,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Plan]:
 
 
 @pytest.fixture(scope="module")
-def wholes(
-    plans: Callable[[str], Plan], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Run]:
+def wholes(plans: Callable[[str], Plan], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
     """The run of each method that nobody stopped."""
     folder = tmp_path_factory.mktemp("runs")
 

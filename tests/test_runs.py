@@ -8,18 +8,88 @@ from pathlib import Path
 import pytest
 
 from emu_core.errors import RunError
+from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, Status, create_run, list_runs, new_run_name, open_run
 
+CONFIG = RunConfig("emu", "hotel", {"epochs": 3}, encoder="use", train_languages=("en",))
+EVERYTHING = RunConfig(
+    "fmda",
+    "paper",
+    {"epochs": 3, "rate": 0.1, "two_stage": True, "adversary": "none", "seeds": [0, 1], "steps": None},
+    task=Task.BENCH,
+    encoder="hf:x",
+    train_languages=("en", "de"),
+    unlabelled_languages=("fr",),
+    languages=("en", "zh-tw"),
+    pairs=(("en", "de"), ("en", "zh-tw")),
+    seed=7,
+    device="cuda:1",
+    precision="bf16",
+    processes=2,
+    versions={"torch": "2"},
+)
 
-def test_a_new_run_is_queued_and_keeps_its_config(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "emu-use-1", {"method": "emu"})
-    assert run.status().state is RunState.QUEUED
-    assert run.config() == {"method": "emu"}
-    assert run.metrics() == {} and run.history() == [] and run.data() == {}
+
+class Texts:
+    """Data of one file."""
+
+    def store(self, folder: Path) -> None:
+        (folder / "texts.txt").write_text("a\n")
+
+    def facts(self, config: RunConfig) -> dict[str, object]:
+        return {"name": config.data, "rows": 1}
+
+
+def created(folder: Path, config: RunConfig = CONFIG) -> Run:
+    return create_run(folder, config, Texts())
+
+
+@pytest.mark.parametrize("config", [CONFIG, EVERYTHING])
+def test_a_new_run_is_queued_with_all_that_it_needs(config: RunConfig, tmp_path: Path) -> None:
+    run = created(tmp_path / "emu-use-1", config)
+    assert run.status().state is RunState.QUEUED and run.can_resume
+    assert run.config() == config
+    assert run.data() == {"name": config.data, "rows": 1}
+    assert [path.name for path in run.training_folder.iterdir()] == ["texts.txt"]
+    assert run.metrics() == {} and run.history() == []
+    run.delete_training()
+    assert not run.can_resume
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"method": 1}, "method"),
+        ({"data": None}, "data"),
+        ({"hyperparameters": {"epochs": {}}}, "hyperparameters"),
+        ({"task": "dance"}, "task"),
+        ({"train_languages": "en"}, "train_languages"),
+        ({"pairs": [["en"]]}, "pairs"),
+        ({"seed": True}, "seed"),
+        ({"versions": {"torch": 2}}, "versions"),
+        ({"method": None, "encoder": 3}, "method, encoder"),
+    ],
+)
+def test_a_damaged_configuration_names_its_fields(
+    changes: dict[str, object], named: str, tmp_path: Path
+) -> None:
+    run = created(tmp_path / "r")
+    run.write("config.json", run.config().to_json() | changes)
+    with pytest.raises(RunError, match=rf"config\.json is damaged: {named} can't be read; delete"):
+        run.config()
+
+
+def test_a_configuration_of_another_version_has_defaults_for_what_it_does_not_say(tmp_path: Path) -> None:
+    run = created(tmp_path / "r")
+    run.write("config.json", {"method": "emu", "data": "d", "hyperparameters": {}, "later": "than ours"})
+    assert run.config() == RunConfig("emu", "d", {})
+    run.write("config.json", {"method": "emu"})
+    with pytest.raises(RunError, match=r"data, hyperparameters can't be read"):
+        run.config()
 
 
 def test_a_status_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "r", {})
+    run = created(tmp_path / "r")
     written = run.write_status(
         Status(RunState.RUNNING, "training", 3, 10, 1, 2, 5.0, 1.0, pid=os.getpid(), message="é")
     )
@@ -30,29 +100,30 @@ def test_a_status_comes_back_as_it_was_written(tmp_path: Path) -> None:
 def test_a_running_run_whose_process_is_gone_is_interrupted(tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    run = create_run(tmp_path / "r", {})
+    run = created(tmp_path / "r")
     run.write_status(Status(RunState.RUNNING, pid=ended.pid))
     assert run.status().state is RunState.INTERRUPTED
     run.write_status(Status(RunState.RUNNING, pid=os.getpid()))
     assert run.status().state is RunState.RUNNING
 
 
-def test_a_folder_in_use_is_refused_and_a_queued_run_taken_over(tmp_path: Path) -> None:
-    create_run(tmp_path / "r", {"seed": 1})
-    assert create_run(tmp_path / "r", {"seed": 2}).config() == {"seed": 2}
-    Run(tmp_path / "r").write_status(Status(RunState.FINISHED))
+def test_a_folder_in_use_is_refused_even_by_a_queued_run(tmp_path: Path) -> None:
+    run = created(tmp_path / "r")
     with pytest.raises(RunError, match="in use"):
-        create_run(tmp_path / "r", {})
+        created(tmp_path / "r", EVERYTHING)
+    assert run.config() == CONFIG
+    (tmp_path / "empty").mkdir()
+    assert created(tmp_path / "empty").status().state is RunState.QUEUED
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("keep")
     with pytest.raises(RunError, match="in use"):
-        create_run(tmp_path / "mine", {})
+        created(tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "keep"
 
 
 @pytest.mark.parametrize("name", ["../r", "..", "/etc", "a/b", "", "R", ".hidden", "a\\b", "x" * 81, "r\n"])
 def test_a_name_can_not_leave_the_folder_of_runs(tmp_path: Path, name: str) -> None:
-    create_run(tmp_path / "r", {})
+    created(tmp_path / "r")
     with pytest.raises(RunError):
         open_run(tmp_path, name)
     assert open_run(tmp_path, "r").name == "r"
@@ -60,7 +131,7 @@ def test_a_name_can_not_leave_the_folder_of_runs(tmp_path: Path, name: str) -> N
 
 def test_runs_are_listed_newest_first_and_other_folders_passed_over(tmp_path: Path) -> None:
     for age, name in enumerate(["c", "b", "a"]):
-        run = create_run(tmp_path / name, {})
+        run = created(tmp_path / name)
         os.utime(run.folder / "config.json", (1000 + age, 1000 + age))
     (tmp_path / "not-a-run").mkdir()
     (tmp_path / "file").write_text("")
@@ -70,34 +141,36 @@ def test_runs_are_listed_newest_first_and_other_folders_passed_over(tmp_path: Pa
 
 def test_new_names_are_free_and_can_be_opened(tmp_path: Path) -> None:
     assert new_run_name(tmp_path, "emu", "use") == "emu-use-1"
-    create_run(tmp_path / "emu-use-1", {})
+    created(tmp_path / "emu-use-1")
     assert new_run_name(tmp_path, "emu", "use") == "emu-use-2"
     name = new_run_name(tmp_path, "emu", "hf:Some/Model../x")
-    create_run(tmp_path / name, {})
+    created(tmp_path / name)
     assert open_run(tmp_path, name).name == name
 
 
 def test_half_a_line_in_the_log_is_passed_over(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "r", {})
+    run = created(tmp_path / "r")
     (run.folder / "log.jsonl").write_text('{"kind": "step", "step": 1}\n{"kind": "st')
     assert run.history() == [{"kind": "step", "step": 1}]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"state": "dancing"}', '{"state": "queued", "x": 1}'])
 def test_a_damaged_status_is_a_clear_error(tmp_path: Path, content: str) -> None:
-    run = create_run(tmp_path / "r", {})
+    run = created(tmp_path / "r")
     (run.folder / "status.json").write_text(content)
     with pytest.raises(RunError, match="delete"):
         run.status()
 
 
 def test_writing_leaves_no_other_file_and_never_half_of_one(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "r", {})
+    run = created(tmp_path / "r")
     run.write("metrics.json", {"ä": 1})
     with pytest.raises(TypeError):
         run.write("metrics.json", {"bad": object()})
     assert json.loads((run.folder / "metrics.json").read_text("utf-8")) == {"ä": 1}
-    assert {path.name for path in run.folder.iterdir()} == {"config.json", "status.json", "metrics.json"}
+    assert {path.name for path in run.folder.iterdir()} == {
+        "config.json", "data.json", "metrics.json", "status.json", "training",
+    }  # fmt: skip
 
 
 def test_progress_and_time_left() -> None:
@@ -110,7 +183,7 @@ def test_progress_and_time_left() -> None:
 
 
 def test_cancel_is_seen(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "r", {})
+    run = created(tmp_path / "r")
     assert not run.cancel_asked
     Run(run.folder).cancel()
     assert run.cancel_asked

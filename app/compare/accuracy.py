@@ -3,11 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from app.columns import roomy_columns
 from app.compare.subject import Subject
-from app.csv_button import draw_csv_button
 from app.encoders import BASE, NEW
-from app.guard_panel import draw_guard
+from app.panels.guard import draw_guard
+from app.panels.widgets import draw_csv_button, roomy_columns
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.csv_button import draw_csv_button
+from app.panels.widgets import draw_csv_button
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app.compare.subject import Subject
-from app.csv_button import draw_csv_button
+from app.panels.widgets import draw_csv_button
 from app.vectors import weights_of
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted

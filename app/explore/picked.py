@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.columns import roomy_columns
-from app.csv_button import draw_csv_button
+from app.panels.widgets import draw_csv_button, roomy_columns
 from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted

@@ -11,8 +11,8 @@ from app.forms.model_name import short_name
 from app.forms.settings import draw_fields
 from app.forms.starting import Plan, draw_device, draw_name
 from app.forms.training import draw_pairs, draw_train_languages
-from app.pretraining.shown import draw_other_texts, draw_texts
 from app.state import ChosenData
+from app.uploads.shown import draw_other_texts, draw_texts
 from app.wording import sentence, time_span
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
@@ -98,8 +98,11 @@ def _draw_settings(paper: Paper) -> BenchSettings | str:
     start = paper.settings()
     if parts := getattr(start, "parts", ()):
         start = replace(start, parts=parts[:1])  # each table takes its time
+    values = draw_fields(start, infos(paper.settings), f"bench-{paper.name}")
+    if values.get("parts") == ():
+        return "choose a table"
     try:
-        return replace(start, **draw_fields(start, infos(paper.settings), f"bench-{paper.name}"))
+        return replace(start, **values)
     except TrainingError as error:
         return str(error)
 

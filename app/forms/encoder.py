@@ -63,7 +63,7 @@ def draw_encoder(
 
 
 def is_transformer(encoder: str) -> bool:
-    """Whether an encoder, by its spec, is a transformer: its layers take LoRA's additions, its tokens have states."""
+    """Return whether a spec names a transformer, whose layers take LoRA's additions and whose tokens have states."""
     return encoder == "e5-small" or encoder.startswith(HF)
 
 

@@ -14,7 +14,7 @@ EXAMPLE = "intfloat/multilingual-e5-small"
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,95}"
 _HUB = re.compile(rf"{_PART}(?:/{_PART})?")
 _PATH = re.compile(r"[/\\.~]|[A-Za-z]:[/\\]")
-_HOLD = ("modules.json", "config.json")  # one of them stands in every folder that holds a model
+_HOLD = ("modules.json", "config.json")  # every folder that holds a model has one of them
 
 
 def model_spec(typed: str) -> str:

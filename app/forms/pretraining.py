@@ -5,7 +5,7 @@ import streamlit as st
 from app.forms.encoder import KEPT
 from app.forms.settings import draw_settings
 from app.forms.starting import Plan, draw_device, draw_name, draw_seed
-from app.pretraining.texts import Kind, Read
+from app.uploads.texts import Kind, Read
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.config.settings import Settings
 from emu_core.data.wording import counted

@@ -83,7 +83,7 @@ def draw_fields(
         where: tells these inputs from those of other methods, encoders and presets.
         encoder: its spec, where there is one.
         paper: the paper's settings, where the others start from different ones.
-        headings: whether each group stands under its name.
+        headings: whether each group has its name above it.
     """
     now, values = start, dict[str, Any]()
     for group in dict.fromkeys(info.group for info in fields):

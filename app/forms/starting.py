@@ -1,4 +1,4 @@
-"""What the forms that start a run share: device, name and seed, and the button that queues it."""
+"""The shared parts of forms that start a run: device, name and seed, and the button that queues it."""
 
 import streamlit as st
 

@@ -135,7 +135,7 @@ def draw_train_languages(chosen: ChosenData) -> list[str]:
 def draw_pairs(chosen: ChosenData) -> list[tuple[str, str]]:
     """Ask which language pairs' translations are used."""
     languages = training_languages(chosen)
-    pairs = list(combinations(languages, 2))  # English stands first
+    pairs = list(combinations(languages, 2))  # English comes first
     return st.multiselect(
         "Translations between",
         pairs,

@@ -30,7 +30,7 @@ def choose_run() -> Run | None:
             "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set "
             "it takes a minute or two."
         )
-        st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
+        st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
         return None
     name = st.selectbox("Run", list(runs), key="split-run", bind="query-params")
     return runs[name]

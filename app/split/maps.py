@@ -10,9 +10,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.background import Done
-from app.csv_button import draw_csv_button
 from app.encoders import computed
 from app.explore.downloads import draw_downloads
+from app.panels.widgets import draw_csv_button
 from app.split.parts import NAMES, encoded_parts, parts_of
 from app.vectors import weights_of
 from app.wording import literal

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from app.columns import roomy_columns
-from app.csv_button import draw_csv_button
+from app.panels.widgets import draw_csv_button, roomy_columns
 from app.split.parts import MEANINGS, NAMES
 from app.wording import literal
 from emu_core.api.split import Pool, neighbours

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.csv_button import draw_csv_button
+from app.panels.widgets import draw_csv_button
 from app.split.parts import NAMES
 from app.wording import sentence
 from emu_core.api.split import PROBE, direction, part_table

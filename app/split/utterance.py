@@ -3,8 +3,8 @@
 import streamlit as st
 
 from app.background import Done
-from app.columns import roomy_columns
 from app.encoders import computed
+from app.panels.widgets import roomy_columns
 from app.split.parts import MEANINGS, NAMES
 from app.tasks import split
 from app.vectors import weights_of

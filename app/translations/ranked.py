@@ -6,9 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from app.background import Done
-from app.columns import roomy_columns
-from app.csv_button import draw_csv_button
 from app.encoders import computed, encoded
+from app.panels.widgets import draw_csv_button, roomy_columns
 from app.translations.source import Pairs
 from app.vectors import weights_of
 from app.wording import literal

@@ -7,10 +7,10 @@ import numpy as np
 import streamlit as st
 
 from app.forms.model_name import RUN
-from app.pretraining.results import mean_p_at_1
-from app.pretraining.texts import Kind, Read
-from app.pretraining.upload import draw_box, draw_notes, texts_of
+from app.panels.pretrained import mean_p_at_1
 from app.state import ChosenData, chosen_data, is_from_scratch
+from app.uploads.boxes import draw_box, draw_notes, texts_of
+from app.uploads.texts import Kind, Read
 from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count

@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from app.background import Done
-from app.csv_button import draw_csv_button
 from app.encoders import computed
 from app.explore.layouts import NAMES
+from app.panels.widgets import draw_csv_button
 from app.tasks import word_spaces
 from app.vectors import weights_of
 from app.wording import literal
@@ -39,7 +39,7 @@ def draw_words(spec: str) -> None:
             "Only BiCVM keeps a vector for each word; choose a run of that method above.",
             icon=":material/info:",
         )
-        st.page_link("pages/pretrain.py", label="Train one", icon=":material/foundation:")
+        st.page_link("views/pretrain.py", label="Train one", icon=":material/foundation:")
         return
     weights = weights_of(spec)
     outcome = computed(f"words:{weights}", "Reading the words", word_spaces, spec, weights)

@@ -2,10 +2,10 @@
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import psutil
 
@@ -19,21 +19,8 @@ MEMORY_NOTE = (
 
 
 @dataclass(frozen=True)
-class Moment:
-    """A point in time.
-
-    Attributes:
-        clock: seconds of a clock that never goes back.
-        cpu: seconds that all threads of this process have computed.
-    """
-
-    clock: float
-    cpu: float
-
-
-@dataclass(frozen=True)
 class Took:
-    """A span of time, in seconds.
+    """A span of time, or a point in time.
 
     Attributes:
         seconds: by the clock.
@@ -43,20 +30,20 @@ class Took:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
 
-    def costs(self) -> dict[str, float]:
+    def costs(self) -> dict[str, Any]:
         """Return both, rounded to milliseconds, as a `CellResult` has them."""
         return {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
 
 
-def now() -> Moment:
+def now() -> Took:
     """Return this moment."""
-    return Moment(time.perf_counter(), time.process_time())
+    return Took(time.perf_counter(), time.process_time())
 
 
-def since(start: Moment, end: Moment | None = None) -> Took:
+def since(start: Took, end: Took | None = None) -> Took:
     """Return the time from a moment until now, or until another."""
     end = end or now()
-    return Took(end.clock - start.clock, end.cpu - start.cpu)
+    return Took(end.seconds - start.seconds, end.cpu_seconds - start.cpu_seconds)
 
 
 class Clock:
@@ -64,8 +51,8 @@ class Clock:
 
     def __init__(self) -> None:
         """Begin to listen."""
-        self._begun: Moment | None = None
-        self._over: Moment | None = None
+        self._begun: Took | None = None
+        self._over: Took | None = None
 
     def __call__(self, status: Status) -> None:
         """Take in the run's status as it moves."""
@@ -95,7 +82,7 @@ class Pace:
     steps: int = 0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    _last: Moment | None = field(default=None, repr=False)
+    _last: Took | None = field(default=None, repr=False)
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         """Take in the record of a step or an epoch."""
@@ -114,41 +101,26 @@ class Pace:
         return {"seconds": pairs / self.seconds, "cpu_seconds": pairs / self.cpu_seconds}
 
 
-class PeakMemory:
-    """Watches this process's resident memory, from a thread, as long as it is open."""
+@contextmanager
+def peak_memory() -> Iterator[Callable[[], float]]:
+    """Watch this process's resident memory from a thread; yield what gives the most so far, in units of 2**20 bytes."""
+    process, over, seen = psutil.Process(), threading.Event(), [0]
 
-    def __init__(self) -> None:
-        """Prepare to watch."""
-        self._process = psutil.Process()
-        self._most = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+    def look() -> float:
+        seen.append(max(seen.pop(), process.memory_info().rss))
+        return seen[0] / 2**20
 
-    def __enter__(self) -> Self:
-        """Begin to watch."""
-        self._look()
-        self._thread.start()
-        return self
+    def watch() -> None:
+        while not over.wait(INTERVAL_S):
+            look()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop watching."""
-        self._over.set()
-        self._thread.join()
-        self._look()
-
-    @property
-    def megabytes(self) -> float:
-        """The most so far, in units of 2**20 bytes."""
-        return self._most / 2**20
-
-    def _watch(self) -> None:
-        while not self._over.wait(INTERVAL_S):
-            self._look()
-
-    def _look(self) -> None:
-        self._most = max(self._most, self._process.memory_info().rss)
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield look
+    finally:
+        over.set()
+        thread.join()
 
 
 def gpu_megabytes() -> float:

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from emu_core.bench.cells import Cell
-from emu_core.bench.costs import PeakMemory, gpu_megabytes
-from emu_core.bench.papers import BenchSettings
+from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
+from emu_core.bench.papers import BenchSettings, paper_named
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results, View, read_cell, write_cell
+from emu_core.data.labelled import LabelledSet
+from emu_core.encoders.base import Encoder
 from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, Storable
@@ -29,6 +31,16 @@ from emu_core.runs.versions import versions
 
 POLL_S = 0.2  # how soon a cell that runs hears that it is cancelled
 LAST_WORDS = 300  # characters of a process that died
+# What may not differ between the cells of a folder, of the configuration, the settings and the data's facts.
+FIXED = {
+    "encoder": "the encoder",
+    "device": "the device",
+    "sha256": "the data",
+    "translations_sha256": "the machine translations",
+    "pairs": "the language pairs",
+    "epochs": "the number of epochs",
+    "quick": "whether they are quick ones",
+}
 Draw = Callable[[], Mapping[str, View]]
 
 
@@ -65,6 +77,17 @@ class Outlook:
         return self.passes * PASS_S + self.cells * BESIDE_S
 
 
+def fixed_of(config: RunConfig, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `FIXED`.
+
+    Args:
+        config: of a benchmark.
+        facts: the facts of its data.
+    """
+    there = {**vars(config), **config.hyperparameters, **facts}
+    return {name: there.get(name) for name in FIXED}
+
+
 @dataclass(frozen=True, eq=False)
 class Experiment(ABC):
     """A paper's experiments on a user's data: its cells, how each is measured, and the report.
@@ -75,15 +98,12 @@ class Experiment(ABC):
         folder: of the run.
         first: what the first cell is, without which none can be measured.
         plan: returns what `create_bench` takes, from a user's data and options.
-        compared: what may not differ between the cells of a folder: the name of a field of the configuration, of its
-            hyper-parameters or of the data's facts, and what a person calls it.
     """
 
     config: RunConfig
     data: Any
     folder: Path
     first: ClassVar[str]
-    compared: ClassVar[Mapping[str, str]]
     plan: ClassVar[Callable[..., tuple[RunConfig, Storable]]]
 
     @staticmethod
@@ -96,33 +116,22 @@ class Experiment(ABC):
             name: of the data, for people.
         """
 
+    @cached_property
+    def settings(self) -> Any:
+        """The settings of the benchmark, of the paper's own class."""
+        return paper_named(self.config.method).settings.from_json(self.config.hyperparameters)
+
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds of the cells."""
-        seeds = self.config.hyperparameters["seeds"]
-        return tuple(seeds)  # type: ignore[arg-type]
+        seeds: tuple[int, ...] = self.settings.seeds
+        return seeds
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The facts of the data, as in data.json."""
         facts: dict[str, Any] = self.data.facts(self.config)
         return facts
-
-    @property
-    def fixed(self) -> dict[str, Any]:
-        """The values of `compared`."""
-        return self.fixed_of(self.config, self.facts)
-
-    @classmethod
-    def fixed_of(cls, config: RunConfig, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of `compared` of another configuration and data.
-
-        Args:
-            config: of a run.
-            facts: the facts of its data.
-        """
-        there = {**vars(config), **config.hyperparameters, **facts}
-        return {name: there.get(name) for name in cls.compared}
 
     @abstractmethod
     def cells(self) -> tuple[Cell, ...]:
@@ -156,9 +165,46 @@ class Experiment(ABC):
     def report(self, results: Results) -> Report:
         """Return the report of finished cells."""
 
+    def train(
+        self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
+    ) -> tuple[Encoder, Took, dict[str, Any]]:
+        """Train a method of this library as any user would.
+
+        Args:
+            labelled: what is trained on.
+            cell: whose seed is taken.
+            folder: an empty one.
+            options: what else `train` takes.
+
+        Returns:
+            The trained encoder, how long that took, and facts that a reader should see.
+        """
+        from emu_core.api.train import train
+        from emu_core.encoders.registry import load_encoder
+
+        clock, config = Clock(), self.config
+        run = train(
+            labelled,
+            out=folder / "run",
+            encoder=config.encoder,
+            seed=cell.seed,
+            device=config.device,
+            checkpoint_s=1e9,  # a cell that is killed is begun again
+            on_progress=clock,
+            **options,
+        )
+        warnings = run.metrics()["warnings"]
+        trained = load_encoder(f"run:{run.folder}", device=config.device)
+        return trained, clock.took, {"warnings": warnings} if warnings else {}
+
     def fingerprint(self, cell: Cell) -> str:
         """Return a checksum of everything that decides the figures of a cell."""
-        deciding = [self.config.method, self.fixed, asdict(cell), self.hyperparameters(cell)]
+        deciding = [
+            self.config.method,
+            fixed_of(self.config, self.facts),
+            asdict(cell),
+            self.hyperparameters(cell),
+        ]
         return hashlib.sha256(json.dumps(deciding, sort_keys=True, default=str).encode()).hexdigest()
 
     def file_of(self, cell: Cell) -> Path:
@@ -269,13 +315,13 @@ def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
     """
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        with PeakMemory() as memory:
+        with peak_memory() as megabytes:
             result, draw = experiment.measure(cell, Path(folder))
-            seconds_whole = time.perf_counter() - start
+            seconds_whole, peak = time.perf_counter() - start, megabytes()
         return replace(
             result,
             seconds_whole=round(seconds_whole, 3),
-            peak_mb=round(memory.megabytes, 1),
+            peak_mb=round(peak, 1),
             gpu_mb=gpu_megabytes(),
             views=draw(),
         )
@@ -315,7 +361,8 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
 def _without_main() -> Iterator[None]:
     """Let a new process not run the script again that this one runs, which need not be written for that."""
     main = sys.modules["__main__"]
-    there = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+    names: tuple[str, ...] = ("__file__", "__spec__")
+    there = {name: vars(main)[name] for name in names if name in vars(main)}
     vars(main).pop("__file__", None)
     vars(main)["__spec__"] = None
     try:

@@ -45,8 +45,9 @@ def bars(values: Mapping[str, tuple[float, float]], base: float, label: str) -> 
 
 
 def maps(views: Mapping[str, View]) -> str:
-    """Draw sentences of two languages, a panel a system: the intent (`groups`) is the colour, the language (`texts`) the
-    marker, which is the paper's: a ring for the first language, a cross for the second.
+    """Draw sentences of two languages, a panel a system: the intents (`groups`) in colours.
+
+    The languages (`texts`) have the paper's markers: a ring for the first, a cross for the second.
 
     Args:
         views: by title.
@@ -102,7 +103,7 @@ def group_maps(views: Mapping[str, View]) -> str:
                 paint: dict[str, Any] = {"marker": marker, "color": colour, "linewidths": 0.8, "alpha": 0.8}
                 axis.scatter(points[at, 0], points[at, 1], s=size, **paint)
                 keys.append(_key(short(name, 60), colour, marker, markersize=5))
-            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
+            below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
             axis.legend(handles=keys, frameon=False, fontsize=8, **below)
         return _svg(figure)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core.api.execute import record_failure
-from emu_core.bench.experiment import Experiment, RunCell, in_process, run_cells
+from emu_core.bench.experiment import FIXED, Experiment, RunCell, fixed_of, in_process, run_cells
 from emu_core.bench.papers import paper_named
 from emu_core.bench.report import Report
 from emu_core.errors import RunError
@@ -38,9 +38,8 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
         return create_run(run.folder, config, data)
     if run.config().method != config.method:
         raise RunError(f"{run.folder} holds the benchmark of another paper; choose another folder with --out")
-    asked = experiment_of(config, data, run.folder)
-    before, now = asked.fixed_of(run.config(), run.data()), asked.fixed
-    for name, words in asked.compared.items():
+    before, now = fixed_of(run.config(), run.data()), fixed_of(config, data.facts(config))
+    for name, words in FIXED.items():
         if before[name] != now[name]:
             values = "" if name.endswith("sha256") else f" ({before[name]}, not {now[name]})"
             raise RunError(

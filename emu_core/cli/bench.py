@@ -86,7 +86,10 @@ def _add_bench(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPart]
     """Add what the benchmarks on a labelled set share."""
     add_data(parser)
     add_encoder(parser, default=PAPERS[paper].encoder, specs=FRESH)
-    parser.add_argument("--tables", nargs="+", default=list(parts), choices=list(parts), help="default: all")
+    parser.add_argument(
+        "--tables", nargs="+", default=list(parts), choices=list(parts), metavar="PART",
+        help=f"some of {', '.join(parts)} (default: all)",
+    )  # fmt: skip
     _add_shared(parser)
 
 

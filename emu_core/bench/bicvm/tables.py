@@ -47,10 +47,10 @@ def translation_table(results: Results, pairs: Sequence[Pair]) -> Table:
     columns: dict[str, None] = {}
     for system, on, row in results.trained(ENCODERS):
         names = ", ".join(on)
-        for by, words in NEAREST_BY.items():
+        for by, label in NEAREST_BY.items():
             ways = dict.fromkeys(way for cell in row.cells for way in cell.wheres("rank", by))
             columns |= ways
-            labels = (LABELS[system], names, words)
+            labels = (LABELS[system], names, label)
             scores = present({way: precision(row, by, way) for way in ways})
             lines.append(Line(labels, f"{system} on {names}, {by}", scores, reasons=why_missing(labels, row)))
     unseen = [way for way in columns if way not in both_ways(pairs)]

@@ -100,7 +100,7 @@ class DualTables:
         return [precision(self.row(system, pair), DOT, way) for pair, way in self.ways()]
 
     def paper_name(self, system: System) -> str:
-        """Return which of the paper's models a system is beside: its multi-task one, its translation-ranking one, or "".
+        """Return which of the paper's models a system is beside; "" for none.
 
         The paper's translation ranking has hard negatives; its multi-task model is beside the system with most tasks.
         """
@@ -229,7 +229,7 @@ class DualTables:
             source, target = pair
             for system in self.systems:
                 row = self.row(system, name)
-                for kind, words in (
+                for kind, learnt in (
                     ("few_shot", f"100 % {source} + X % {target}"),
                     ("monolingual", f"X % {target}"),
                 ):
@@ -240,7 +240,7 @@ class DualTables:
                         }
                     )
                     if scores:
-                        labels = (LABELS[system], target, words)
+                        labels = (LABELS[system], target, learnt)
                         lines.append(Line(labels, f"{system} {target} {kind}", scores))
         return grid(
             "few_shot",

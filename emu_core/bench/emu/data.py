@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from emu_core.data.cleaning import stripped
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping, guess_columns
-from emu_core.data.cleaning import stripped
 from emu_core.data.readers import read_table
 from emu_core.errors import DataError, RunError
 from emu_core.runs.config import RunConfig
@@ -134,7 +134,7 @@ def _part(frame: pd.DataFrame, languages: set[str], name: str) -> LabelledSet:
 
 
 def _held_out(frame: pd.DataFrame) -> np.ndarray:
-    """Return whether each row is measured: a share of each intent's groups; a group is the rows of one id, or one row without an id."""
+    """Return whether each row is measured: a share of each intent's groups, which are the rows of one id."""
     bare = frame["id"] == ""
     group = frame["id"].where(~bare, "\0" + frame.index.astype(str).to_series(index=frame.index))
     # Rows without an id are drawn for each language by itself, so that each has some.

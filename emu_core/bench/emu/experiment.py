@@ -1,20 +1,17 @@
 """Emu's experiments: the cells of its tables, how each is trained, and what is measured."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, files_of, labelled_set
-from emu_core.api.train import plan_training, train
+from emu_core.api.train import plan_training
 from emu_core.bench.cells import Cell, cells_of
-from emu_core.bench.costs import Clock
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
 from emu_core.bench.experiment import Draw, Experiment, Outlook, bench_config, draw_nothing
@@ -81,9 +78,7 @@ def peer_system(peer: Peer) -> str:
 
 
 def training_sets(languages: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the languages that Table 3 trains on: English, German and French, or else the set's first three, in every
-    mix.
-    """
+    """Return every mix that Table 3 trains on: of English, German and French, or else of the set's first three."""
     three = _TABLE_3 if set(_TABLE_3) <= set(languages) else ordered(languages)[:3]
     return [mix for size in (1, 2, 3) for mix in combinations(three, size)]
 
@@ -94,15 +89,6 @@ class EmuExperiment(Experiment):
     data: BenchData
     load_data = staticmethod(BenchData.load)
     first: ClassVar[str] = "the base encoder"
-    compared: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "encoder": "the encoder",
-            "device": "the device",
-            "sha256": "the data",
-            "epochs": "the number of epochs",
-            "translations_sha256": "the machine translations",
-        }
-    )
 
     @staticmethod
     def plan(
@@ -150,11 +136,6 @@ class EmuExperiment(Experiment):
         return bench_config(
             "emu", settings, data=name, device=place, encoder=encoder, train_languages=codes
         ), cut
-
-    @cached_property
-    def settings(self) -> EmuBench:
-        """The settings of the benchmark."""
-        return EmuBench.from_json(self.config.hyperparameters)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -332,7 +313,9 @@ class EmuExperiment(Experiment):
         if cell.system in (BASE, TRANSLATION):
             return System(load_encoder(encoder, device=device).encode)
         if not cell.system.startswith(_PEER):
-            return self._method(cell, folder)
+            options = {"train_languages": cell.on, "config": self._settings_of(cell.system)}
+            trained, took, facts = self.train(self.data.train, cell, folder, method=cell.system, **options)
+            return System(trained.encode, took=took, facts=facts)
         peer, part = Peer(cell.system.removeprefix(_PEER)), self.data.train.select(languages=cell.on)
         if peer.is_frozen:
             from emu_core.bench.peers.frozen import frozen_peer
@@ -347,25 +330,6 @@ class EmuExperiment(Experiment):
         if peer is Peer.SETFIT:
             return setfit_peer(sentences, part, budget)
         return tuned_peer(peer, sentences, part, budget)
-
-    def _method(self, cell: Cell, folder: Path) -> System:
-        """Train a method of this library as any user would."""
-        clock = Clock()
-        run = train(
-            self.data.train,
-            out=folder / "run",
-            method=cell.system,
-            encoder=self.config.encoder,
-            train_languages=cell.on,
-            seed=cell.seed,
-            device=self.config.device,
-            config=self._settings_of(cell.system),
-            checkpoint_s=1e9,  # a cell that is killed is begun again
-            on_progress=clock,
-        )
-        trained = load_encoder(f"run:{run.folder}", device=self.config.device)
-        warnings = run.metrics()["warnings"]
-        return System(trained.encode, took=clock.took, facts={"warnings": warnings} if warnings else {})
 
     def _map(self, vectors: NDArray[np.floating]) -> View:
         """Return the t-SNE view of two languages' test sentences."""

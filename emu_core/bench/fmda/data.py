@@ -124,7 +124,7 @@ def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:
 
 
 def read_pairs(pairs: Sequence[Pair | str] | None, languages: Sequence[str]) -> tuple[Pair, ...]:
-    """Return the language pairs asked for, such as ("en", "de") or "en-de"; None pairs the first language with each other one.
+    """Return the language pairs asked for; None pairs the first language with each other one.
 
     Raises:
         DataError: a pair does not name two languages of the set, or there is none.

@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
-from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from emu_core.api.inputs import Data, labelled_set
-from emu_core.api.train import train
 from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
-from emu_core.bench.costs import Clock, Took
+from emu_core.bench.costs import Took
 from emu_core.bench.experiment import Draw, Experiment, bench_config, draw_nothing
 from emu_core.bench.fmda.data import FmdaData, fmda_data, read_pairs
 from emu_core.bench.papers import FmdaBench, FmdaPart
@@ -99,15 +96,6 @@ class FmdaExperiment(Experiment):
     data: FmdaData
     load_data = staticmethod(FmdaData.load)
     first: ClassVar[str] = "the frozen encoder"
-    compared: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "encoder": "the encoder",
-            "device": "the device",
-            "sha256": "the data",
-            "epochs": "the number of epochs",
-            "pairs": "the language pairs",
-        }
-    )
 
     @staticmethod
     def plan(
@@ -146,11 +134,6 @@ class FmdaExperiment(Experiment):
         place, name = pick_device(device), labelled.name
         config = bench_config("fmda", settings, data=name, device=place, encoder=encoder, pairs=chosen)
         return config, fmda_data(labelled, chosen)
-
-    @cached_property
-    def settings(self) -> FmdaBench:
-        """The settings of the benchmark."""
-        return FmdaBench.from_json(self.config.hyperparameters)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -207,27 +190,20 @@ class FmdaExperiment(Experiment):
             # The layers are not trained and not read: [CLS] and the mean are the frozen encoder's own.
             layers = MeaningLanguage(base.state_dim, self.pairs[0])
             return DisentangledEncoder(base, layers).parts, Took(), {}
-        clock = Clock()
-        run = train(
+        encoder, took, facts = self.train(
             self.data.learnt,
-            out=folder / "run",
+            cell,
+            folder,
             method=system.method,
-            encoder=config.encoder,
             pairs=self.pairs_of(cell),
-            seed=cell.seed,
-            device=config.device,
             config=self.settings_of(system),
             cache=self.folder
             / "training"
             / "cache",  # stays after a kill, so that the rest is not encoded again
-            checkpoint_s=1e9,  # a cell that is killed is begun again
-            on_progress=clock,
         )
-        encoder = load_encoder(f"run:{run.folder}", device=config.device)
         if not isinstance(encoder, DisentangledEncoder):
             raise TypeError(f"{system} left an encoder of another kind: {type(encoder).__name__}")
-        warnings = run.metrics()["warnings"]
-        return encoder.parts, clock.took, {"warnings": warnings} if warnings else {}
+        return encoder.parts, took, facts
 
     def report(self, results: Results) -> Report:
         """Return the report of finished cells."""

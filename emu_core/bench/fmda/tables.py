@@ -35,6 +35,18 @@ _PROBED: tuple[Place, ...] = (
     (System.FMDA, Part.RESIDUAL),
 )
 _PROBES = (("probe", "probe"), ("neighbours", "neighbours in own language"))
+_PLACES: Mapping[str, Sequence[Place]] = {
+    "4": [
+        (System.BASE, Part.CLS),
+        *((system, Part.MEANING) for system in (System.BASELINE, System.FMDA, *ABLATION)),
+    ],
+    "5": [
+        (system, embedding)
+        for system in (System.FMDA, System.TWO_STAGE)
+        for embedding in (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
+    ],
+}
+_NOTES = {"3": ("templates",), "4": ("ablation",), "5": ("templates",), "6": ("templates",)}
 _PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
 
 
@@ -116,67 +128,34 @@ class FmdaTables:
 
     def table(self, part: str) -> Table:
         """Return the table of a part of the report."""
-        match part:
-            case "2":
-                columns = self.translations()
-                title = "cross-lingual semantic retrieval, Acc@1"
-                return self._grid("2", title, FIVE_PLACES, columns, verdict=self._meaning_verdict(columns))
-            case "3":
-                title = "template retrieval, Acc@1"
-                return self._grid("3", title, FIVE_PLACES, self.templates(), notes=(NOTES["templates"],))
-            case "4":
-                places: list[Place] = [(System.BASE, Part.CLS)]
-                places += [(system, Part.MEANING) for system in (System.BASELINE, System.FMDA, *ABLATION)]
-                title = "ablation, cross-lingual semantic retrieval, Acc@1"
-                columns = self.translations(self.pairs[:1])
-                return self._grid("4", title, places, columns, notes=(NOTES["ablation"],))
-            case "5":
-                places = [
-                    (system, embedding)
-                    for system in (System.FMDA, System.TWO_STAGE)
-                    for embedding in (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
-                ]
-                columns = [*self.translations(), *self.templates()]
-                title = "all losses together against two stages, Acc@1"
-                verdict = self._two_stage_verdict(self.templates())
-                return self._grid("5", title, places, columns, verdict=verdict, notes=(NOTES["templates"],))
-            case "6":
-                title = "template retrieval with five targets, MAP"
-                columns = self.templates("precision")
-                return self._grid("6", title, FIVE_PLACES, columns, notes=(NOTES["templates"],))
-            case "9":
-                return self._table_9()
-            case _:
-                return self._probes()
-
-    def _grid(
-        self,
-        number: str,
-        title: str,
-        places: Sequence[Place],
-        columns: Sequence[Column],
-        *,
-        verdict: tuple[str, ...] = (),
-        notes: tuple[str, ...] = (),
-    ) -> Table:
+        if part in ("9", "probes"):
+            return self._table_9() if part == "9" else self._probes()
+        columns = {
+            "2": self.translations(),
+            "3": self.templates(),
+            "4": self.translations(self.pairs[:1]),
+            "5": [*self.translations(), *self.templates()],
+            "6": self.templates("precision"),
+        }[part]
+        names = [column.name for column in columns]
         lines = [
             Line(
                 (LABELS[place[0]], part_label(place[1])),
                 place_key(place),
                 self.scores(place, columns),
-                _printed(number, place_key(place), [column.name for column in columns]),
+                _printed(part, place_key(place), names),
                 reasons=self._missing(place[0], columns),
             )
-            for place in places
+            for place in _PLACES.get(part, FIVE_PLACES)
         ]
         return grid(
-            f"table{number}",
-            f"Table {number}: {title}",
+            f"table{part}",
+            f"Table {part}: {words('fmda')['titles'][f'table{part}']}",
             ("model", "embedding"),
-            [column.name for column in columns],
+            names,
             lines,
-            verdict=verdict,
-            notes=notes,
+            verdict={"2": self._meaning_verdict, "5": self._two_stage_verdict}.get(part, tuple)(),
+            notes=tuple(NOTES[name] for name in _NOTES.get(part, ())),
             missing=NOT_MEASURED,
         )
 
@@ -248,8 +227,9 @@ class FmdaTables:
         verdict = _probes_verdict(names, {line.key: line.scores for line in lines})
         return Table("probes", title, head, table.rows, verdict, notes=(NOTES["probes"],), data=table.data)
 
-    def _meaning_verdict(self, columns: Sequence[Column]) -> tuple[str, ...]:
+    def _meaning_verdict(self) -> tuple[str, ...]:
         """Whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
+        columns = self.translations()
         others: tuple[Place, ...] = (*FIVE_PLACES[:2], (System.BASELINE, Part.MEANING))
         sentences = [self._against(columns, other) for other in others]
         own = [
@@ -282,8 +262,9 @@ class FmdaTables:
             f"{least:+.1f} ({name}, 95 % interval {change.low:+.1f} to {change.high:+.1f})."
         )
 
-    def _two_stage_verdict(self, columns: Sequence[Column]) -> tuple[str, ...]:
+    def _two_stage_verdict(self) -> tuple[str, ...]:
         """By how much the two-stage template embedding leads in template retrieval."""
+        columns = self.templates()
         own = self.scores((System.TWO_STAGE, Part.TEMPLATE), columns)
         rest = [*FIVE_PLACES, (System.TWO_STAGE, Part.MEANING), (System.TWO_STAGE, Part.RESIDUAL)]
         every = [(place, self.scores(place, columns)) for place in rest]

@@ -3,9 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,14 +36,6 @@ class ParallelExperiment(Experiment):
     paper: ClassVar[str]
     plain: ClassVar[str]  # the system that the others' speed is compared with
     first: ClassVar[str] = "the plain sum of words"
-    compared: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "device": "the device",
-            "sha256": "the data",
-            "epochs": "the number of epochs",
-            "quick": "whether they are quick ones",
-        }
-    )
 
     @classmethod
     def plan(
@@ -76,11 +66,6 @@ class ParallelExperiment(Experiment):
         place, name = pick_device(device), names_of(texts.train)
         return bench_config(cls.paper, settings, data=name, device=place, pairs=texts.pairs), texts
 
-    @cached_property
-    def settings(self) -> ParallelBench:
-        """The settings of the benchmark."""
-        return ParallelBench.from_json(self.config.hyperparameters)
-
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """The language pairs."""
@@ -98,7 +83,7 @@ class ParallelExperiment(Experiment):
             Measurements, facts that a reader should see, and what draws the views.
         """
 
-    def epochs_of(self, own: int | None) -> dict[str, int]:
+    def epochs_of(self, own: int | None) -> dict[str, Any]:
         """Return the change to settings whose own number of epochs this is."""
         if self.settings.epochs is not None:
             return {"epochs": self.settings.epochs}
@@ -135,7 +120,7 @@ class ParallelExperiment(Experiment):
             "pairs_trained_on": dict(zip(names, (f"{len(text):,}" for text in texts.train), strict=True)),
             "pairs_measured": dict(zip(names, (f"{len(text):,}" for text in texts.test), strict=True)),
             "pairs_trained_on_that_share_a_sentence_with_those_measured": f"{_shared(texts):,}",
-            "chosen_epoch": "of the pairs trained on, up to 1,000 (a tenth at most) are held out to choose the epoch by",
+            "chosen_epoch": "of the pairs trained on, up to 1,000 (a tenth at most) choose the epoch",
             "seeds": list(self.seeds),
             "device": self.config.device,
         }

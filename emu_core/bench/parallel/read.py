@@ -88,7 +88,9 @@ def read_texts(
         Tasks(
             tuple(replace(text, documents=(), notes=()) for text in train),
             tuple(replace(text, notes=()) for text in read_each(dialogues, Dialogues, read_dialogues)),
-            tuple(replace(text, notes=()) for text in read_each(running_text, RunningText, read_running_text)),
+            tuple(
+                replace(text, notes=()) for text in read_each(running_text, RunningText, read_running_text)
+            ),
             tuple(replace(text, notes=()) for text in read_each(nli, Nli, read_nli)),
         ),
         tuple(replace(text, documents=(), notes=()) for text in measured),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.forms.encoder import facts
 from app.forms.model_name import EXAMPLE, HF
-from app.run_table import runs_frame
+from app.panels.run_table import runs_frame
 from app.state import finished_runs
 from app.wording import literal
 from emu_core.data.languages import language_name

@@ -16,7 +16,7 @@ def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
     """Draw the gain or loss of each language.
 
     Args:
-        guard: by language, as it stands in metrics.json.
+        guard: by language, as metrics.json has it.
         key: of the chart on its page.
     """
     for verdict, text in guard_sentences(guard).items():

@@ -1,7 +1,7 @@
-"""A button that gives a table as a CSV file."""
+"""Columns that stay wide enough to be read, and a button that gives a table as a CSV file."""
 
 from collections.abc import Hashable
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -9,6 +9,20 @@ import streamlit as st
 from emu_core.data.export_csv import safe_csv
 
 MOST_AT_ONCE = 30_000  # rows; the file of a longer table takes seconds, and is made when it is asked for
+
+
+def roomy_columns(count: int, least_px: int, key: str, **options: Any) -> list[Any]:
+    """Return columns of which, on a narrow page, some come to stand under the others.
+
+    Args:
+        count: how many.
+        least_px: none becomes narrower than so many pixels.
+        key: names them on their page; letters and hyphens.
+        options: as `st.columns` takes them.
+    """
+    place = st.container(key=key)
+    place.html(f"<style>.st-key-{key} [data-testid='stColumn'] {{min-width: {least_px}px}}</style>")
+    return list(place.columns(count, **options))
 
 
 def draw_csv_button(

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.aside import done_or_shown
-from app.audit_panel import draw_set
 from app.cache import start_helpers
+from app.panels.audit import draw_set
+from app.run_in_background import done_or_shown
 from app.state import chosen_data, set_data, set_demo
-from app.upload import (
+from app.uploads.tables import (
     Upload,
     labelled_from_upload,
     missing_roles,

@@ -22,7 +22,7 @@ _HARMLESS = re.compile(r"[^\w.+() -]")
 
 
 class Kind(StrEnum):
-    """What a file holds."""
+    """The kind of text in a file."""
 
     PARALLEL = "parallel"
     RUNNING = "running-text"
@@ -51,7 +51,7 @@ class Read:
 
     @property
     def notes(self) -> list[str]:
-        """What is odd about them, each note once."""
+        """Notes on what is odd about them, each once."""
         return list(dict.fromkeys(note for text in self.texts for note in text.notes))
 
 
@@ -97,7 +97,7 @@ def read_files(
 
 
 def safe_name(name: str) -> str:
-    """Return a file's name that stays in its folder; what it says of language and kind stands last and is kept."""
+    """Return a file's name that stays in its folder; its end, which says language and kind, stays."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     harmless = _HARMLESS.sub("_", last)[-LONGEST:].lstrip(". ")
     while len(harmless.encode()) > 2 * LONGEST:  # as bytes: a file system counts them

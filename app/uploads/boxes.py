@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.aside import done_or_shown
-from app.pretraining.texts import Kind, Read, read_files, typed_languages
-from app.upload import text_size
+from app.run_in_background import done_or_shown
+from app.uploads.texts import Kind, Read, read_files, typed_languages
+from app.uploads.tables import text_size
 from app.wording import literal, sentence
 from emu_core.data.readers.opened import MAX_BYTES
 from emu_core.errors import DataError
@@ -77,7 +77,7 @@ def draw_box(place: str, kind: Kind) -> None:
     refused = st.session_state.get(f"{name}-refused")
     typed, drop_empty = "", False
     if kind is Kind.PARALLEL and files and refused:
-        typed, drop_empty = _draw_mends(name, number)
+        typed, drop_empty = _draw_fixes(name, number)
     if files:
         asked = ("-".join(file.file_id for file in files), typed, drop_empty)
         if (refused is None or refused[0] != asked) and _take(place, kind, files, asked):
@@ -87,8 +87,8 @@ def draw_box(place: str, kind: Kind) -> None:
         st.error(sentence(refused[1]), icon=":material/error:")
 
 
-def _draw_mends(name: str, number: int) -> tuple[str, bool]:
-    """Ask for what may mend files that can't be read: their languages, and whether odd pairs are left out."""
+def _draw_fixes(name: str, number: int) -> tuple[str, bool]:
+    """Ask for what may fix files that can't be read: their languages, and whether odd pairs are left out."""
     typed = st.text_input(
         "Languages of files that don't say theirs",
         placeholder="en, de",
@@ -115,7 +115,7 @@ def _take(place: str, kind: Kind, files: Sequence[UploadedFile], asked: tuple[st
     except DataError as error:
         first = f"{name}-refused" not in st.session_state
         st.session_state[f"{name}-refused"] = (asked, str(error))
-        return first  # so that what may mend it is drawn
+        return first  # so that what may fix it is drawn
     if read is None:
         return False
     st.session_state.pop(f"{name}-refused", None)

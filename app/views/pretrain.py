@@ -5,10 +5,10 @@ import streamlit as st
 from app.cache import start_helpers
 from app.forms.pretraining import PLACE, draw_form, draw_method
 from app.forms.starting import draw_start_button
-from app.monitor import draw_list, draw_runs
-from app.pretraining.shown import draw_other_texts, draw_texts
-from app.pretraining.texts import Kind
+from app.panels.monitor import draw_list, draw_runs
 from app.state import is_from_scratch, runs_root
+from app.uploads.shown import draw_other_texts, draw_texts
+from app.uploads.texts import Kind
 from emu_core.runs.run import list_runs
 
 WATCHED = "pretrain-watched"

@@ -11,9 +11,9 @@ from app.cache import start_helpers
 from app.forms.bench import PLACE, draw_form
 from app.forms.model_name import short_name
 from app.forms.starting import draw_start_button
-from app.monitor import draw_resume, draw_runs, watched_run
-from app.report_panel import draw_report
-from app.run_table import method_title, pairs_of, status_of
+from app.panels.monitor import draw_resume, draw_runs, watched_run
+from app.panels.report import draw_report
+from app.panels.run_table import method_title, pairs_of, status_of
 from app.state import chosen_data, config_of, is_bench, runs_root
 from emu_core.bench.report import JSON
 from emu_core.runs.run import Run, RunState, list_runs

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from app.forms.model_name import short_name
-from app.pretraining.results import mean_p_at_1
+from app.panels.pretrained import mean_p_at_1
 from app.state import config_of, is_from_scratch
 from app.wording import literal, time_span
 from emu_core.bench.papers import PAPERS

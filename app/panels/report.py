@@ -8,8 +8,9 @@ import streamlit as st
 
 from app.wording import literal, sentence
 from emu_core.bench.emu.experiment import BASE
+from emu_core.bench.paper import words
 from emu_core.bench.report import JSON, MARKDOWN, PAGE, Report, load_report, shown_fact
-from emu_core.bench.tables import MARKS_NOTE, Table
+from emu_core.bench.tables import Table
 from emu_core.charts.systems import Gain, system_gains
 from emu_core.errors import RunError
 
@@ -105,7 +106,8 @@ def _draw_table(name: str, table: Table) -> None:
 
 def _draw_notes(notes: Sequence[str]) -> None:
     """Draw how to read a table; where there is much to say, what the stars mean stays in view."""
-    folded = [note for note in notes if note != MARKS_NOTE] if len(notes) > 2 else []
+    marks = words("emu")["notes"]["marks"]
+    folded = [note for note in notes if note != marks] if len(notes) > 2 else []
     for note in notes:
         if note not in folded:
             st.caption(literal(note))

@@ -63,14 +63,14 @@ def draw_utterance(run: Run, spec: str) -> None:
         pool = choose_pool(chosen_data())
     with right:
         typed = is_typed()
-    learnt = run.config().train_languages
-    one = choose_utterance(pool, learnt[0] if learnt else "", typed=typed)
+    trained_on = run.config().train_languages
+    one = choose_utterance(pool, trained_on[0] if trained_on else "", typed=typed)
     if one is None:
         return
-    if one.language and one.language not in learnt:
+    if one.language and one.language not in trained_on:
         st.info(
-            f"The run has not learnt from {literal(language_name(one.language))}, only from "
-            f"{literal(listed(map(language_name, learnt)))}.",
+            f"The run was not trained on {literal(language_name(one.language))}, only on "
+            f"{literal(listed(map(language_name, trained_on)))}.",
             icon=":material/info:",
         )
     found = split_by(spec, one)

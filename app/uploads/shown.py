@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from app.pretraining.texts import Kind, Read
-from app.pretraining.upload import draw_box, draw_notes, keep_texts, texts_of
+from app.uploads.texts import Kind, Read
+from app.uploads.boxes import draw_box, draw_notes, keep_texts, texts_of
 from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.parallel.labelled import demo_pairs
@@ -39,7 +39,7 @@ def draw_texts() -> Read | None:
 
 def draw_other_texts() -> dict[Kind, Read]:
     """Take what else a dual encoder learns from."""
-    with st.expander("More to learn from (optional)", icon=":material/library_add:"):
+    with st.expander("More to train on (optional)", icon=":material/library_add:"):
         for kind in OTHERS:
             draw_box(PLACE, kind)
         found = {kind: read for kind in OTHERS if (read := texts_of(PLACE, kind)) is not None}

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.csv_button import draw_csv_button
+from app.panels.widgets import draw_csv_button
 from app.wording import sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
@@ -49,7 +49,7 @@ def draw_results(run: Run) -> None:
     draw_csv_button(
         table, (run.name, str(metrics.get("translation"))), f"{run.name}-translations.csv", key="found-csv"
     )
-    st.page_link("pages/translations.py", label="Look at what it finds", icon=":material/g_translate:")
+    st.page_link("views/translations.py", label="Look at what it finds", icon=":material/g_translate:")
     st.caption("On the Train page it can be chosen as the encoder to specialise with labelled sentences.")
     for warning in metrics.get("warnings", []):
         st.info(sentence(warning), icon=":material/info:")
@@ -107,10 +107,10 @@ def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     tasks = {record["task"] for record in history if "task" in record}
     found = []
     for record in history:
-        kept = {_NAMES.get(name, name): value for name, value in record.items() if name != "dev_accuracy"}
-        if len(tasks) > 1 and "task" in kept and "loss" in kept:
-            kept[f"loss of {kept['task']}"] = kept.pop("loss")
-        found.append(kept)
+        shown = {_NAMES.get(name, name): value for name, value in record.items() if name != "dev_accuracy"}
+        if len(tasks) > 1 and "task" in shown and "loss" in shown:
+            shown[f"loss of {shown['task']}"] = shown.pop("loss")
+        found.append(shown)
     return found
 
 

@@ -1,19 +1,87 @@
 """The chosen set on the Data page: its size, what the audit found, its balance, its sentences."""
 
+from dataclasses import dataclass
+
 import pandas as pd
 import streamlit as st
 
-from app.csv_button import draw_csv_button
-from app.findings import findings_of
+from app.panels.widgets import draw_csv_button
 from app.state import ChosenData
 from app.wording import literal
 from emu_core import charts
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
+from emu_core.data.labelled.audit_checks import LONG_TEXT
 from emu_core.data.languages import language_name
 
 MOST_ROWS = 1_000  # shown in a table; its download holds them all
 TALLEST = 700  # pixels; a taller picture scrolls
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """One kind of thing found.
+
+    Attributes:
+        key: names it in file names.
+        title: what was found.
+        meaning: what it does to training, and how to fix it.
+        table: the rows.
+    """
+
+    key: str
+    title: str
+    meaning: str
+    table: pd.DataFrame
+
+
+def findings_of(audit: Audit) -> list[Finding]:
+    """Return what the audit found, the most serious first; kinds of which nothing was found are left out."""
+    kinds = (
+        (
+            "dropped",
+            "Rows left out",
+            "These rows can't be used. Fix them in the file and upload it again.",
+            audit.dropped,
+        ),
+        (
+            "conflicts",
+            "The same sentence with different intents",
+            "No encoder can tell them apart. Decide for one intent, or make the sentences say more.",
+            audit.conflicts,
+        ),
+        (
+            "leaks",
+            "The same sentence or id in two splits",
+            "What is measured on test is too good if train has it too. Keep all translations in one split.",
+            audit.leaks,
+        ),
+        (
+            "scripts",
+            "Letters that do not fit the language",
+            "Often the language column is wrong, or the text was damaged on its way.",
+            audit.script_misfits,
+        ),
+        (
+            "thin",
+            "An intent's only sentence in a language",
+            "Nothing can be learnt about what its sentences share, and no neighbour can be found. Add a second.",
+            audit.thin,
+        ),
+        (
+            "duplicates",
+            "Near repeats",
+            "They differ only in case, spacing, id or split. They stay in, and count twice.",
+            audit.duplicates,
+        ),
+        (
+            "long",
+            "Very long texts",
+            f"Of texts over {LONG_TEXT:,} characters an encoder reads the beginning only.",
+            audit.long_texts,
+        ),
+    )
+    return [Finding(*kind) for kind in kinds if len(kind[-1])]
 
 
 def draw_set(chosen: ChosenData) -> None:
@@ -32,9 +100,9 @@ def draw_set(chosen: ChosenData) -> None:
 
 def draw_size(labelled: LabelledSet, audit: Audit) -> None:
     """Draw the numbers that matter most."""
-    kept, intents, languages, splits = st.columns(4)
+    sentences, intents, languages, splits = st.columns(4)
     left_out = audit.rows_read - audit.rows_kept
-    kept.metric(
+    sentences.metric(
         "Sentences",
         f"{audit.rows_kept:,}",
         delta=f"{left_out:,} rows left out" if left_out else None,
@@ -66,7 +134,7 @@ def draw_findings(audit: Audit, token: str) -> None:
     """Draw what the audit found, folded away, with its rows; the token is the set's."""
     findings = findings_of(audit)
     if not findings:
-        st.success("The audit found nothing to mend.", icon=":material/check_circle:")
+        st.success("The audit found nothing to fix.", icon=":material/check_circle:")
     for finding in findings:
         grave = finding.key in ("dropped", "conflicts", "leaks")
         icon = ":material/warning:" if grave else ":material/info:"

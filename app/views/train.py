@@ -5,7 +5,7 @@ import streamlit as st
 from app.cache import start_helpers
 from app.forms.starting import draw_start_button
 from app.forms.training import PLACE, draw_form
-from app.monitor import WATCHED, draw_list, draw_runs
+from app.panels.monitor import WATCHED, draw_list, draw_runs
 from app.state import ChosenData, chosen_data, is_training, runs_root
 from emu_core.runs.run import list_runs
 

@@ -6,10 +6,10 @@ from typing import Any
 import streamlit as st
 
 from app.cache import job_manager
-from app.columns import roomy_columns
-from app.guard_panel import draw_guard
-from app.pretraining.results import draw_results, draw_training
-from app.run_table import P_AT_1, progress_line, runs_frame, status_of
+from app.panels.guard import draw_guard
+from app.panels.pretrained import draw_results, draw_training
+from app.panels.run_table import P_AT_1, progress_line, runs_frame, status_of
+from app.panels.widgets import roomy_columns
 from app.state import config_of, is_bench, is_from_scratch, runs_root
 from app.wording import literal, sentence
 from emu_core import charts
@@ -105,7 +105,12 @@ def draw_end(run: Run, status: Status) -> None:
     if status.state is RunState.FAILED:
         st.error(sentence(status.message), icon=":material/error:")
     elif status.state is not RunState.FINISHED:
-        st.warning(sentence(f"{status.state.value}: {status.message}"), icon=":material/block:")
+        cells = (
+            f" after {status.step} of {counted(status.steps, 'cell')}"
+            if is_bench(run) and status.steps
+            else ""
+        )
+        st.warning(sentence(f"{status.state.value}{cells}: {status.message}"), icon=":material/block:")
     elif is_bench(run):
         st.success(f"Finished: {counted(status.steps, 'cell')}.", icon=":material/check_circle:")
     elif is_from_scratch(run):
@@ -142,10 +147,10 @@ def draw_gain(run: Run) -> None:
             )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
-    st.page_link("pages/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
+    st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
     if "parts" in metrics:
         st.page_link(
-            "pages/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
+            "views/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
         )
     for warning in metrics.get("warnings", []):
         st.warning(sentence(warning), icon=":material/info:")
@@ -208,7 +213,7 @@ def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
 
 
 def _held(run: Run, status: Status) -> bool:
-    """Whether a run that is over has a process yet: it is about to go on, or has only just come to its end."""
+    """Return whether a run that is over still has a process, which has only just come to its end."""
     return status.state.is_over and job_manager().holds(run)
 
 

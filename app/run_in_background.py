@@ -1,4 +1,4 @@
-"""Work that is quick on small data and long on large: done at once, or aside."""
+"""Work that is quick on small data and long on large: done at once, or in the background."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,0 +1,1 @@
+"""Parts that several pages draw: runs, reports, tables and buttons."""

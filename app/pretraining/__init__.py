@@ -1,1 +1,0 @@
-"""The Pretrain page's parts."""
