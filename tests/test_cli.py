@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from emu_core import embed, export, load_encoder
+from emu_core.api.train import plan_training
 from emu_core.cli import main
 from emu_core.errors import DataError, EncoderError, RunError
 from emu_core.runs.run import Run, RunState, create_run
@@ -85,8 +86,8 @@ def test_evaluate_guards_a_run_and_nothing_else(
         assert change["difference"] == pytest.approx(gained)
     # A run whose base is gone is measured all the same, and says what it could not do.
     shutil.copytree(run, tmp_path / "r")
-    config = Run(run).config()
-    for encoder, reason in ((f"run:{tmp_path / 'gone'}", "no encoder in"), (None, "does not say")):
+    config = Run(run).config().to_json()
+    for encoder, reason in ((f"run:{tmp_path / 'gone'}", "no encoder in"), (None, "config.json is damaged")):
         Run(tmp_path / "r").write("config.json", config | {"encoder": encoder})
         assert main([*asked, "--run", str(tmp_path / "r"), "--json"]) == 0
         measured = json.loads(capsys.readouterr().out)
@@ -174,7 +175,7 @@ def test_the_export_opens_in_sentence_transformers_with_the_same_vectors(folder:
 
 
 def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
-    run = create_run(tmp_path / "r", {})
+    run = create_run(tmp_path / "r", *plan_training(small_set()))
     with pytest.raises(RunError, match="is queued; only a finished run"):
         export(run, tmp_path / "out")
     with pytest.raises(RunError, match="not a run"):

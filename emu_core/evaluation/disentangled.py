@@ -14,9 +14,8 @@ from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.leakage import Leakage, language_leakage
 from emu_core.evaluation.template_retrieval import TemplateRetrieval, template_retrieval
 from emu_core.evaluation.translation_retrieval import TranslationRetrieval, translation_retrieval
-from emu_core.models.parts import Part
 
-PartsOf = Callable[[Sequence[str]], Mapping[Part, NDArray[np.floating]]]
+PartsOf = Callable[[Sequence[str]], Mapping[Any, NDArray[np.floating]]]  # by the name of the embedding
 """N sentences to their embeddings, (N, d) each."""
 
 
@@ -27,7 +26,7 @@ class Embedded:
         parts: the embeddings that are measured.
     """
 
-    def __init__(self, embed: PartsOf, parts: Sequence[Part], texts: Iterable[str]) -> None:
+    def __init__(self, embed: PartsOf, parts: Sequence[str], texts: Iterable[str]) -> None:
         """Embed sentences.
 
         Args:
@@ -40,11 +39,11 @@ class Embedded:
         self.parts = tuple(parts)
         self._vectors = {part: embedded[part] for part in parts}
 
-    def of(self, part: Part, texts: Iterable[str]) -> NDArray[np.floating]:
+    def of(self, part: str, texts: Iterable[str]) -> NDArray[np.floating]:
         """Return an embedding of sentences, (N, d)."""
         return self._vectors[part][self._distinct.rows(texts)]
 
-    def translations(self, part: Part, pair: SlotPairs) -> dict[str, TranslationRetrieval]:
+    def translations(self, part: str, pair: SlotPairs) -> dict[str, TranslationRetrieval]:
         """Return cross-lingual retrieval by an embedding, both ways, by direction "s-t"."""
         first, second = ([one.text for one in side] for side in (pair.first, pair.second))
         there, back = self.of(part, first), self.of(part, second)
@@ -53,19 +52,19 @@ class Embedded:
             pair_name(pair.target, pair.source): translation_retrieval(back, there, first),
         }
 
-    def templates(self, part: Part, made: TemplatePairs) -> TemplateRetrieval:
+    def templates(self, part: str, made: TemplatePairs) -> TemplateRetrieval:
         """Return template retrieval by an embedding."""
         targets = made.target_texts
         return template_retrieval(self.of(part, made.source_texts), self.of(part, targets), targets)
 
-    def leakage(self, part: Part, spoken: Sequence[Utterance]) -> Leakage:
+    def leakage(self, part: str, spoken: Sequence[Utterance]) -> Leakage:
         """Return how well an embedding tells the language of utterances."""
         vectors = self.of(part, [one.text for one in spoken])
         return language_leakage(vectors, [one.language for one in spoken], [one.id for one in spoken])
 
 
 def disentangled_metrics(
-    embed: PartsOf, parts: Sequence[Part], held_out: LabelledSet, pairs: Sequence[tuple[str, str]]
+    embed: PartsOf, parts: Sequence[str], held_out: LabelledSet, pairs: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     """Measure every embedding on held-out sentences, as it stands in metrics.json.
 
