@@ -80,7 +80,7 @@ def disentangled_metrics(
         measure for which the sentences do not do is left out, with the reason in `notes`.
     """
     notes: list[str] = []
-    found: dict[str, Any] = {part.value: {"translation": {}, "template": {}} for part in parts}
+    found: dict[str, Any] = {str(part): {"translation": {}, "template": {}} for part in parts}
     counts: dict[str, dict[str, int]] = {"translation": {}, "template": {}}
     try:
         paired = slot_pairs(held_out, [(a, b) for a, b in pairs])
