@@ -270,7 +270,7 @@ def test_the_process_of_a_cell_ends_with_its_parent(tiny: str, tmp_path: Path) -
         parent = psutil.Process(process.pid)
         for _ in range(600):
             workers = [one for one in parent.children() if "spawn_main" in " ".join(one.cmdline())]
-            if workers and workers[0].cpu_times().user > 4:
+            if workers and workers[0].cpu_times().user > 2:
                 break
             time.sleep(0.1)
         process.kill()
@@ -413,7 +413,7 @@ def test_the_command_prints_one_object(
         (
             "dual-encoder",
             "x.en x.de --epochs 3 --labelled demo --sts s --nli n --running-text r --dialogues d",
-            {"sts": "s", "nli": ["n"], "running_text": ["r"], "dialogues": ["d"], "epochs": 3, "labelled": ["demo"]},
+            {"sts": "s", "nli": ["n"], "running_text": ["r"], "dialogues": ["d"], "labelled": ["demo"]},
         ),
         (
             "fmda",

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from emu_core.bench.cells import Cell
 from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
@@ -23,11 +23,13 @@ from emu_core.bench.papers import BenchSettings, paper_named
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results, View, read_cell, write_cell
 from emu_core.data.labelled import LabelledSet
-from emu_core.encoders.base import Encoder
 from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, Storable
 from emu_core.runs.versions import versions
+
+if TYPE_CHECKING:
+    from emu_core.encoders.base import Encoder
 
 POLL_S = 0.2  # how soon a cell that runs hears that it is cancelled
 LAST_WORDS = 300  # characters of a process that died
@@ -167,7 +169,7 @@ class Experiment(ABC):
 
     def train(
         self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
-    ) -> tuple[Encoder, Took, dict[str, Any]]:
+    ) -> "tuple[Encoder, Took, dict[str, Any]]":
         """Train a method of this library as any user would.
 
         Args:
