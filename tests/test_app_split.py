@@ -272,7 +272,9 @@ def test_progress_is_shown_while_sentences_are_split(app: AppTest, worker: AtOnc
     assert app.get("progress")[0].proto.value == 25
 
 
-def test_a_language_that_the_run_was_not_trained_on_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_language_that_the_run_was_not_trained_on_is_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EMU_RUNS", str(root))
     frame = fmda_set().frame.replace({"language": {"es": "fr"}})
     app = opened(frame, "split")

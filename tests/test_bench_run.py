@@ -415,7 +415,11 @@ def test_the_command_prints_one_object(
             "x.en x.de --epochs 3 --labelled demo --sts s --nli n --running-text r --dialogues d",
             {"sts": "s", "nli": ["n"], "running_text": ["r"], "dialogues": ["d"], "epochs": 3, "labelled": ["demo"]},
         ),
-        ("fmda", "x.en x.de --pair en-de --tables 2 9", {"pairs": ["en-de"], "parts": ["2", "9"], "encoder": "e5-small"}),
+        (
+            "fmda",
+            "x.en x.de --pair en-de --tables 2 9",
+            {"pairs": ["en-de"], "parts": ["2", "9"], "encoder": "e5-small"},
+        ),
     ],
 )  # fmt: skip
 def test_the_command_hands_everything_on(

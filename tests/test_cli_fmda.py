@@ -177,9 +177,7 @@ def test_a_part_that_is_not_there_is_said(
 
 
 def test_names_that_the_help_spells_out_are_all_there(capsys: pytest.CaptureFixture[str]) -> None:
-    for command, option, names in (
-        (["embed"], "--part PART", list(Part)),
-    ):
+    for command, option, names in ((["embed"], "--part PART", list(Part)),):
         with pytest.raises(SystemExit):
             main([*command, "--help"])
         said = capsys.readouterr().out.partition(f"\n  {option}")[2].partition("\n  --")[0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from emu_core.errors import DataError
-from emu_core.evaluation.guard import LanguageChange, Verdict, flagged, guard, guard_pool, language_change
+from emu_core.evaluation.guard import LanguageChange, Verdict, flagged, guard, language_change
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.pool import pool_accuracy
 from emu_core.evaluation.significance import paired_test
@@ -101,7 +101,7 @@ def test_the_guard_is_over_the_directions_with_the_languages_queries() -> None:
         assert change.difference == pytest.approx(sum(differences) / 3)
         assert change.queries == base.counts[f"{source}-en"]
     with pytest.raises(DataError, match="different sentences"):
-        guard(base, replace(new, languages=("en", "de")))
+        guard(base, replace(new, correct={"en-en": new.correct["en-en"]}))
 
 
 def test_the_guard_of_a_pool_is_by_query_language() -> None:
@@ -112,14 +112,14 @@ def test_the_guard_of_a_pool_is_by_query_language() -> None:
         )
         for v in (some.vectors, -some.vectors)
     ]  # fmt: skip
-    changes = guard_pool(*results)
+    changes = guard(*results)
     for language, change in changes.items():
         assert change.difference == pytest.approx(
             results[1].by_language[language] - results[0].by_language[language]
         )
     assert any(change.difference for change in changes.values())
     with pytest.raises(DataError, match="different sentences"):
-        guard_pool(results[0], replace(results[1], by_language={"en": 1.0}))
+        guard(results[0], replace(results[1], correct={"en-en": results[1].correct["en-en"]}))
 
 
 def test_flagged_languages_come_worst_first() -> None:

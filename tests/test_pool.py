@@ -27,9 +27,9 @@ def test_equals_plain_loops(with_ids: bool) -> None:
         queries = [row for row in range(40) if asked.languages[row] == source]
         assert result.queries[source].tolist() == queries
         found = [plain(query, {"de", "en", "fr"}) for query in queries]
-        assert result.nearest_by_language[source].tolist() == found
+        assert result.best(source)[0].tolist() == found
         right = [pool.intents[row] == asked.intents[query] for row, query in zip(found, queries, strict=True)]
-        assert result.correct_by_language[source].tolist() == right
+        assert result.best(source)[2].tolist() == right
         assert result.by_language[source] == pytest.approx(100 * sum(right) / len(right))
         for target in ("de", "en", "fr"):
             pair = f"{source}-{target}"
@@ -48,7 +48,7 @@ def test_among_equals_the_first_row_wins_in_the_whole_pool_too() -> None:
     result = pool_accuracy(
         np.array([[1.0, 1.0]]), ["x"], ["fr"], np.array([[0, 1], [2, 2], [1, 1]]), ["y", "x", "y"], ["de", "de", "en"]
     )  # fmt: skip
-    assert result.nearest_by_language["fr"].tolist() == [1]
+    assert result.best("fr")[0].tolist() == [1]
     assert result.by_language == {"fr": 100.0}
     assert result.accuracy == {"fr-en": 0.0, "fr-de": 100.0}
 
@@ -60,7 +60,7 @@ def test_a_tie_in_the_whole_pool_does_not_hang_on_rounding() -> None:
     result = pool_accuracy(
         rng.normal(size=(40, 64)), ["x"] * 40, ["en"] * 40, pool, ["x"] * 99, ["ja", "en", "de"] * 33
     )  # fmt: skip
-    assert result.nearest_by_language["en"].tolist() == [0] * 40
+    assert result.best("en")[0].tolist() == [0] * 40
 
 
 def test_an_empty_id_is_no_id() -> None:

@@ -4,7 +4,7 @@ from scipy import stats
 
 from emu_core.errors import DataError
 from emu_core.evaluation import template_retrieval as module
-from emu_core.evaluation.significance import binomial_interval, mean_interval
+from emu_core.evaluation.significance import accuracy_interval, binomial_interval, mean_interval
 from emu_core.evaluation.template_retrieval import template_retrieval
 from emu_core.evaluation.translation_retrieval import translation_retrieval
 
@@ -40,8 +40,7 @@ def test_ranks_and_map_by_plain_loops(block: int, monkeypatch: pytest.MonkeyPatc
     assert 0 < found.mean_average_precision < 100
     right = sum(ranks[0] == 1 for ranks in found.ranks.tolist())
     assert found.accuracy == pytest.approx(100 * right / n) and 0 < right < n
-    assert found.accuracy_interval() == binomial_interval(right, n)
-    assert found.map_interval() == mean_interval(np.array(precisions))
+    assert accuracy_interval(found.correct) == binomial_interval(right, n)
 
 
 def test_one_target() -> None:
@@ -99,7 +98,7 @@ def test_translations_by_plain_loops() -> None:
         assert found.correct.tolist() == [i == j for i, j in enumerate(nearest)]
         right = sum(found.correct.tolist())
         assert 0 < right < 25 and found.accuracy == pytest.approx(4.0 * right)
-        assert found.interval() == binomial_interval(right, 25)
+        assert accuracy_interval(found.correct) == binomial_interval(right, 25)
 
 
 def test_a_neighbour_of_the_translations_text_is_right() -> None:

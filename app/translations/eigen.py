@@ -14,9 +14,9 @@ from app.wording import literal
 from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.encoders.base import FloatArray
-from emu_core.evaluation.eigen_similarity import Spectra, sample_spectra
+from emu_core.evaluation.eigen_similarity import EigenSimilarity, eigen_similarity
 
-SIZE = 10  # pairs in a sample, the paper's K and the default of `sample_spectra`
+SIZE = 10  # pairs in a sample, the paper's K and the default of `eigen_similarity`
 
 
 def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, FloatArray]) -> None:
@@ -31,17 +31,16 @@ def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, Flo
     if n < SIZE:
         st.info(f"Eigen-similarity needs {SIZE} pairs, and there are {n}.", icon=":material/info:")
         return
-    found: dict[str, Spectra] = {}
+    found: dict[str, EigenSimilarity] = {}
     for name, both in vectors.items():
         outcome = computed(
             f"spectra:{pairs.key}:{weights_of(specs[name])}",
             f"{literal(name, 60)}: comparing the spectra of 1,000 samples",
-            sample_spectra, both[:n], both[n:],
+            eigen_similarity, both[:n], both[n:],
         )  # fmt: skip
         if not isinstance(outcome, Done):
             return
         found[name] = outcome.value
-    psi = {name: one.similarity for name, one in found.items()}
     st.caption(
         f"Of {SIZE} sentences, how far is each from each: the same in both languages? The eigenvalues of the graph's "
         "Laplacian say how the sentences are arranged, wherever they lie. Psi adds up the squared differences between "
@@ -50,17 +49,17 @@ def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, Flo
     )
     st.markdown("**Psi over 1,000 samples**, with its mean and the mean's 95 % interval")
     st.plotly_chart(
-        charts.psi_distributions({name: one.values for name, one in psi.items()}),
+        charts.psi_distributions({name: one.values for name, one in found.items()}),
         key="psi",
         config={"displayModeBar": False},
-        alt="; ".join(f"{name}: Psi {one.mean:.3f}" for name, one in psi.items()),
+        alt="; ".join(f"{name}: Psi {one.mean:.3f}" for name, one in found.items()),
     )
     table = pd.DataFrame(
         {
-            "Encoder": list(psi),
-            "Psi": [one.mean for one in psi.values()],
-            "Standard error": [one.standard_error for one in psi.values()],
-            "Variance": [one.variance for one in psi.values()],
+            "Encoder": list(found),
+            "Psi": [one.mean for one in found.values()],
+            "Standard error": [one.standard_error for one in found.values()],
+            "Variance": [one.variance for one in found.values()],
         }
     )
     numbers = {name: st.column_config.NumberColumn(format="%.4f") for name in table.columns[1:]}
@@ -68,9 +67,9 @@ def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, Flo
     _draw_sample(pairs, found)
 
 
-def _draw_sample(pairs: Pairs, found: Mapping[str, Spectra]) -> None:
+def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
     """Draw the spectra of one sample, at first of one that is as alike as most."""
-    values = next(iter(found.values())).similarity.values
+    values = next(iter(found.values())).values
     middle = int(np.argsort(values)[len(values) // 2])
     st.markdown("**One sample's eigenvalues**, without the first, which is always 0")
     sample = st.number_input(
@@ -85,7 +84,7 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, Spectra]) -> None:
     at = int(sample) - 1
     first, second = map(language_name, pairs.text.languages)
     panels = {
-        f"{name}: Psi {one.similarity.values[at]:.3f}": {first: one.first[at], second: one.second[at]}
+        f"{name}: Psi {one.values[at]:.3f}": {first: one.first[at], second: one.second[at]}
         for name, one in found.items()
     }
     st.plotly_chart(

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -13,10 +11,11 @@ from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
-from emu_core.evaluation.guard import LanguageChange, guard, guard_pool
+from emu_core.evaluation.guard import guard
 from emu_core.evaluation.labelled_metrics import measure_accuracy
+from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy
 from emu_core.evaluation.pool import PoolAccuracy, pool_accuracy
-from emu_core.evaluation.significance import binomial_interval
+from emu_core.evaluation.significance import accuracy_interval
 from emu_core.runs.run import Run
 
 
@@ -60,22 +59,29 @@ def evaluate(
     place = pick_device(device)
     model = load_encoder(encoder, device=place)
     base, unguarded = _base(encoder, place)
-    if pooled is not None:
-        found = _against_pool(part, pooled, model)
-        changes = None if base is None else guard_pool(_against_pool(part, pooled, base), found)
-        return {"protocol": "pool", "encoder": encoder, **_pool_facts(found), **_guarded(changes, unguarded)}
-    result = measure_accuracy(part, model.encode)
-    changes = None if base is None else guard(measure_accuracy(part, base.encode), result)
-    out = {
-        "protocol": "leave-one-out",
+
+    def measure(model: Encoder) -> NeighbourAccuracy:
+        return measure_accuracy(part, model.encode) if pooled is None else _against_pool(part, pooled, model)
+
+    found = measure(model)
+    intervals = {pair: accuracy_interval(right) for pair, right in found.correct.items()}
+    out: dict[str, Any] = {
+        "protocol": "leave-one-out" if pooled is None else "pool",
         "encoder": encoder,
-        "accuracy": result.accuracy,
-        "mean": result.mean,
-        "counts": result.counts,
-        "intervals": _intervals(result.correct),
-        **_guarded(changes, unguarded),
+        "accuracy": found.accuracy,
+        "mean": found.mean,
+        "counts": found.counts,
+        "intervals": {pair: [interval.low, interval.high] for pair, interval in intervals.items()},
     }
-    return out | ({"mean_with_en": result.mean_with("en")} if "en" in part.languages else {})
+    if isinstance(found, PoolAccuracy):
+        out["by_language"] = found.by_language
+    elif isinstance(found, LeaveOneOut) and "en" in part.languages:
+        out["mean_with_en"] = found.mean_with("en")
+    if base is not None:
+        out["guard"] = {language: change.facts() for language, change in guard(measure(base), found).items()}
+    elif unguarded:
+        out |= {"guard": None, "guard_note": unguarded}
+    return out
 
 
 def _base(encoder: str, device: str) -> tuple[Encoder | None, str]:
@@ -92,12 +98,6 @@ def _base(encoder: str, device: str) -> tuple[Encoder | None, str]:
         return None, f"the encoder it was trained from can't be opened: {error}"
 
 
-def _guarded(changes: dict[str, LanguageChange] | None, reason: str) -> dict[str, Any]:
-    if changes is not None:
-        return {"guard": {language: change.facts() for language, change in changes.items()}}
-    return {"guard": None, "guard_note": reason} if reason else {}
-
-
 def _against_pool(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> PoolAccuracy:
     vectors: FloatArray = model.encode([*queries.frame["text"], *pool.frame["text"]])
     return pool_accuracy(
@@ -110,18 +110,3 @@ def _against_pool(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> Po
         query_ids=queries.frame["id"].tolist(),
         pool_ids=pool.frame["id"].tolist(),
     )
-
-
-def _pool_facts(result: PoolAccuracy) -> dict[str, Any]:
-    return {
-        "accuracy": result.accuracy,
-        "mean": float(np.mean(list(result.accuracy.values()))),
-        "by_language": result.by_language,
-        "counts": result.counts,
-        "intervals": _intervals(result.correct),
-    }
-
-
-def _intervals(correct: dict[str, Any]) -> dict[str, list[float]]:
-    intervals = {pair: binomial_interval(int(np.sum(right)), len(right)) for pair, right in correct.items()}
-    return {pair: [interval.low, interval.high] for pair, interval in intervals.items()}

@@ -153,6 +153,8 @@ def _parallel(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -
     return [*texts, *(read_parallel(named, languages, drop_empty=drop_empty) if named else [])]
 
 
-def read_each(given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]) -> list[Kind]:
+def read_each(
+    given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]
+) -> list[Kind]:
     """Return texts as they were given, and read files."""
     return [text for one in given for text in ([one] if isinstance(one, kind) else read([one]))]

@@ -28,7 +28,9 @@ def resume(
     processes = join_processes(run.config().device)
     check_resumable(run)
     processes.wait()  # no process takes `cancel` back before the others have looked
-    if processes.main and run.status().state is not RunState.QUEUED:  # one that is queued may be cancelled at any time
+    if (
+        processes.main and run.status().state is not RunState.QUEUED
+    ):  # one that is queued may be cancelled at any time
         run.uncancel()
     return execute(run, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
 

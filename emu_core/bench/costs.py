@@ -30,7 +30,7 @@ class Took:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
 
-    def costs(self) -> dict[str, float]:
+    def costs(self) -> dict[str, Any]:
         """Return both, rounded to milliseconds, as a `CellResult` has them."""
         return {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
 

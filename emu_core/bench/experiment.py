@@ -361,7 +361,8 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
 def _without_main() -> Iterator[None]:
     """Let a new process not run the script again that this one runs, which need not be written for that."""
     main = sys.modules["__main__"]
-    there = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+    names: tuple[str, ...] = ("__file__", "__spec__")
+    there = {name: vars(main)[name] for name in names if name in vars(main)}
     vars(main).pop("__file__", None)
     vars(main)["__spec__"] = None
     try:

@@ -103,7 +103,7 @@ def group_maps(views: Mapping[str, View]) -> str:
                 paint: dict[str, Any] = {"marker": marker, "color": colour, "linewidths": 0.8, "alpha": 0.8}
                 axis.scatter(points[at, 0], points[at, 1], s=size, **paint)
                 keys.append(_key(short(name, 60), colour, marker, markersize=5))
-            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
+            below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
             axis.legend(handles=keys, frameon=False, fontsize=8, **below)
         return _svg(figure)
 

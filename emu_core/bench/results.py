@@ -150,11 +150,12 @@ def read_cell(path: Path) -> tuple[CellResult, dict[str, Any]]:
         values = frame["value"].to_numpy()
         if values.dtype != np.float64 or not np.isfinite(values).all():
             raise ValueError("values are finite numbers")
+        costs: dict[str, Any] = {name: float(described.pop(name)) for name in COSTS}
         result = CellResult(
             values={key: values[rows] for key, rows in frame.groupby(list(KEY), sort=False).indices.items()},
             views={name: _view(view) for name, view in described.pop("views").items()},
             facts=described.pop("facts"),
-            **{name: float(described.pop(name)) for name in COSTS},
+            **costs,
         )
     except (OSError, KeyError, TypeError, ValueError, AttributeError, pa.ArrowException):
         raise RunError(f"{path} is damaged; delete the file, and the cell is run again") from None

@@ -16,8 +16,7 @@ from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leakage import Leakage, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
-from emu_core.evaluation.retrieval import TIE
-from emu_core.evaluation.significance import SignedRank, binomial_interval, paired_test, wilcoxon
+from emu_core.evaluation.significance import SignedRank, accuracy_interval, paired_test, wilcoxon
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
 from emu_core.evaluation.triples import PAIRS, suggest_triples, triple
 
@@ -312,14 +311,8 @@ class Comparison:
         """Return each sentence's nearest row and its cosine, (N,) each; of equal cosines the row that comes first."""
         nearest = np.empty(len(self.sentences), dtype=np.int64)
         cosines = np.empty(len(self.sentences), dtype=np.float32)
-        pools = found.languages if pool is None else (pool,)
         for source, queries in found.queries.items():
-            rows = np.stack([found.nearest[pair_name(source, target)] for target in pools])
-            near = np.stack([found.cosines[pair_name(source, target)] for target in pools])
-            equal = near >= near.max(axis=0) - TIE
-            best = np.where(equal, rows, len(nearest)).argmin(axis=0)
-            nearest[queries] = np.take_along_axis(rows, best[None], axis=0)[0]
-            cosines[queries] = np.take_along_axis(near, best[None], axis=0)[0]
+            nearest[queries], cosines[queries], _ = found.best(source, None if pool is None else (pool,))
         return nearest, cosines
 
     # ------------------------------------------------------------------------------------------- chosen sentences
@@ -416,7 +409,7 @@ def _direction(base: LeaveOneOut, other: LeaveOneOut, source: str, target: str) 
     test = paired_test(base.correct[pair], other.correct[pair])
     row: dict[str, object] = {"pair": pair, "queries": source, "pool": target, "n": base.counts[pair]}
     for name, result in (("base", base), ("other", other)):
-        interval = binomial_interval(int(result.correct[pair].sum()), result.counts[pair])
+        interval = accuracy_interval(result.correct[pair])
         row |= {name: result.accuracy[pair], f"{name}_low": interval.low, f"{name}_high": interval.high}
     return row | {
         "difference": test.difference,

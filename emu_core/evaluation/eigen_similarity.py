@@ -17,13 +17,22 @@ Distance = Literal["angular", "cosine", "euclidean"]
 
 @dataclass(frozen=True, eq=False)
 class EigenSimilarity:
-    """Psi(S, T) and how far it can be trusted; smaller is more alike, 0 is alike.
+    """Psi(S, T), how far it can be trusted, and the spectra it comes from; smaller is more alike, 0 is alike.
 
     Attributes:
-        values: (N,) the inner sum of equation 3 of each sample.
+        rows: (samples, size) the pairs of each sample.
+        first: (samples, size) the first language's Laplacian eigenvalues, rising.
+        second: (samples, size) the second language's.
     """
 
-    values: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """(samples,) the inner sum of equation 3 of each sample."""
+        return np.asarray(((self.first - self.second) ** 2).sum(axis=1))
 
     @property
     def mean(self) -> float:
@@ -39,26 +48,6 @@ class EigenSimilarity:
     def standard_error(self) -> float:
         """Standard error of the mean: as if samples had nothing in common."""
         return float(np.sqrt(self.variance / len(self.values)))
-
-
-@dataclass(frozen=True, eq=False)
-class Spectra:
-    """Laplacian eigenvalues of the same samples in two languages.
-
-    Attributes:
-        rows: (samples, size) the pairs of each sample.
-        first: (samples, size) the first language's eigenvalues, rising.
-        second: (samples, size) the second language's.
-    """
-
-    rows: NDArray[np.int64]
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
-
-    @property
-    def similarity(self) -> EigenSimilarity:
-        """Psi of each sample."""
-        return EigenSimilarity(((self.first - self.second) ** 2).sum(axis=1))
 
 
 def eigen_similarity(
@@ -88,21 +77,6 @@ def eigen_similarity(
     Raises:
         DataError: a vector is zero or not finite, the lengths differ, or there are fewer pairs than `size`.
     """
-    return sample_spectra(
-        sources, targets, size=size, samples=samples, distance=distance, seed=seed
-    ).similarity
-
-
-def sample_spectra(
-    sources: NDArray[np.floating],
-    targets: NDArray[np.floating],
-    *,
-    size: int = 10,
-    samples: int = 1_000,
-    distance: Distance = "angular",
-    seed: int = 0,
-) -> Spectra:
-    """Draw the samples of `eigen_similarity` and keep their eigenvalues; it tells of arguments and errors."""
     if len(sources) != len(targets):
         raise DataError(f"{len(sources):,} and {len(targets):,} sentences are no pairs; give as many of both")
     if not 2 <= size <= len(sources):
@@ -114,7 +88,7 @@ def sample_spectra(
         raise DataError(f"{samples} samples have no variance; draw 2 or more")
     draws = np.random.default_rng(seed)
     rows = np.stack([draws.choice(len(sources), size, replace=False) for _ in range(samples)])
-    return Spectra(rows, _spectra(sources, rows, distance), _spectra(targets, rows, distance))
+    return EigenSimilarity(rows, _spectra(sources, rows, distance), _spectra(targets, rows, distance))
 
 
 def _spectra(

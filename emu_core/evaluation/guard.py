@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import pair_name
-from emu_core.evaluation.leave_one_out import LeaveOneOut
-from emu_core.evaluation.pool import PoolAccuracy
+from emu_core.evaluation.leave_one_out import NeighbourAccuracy
 
 CONFIDENCE = 0.95
 
@@ -67,8 +65,8 @@ class LanguageChange:
         }
 
 
-def guard(base: LeaveOneOut, specialised: LeaveOneOut) -> dict[str, LanguageChange]:
-    """Compare two encoders language by language, over every direction with that language's queries.
+def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
+    """Compare two encoders language by language: over every direction with that language's queries, or one whole pool.
 
     Args:
         base: of the base encoder.
@@ -80,28 +78,11 @@ def guard(base: LeaveOneOut, specialised: LeaveOneOut) -> dict[str, LanguageChan
     Raises:
         DataError: the two were not measured on the same sentences.
     """
-    if base.languages != specialised.languages or base.counts != specialised.counts:
+    if base.counts != specialised.counts:
         raise _other_sentences()
     return {
-        source: language_change(
-            [base.correct[pair_name(source, target)] for target in base.languages],
-            [specialised.correct[pair_name(source, target)] for target in base.languages],
-        )
-        for source in base.languages
-    }
-
-
-def guard_pool(base: PoolAccuracy, specialised: PoolAccuracy) -> dict[str, LanguageChange]:
-    """As `guard`, for queries against a whole labelled pool.
-
-    Raises:
-        DataError: the two were not measured on the same sentences.
-    """
-    if base.by_language.keys() != specialised.by_language.keys():
-        raise _other_sentences()
-    return {
-        language: language_change([right], [specialised.correct_by_language[language]])
-        for language, right in base.correct_by_language.items()
+        source: language_change(base.outcomes(source), specialised.outcomes(source))
+        for source in base.queries
     }
 
 

@@ -1,7 +1,9 @@
-"""Leave-one-out nearest-neighbour accuracy (Emu, "Evaluation Metric")."""
+"""Nearest-neighbour accuracy of every ordered pair of languages, and leave-one-out (Emu, "Evaluation Metric")."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,35 +11,79 @@ from numpy.typing import NDArray
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import codes, id_keys, pair_name, rows_by_language, unit_vectors
-from emu_core.evaluation.retrieval import met_rows, nearest_rows
+from emu_core.evaluation.retrieval import TIE, met_rows, nearest_rows
+
+Rows = Mapping[str, NDArray[np.int64]]
+"""Row numbers by language."""
 
 
 @dataclass(frozen=True, eq=False)
-class LeaveOneOut:
-    """Acc@1 of every ordered pair "s-t" of languages: queries in s, labelled pool in t.
+class NeighbourAccuracy:
+    """Acc@1 of every pair "s-t" of languages: queries in s, labelled pool in t.
 
     Attributes:
-        languages: the languages measured.
-        accuracy: percent of queries whose nearest neighbour has their intent, by pair.
-        correct: whether each query's has, by pair, in the order of `queries[s]`.
-        nearest: row number of each query's nearest neighbour, by pair, in the same order.
+        queries: row numbers of each language's queries, in their order.
+        pools: the languages of the pool.
+        correct: whether each query's nearest neighbour has its intent, by pair, in the order of `queries[s]`.
+        nearest: row number in the pool of that neighbour, by pair, in the same order.
         cosines: cosine of each query and that neighbour, by pair.
-        counts: number of queries, by pair.
-        queries: row numbers of each language's sentences, in their order.
     """
 
-    languages: tuple[str, ...]
-    accuracy: dict[str, float]
+    queries: Rows
+    pools: tuple[str, ...]
     correct: dict[str, NDArray[np.bool_]]
     nearest: dict[str, NDArray[np.int64]]
     cosines: dict[str, NDArray[np.float32]]
-    counts: dict[str, int]
-    queries: dict[str, NDArray[np.int64]]
+
+    @cached_property
+    def accuracy(self) -> dict[str, float]:
+        """Percent of queries that are right, by pair."""
+        return {pair: 100 * float(right.mean()) for pair, right in self.correct.items()}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of queries, by pair."""
+        return {pair: len(right) for pair, right in self.correct.items()}
 
     @property
     def mean(self) -> float:
         """The mean accuracy over all pairs, in percent, each pair counting once."""
         return float(np.mean(list(self.accuracy.values())))
+
+    def outcomes(self, source: str) -> list[NDArray[np.bool_]]:
+        """Return for each pool that the queries of a language were compared with, whether each of them is right."""
+        return [self.correct[pair_name(source, target)] for target in self.pools]
+
+    def best(
+        self, source: str, pools: Sequence[str] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
+        """Return the nearest neighbours of a language's Q queries in several pools taken as one.
+
+        Args:
+            source: the language.
+            pools: languages of the pool; None takes all.
+
+        Returns:
+            Row numbers in the pool, cosines, and whether each is right, (Q,) each; of equal cosines the row that comes
+            first.
+        """
+        pairs = [pair_name(source, target) for target in pools or self.pools]
+        rows, cosines, correct = (
+            np.stack([found[pair] for pair in pairs]) for found in (self.nearest, self.cosines, self.correct)
+        )
+        equal = cosines >= cosines.max(axis=0) - TIE
+        first = np.where(equal, rows, np.iinfo(np.int64).max).argmin(axis=0)[None]
+        rows, cosines, correct = (np.take_along_axis(a, first, axis=0)[0] for a in (rows, cosines, correct))
+        return rows, cosines, correct
+
+
+class LeaveOneOut(NeighbourAccuracy):
+    """Acc@1 of sentences among each other: queries and pool are the same rows."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages measured."""
+        return self.pools
 
     def mean_with(self, language: str) -> float:
         """Return the mean accuracy over the pairs with `language` on a side: 11 of 6 languages' 36, as in Table 2.
@@ -50,6 +96,51 @@ class LeaveOneOut:
         others = [other for other in self.languages if other != language]
         pairs = [(language, language), *((language, o) for o in others), *((o, language) for o in others)]
         return float(np.mean([self.accuracy[pair_name(*pair)] for pair in pairs]))
+
+
+Kind = TypeVar("Kind", bound=NeighbourAccuracy)
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Sentences with their intents, for a search.
+
+    Attributes:
+        units: (N, d), unit vectors.
+        labels: (N,) the intents' numbers.
+        keys: (N,), see `nearest_rows`.
+        rows: the rows of each language that takes part.
+    """
+
+    units: NDArray[np.float32]
+    labels: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    rows: Rows
+
+
+def neighbour_accuracy(kind: type[Kind], asked: Labelled, pool: Labelled, title: str) -> Kind:
+    """Find the nearest neighbour of each query in each language of the pool.
+
+    Args:
+        kind: the class of the result.
+        asked: the queries.
+        pool: the sentences that they are compared with.
+        title: what a language of the pool is called in an error.
+
+    Raises:
+        DataError: a query may meet no row of a language of the pool, or the dimensions differ.
+    """
+    parts = {language: pool.units[rows] for language, rows in pool.rows.items()}
+    found = kind(asked.rows, tuple(pool.rows), {}, {}, {})
+    for source, queries in asked.rows.items():
+        part = asked.units[queries]
+        for target, rows in pool.rows.items():
+            pair = pair_name(source, target)
+            near, cosines = nearest_rows(part, asked.keys[queries], parts[target], pool.keys[rows])
+            found.nearest[pair] = rows[met_rows(near[:, 0], queries, f"{title} '{target}'")]
+            found.cosines[pair] = cosines[:, 0]
+            found.correct[pair] = pool.labels[found.nearest[pair]] == asked.labels[queries]
+    return found
 
 
 def leave_one_out(
@@ -78,34 +169,13 @@ def leave_one_out(
             sentences, a query's pool is empty without its own id, or the lengths differ.
     """
     units = unit_vectors(vectors)
-    labels = codes(intents, len(units), "intents")
-    keys = id_keys(ids, len(units))
+    labels, keys = codes(intents, len(units), "intents"), id_keys(ids, len(units))
     rows = _asked_rows(rows_by_language(languages, len(units)), languages_asked)
-    parts = {language: units[of_language] for language, of_language in rows.items()}
-    correct: dict[str, NDArray[np.bool_]] = {}
-    nearest: dict[str, NDArray[np.int64]] = {}
-    cosines: dict[str, NDArray[np.float32]] = {}
-    for source, queries in rows.items():
-        for target, pool in rows.items():
-            found, near = nearest_rows(parts[source], keys[queries], parts[target], keys[pool])
-            pair = pair_name(source, target)
-            cosines[pair] = near[:, 0]
-            nearest[pair] = pool[met_rows(found[:, 0], queries, f"language '{target}'")]
-            correct[pair] = labels[nearest[pair]] == labels[queries]
-    return LeaveOneOut(
-        languages=tuple(rows),
-        accuracy={pair: 100 * float(right.mean()) for pair, right in correct.items()},
-        correct=correct,
-        nearest=nearest,
-        cosines=cosines,
-        counts={pair: len(right) for pair, right in correct.items()},
-        queries=rows,
-    )
+    sentences = Labelled(units, labels, keys, rows)
+    return neighbour_accuracy(LeaveOneOut, sentences, sentences, "language")
 
 
-def _asked_rows(
-    rows: dict[str, NDArray[np.int64]], asked: Sequence[str] | None
-) -> dict[str, NDArray[np.int64]]:
+def _asked_rows(rows: Rows, asked: Sequence[str] | None) -> Rows:
     """Return the rows of the languages asked for, in the order asked, each language once."""
     wanted = tuple(rows) if asked is None else tuple(dict.fromkeys(asked))
     if not wanted:

@@ -1,40 +1,25 @@
 """Queries against a labelled pool from elsewhere: nearest-neighbour Acc@1."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.evaluation.arrays import check_length, codes, id_keys, pair_name, rows_by_language, unit_vectors
-from emu_core.evaluation.retrieval import TIE, met_rows, nearest_rows
+from emu_core.evaluation.arrays import check_length, codes, id_keys, rows_by_language, unit_vectors
+from emu_core.evaluation.leave_one_out import Labelled, NeighbourAccuracy, neighbour_accuracy
 
 
-@dataclass(frozen=True, eq=False)
-class PoolAccuracy:
-    """Acc@1 of queries against a pool.
+class PoolAccuracy(NeighbourAccuracy):
+    """Acc@1 of queries against a pool, by pair and against the whole pool."""
 
-    By pair means by "s-t": queries in s, pool rows in t. By language means queries in s against the whole pool.
+    @property
+    def by_language(self) -> dict[str, float]:
+        """Percent of each language's queries that are right against the whole pool."""
+        return {source: 100 * float(self.best(source)[2].mean()) for source in self.queries}
 
-    Attributes:
-        accuracy: percent, by pair.
-        correct: whether each query's nearest neighbour has its intent, by pair, in the order of `queries[s]`.
-        nearest: row number in the pool of that neighbour, by pair.
-        counts: number of queries, by pair.
-        by_language: percent, by language.
-        correct_by_language: as `correct`, by language.
-        nearest_by_language: as `nearest`, by language.
-        queries: row numbers of each language's queries, in their order.
-    """
-
-    accuracy: dict[str, float]
-    correct: dict[str, NDArray[np.bool_]]
-    nearest: dict[str, NDArray[np.int64]]
-    counts: dict[str, int]
-    by_language: dict[str, float]
-    correct_by_language: dict[str, NDArray[np.bool_]]
-    nearest_by_language: dict[str, NDArray[np.int64]]
-    queries: dict[str, NDArray[np.int64]]
+    def outcomes(self, source: str) -> list[NDArray[np.bool_]]:
+        """Return whether each query of a language is right against the whole pool, which is one pool."""
+        return [self.best(source)[2]]
 
 
 def pool_accuracy(
@@ -71,40 +56,9 @@ def pool_accuracy(
     q, p = len(units), len(pool_units)
     labels = codes(_joined(query_intents, q, pool_intents, p, "intents"), q + p, "intents")
     keys = id_keys(_joined(query_ids, q, pool_ids, p, "ids"), q + p)
-    queries, pools = rows_by_language(query_languages, q), rows_by_language(pool_languages, p)
-    nearest: dict[str, NDArray[np.int64]] = {}
-    correct: dict[str, NDArray[np.bool_]] = {}
-    nearest_by_language: dict[str, NDArray[np.int64]] = {}
-    correct_by_language: dict[str, NDArray[np.bool_]] = {}
-    pool_parts = {language: pool_units[rows] for language, rows in pools.items()}
-    for source, of_source in queries.items():
-        part = units[of_source]
-        cosines = np.empty((len(pools), len(of_source)), dtype=np.float32)
-        for place, (target, of_target) in enumerate(pools.items()):
-            found, cosine = nearest_rows(part, keys[of_source], pool_parts[target], keys[q + of_target])
-            pair = pair_name(source, target)
-            nearest[pair] = of_target[met_rows(found[:, 0], of_source, f"the pool's language '{target}'")]
-            correct[pair] = labels[q + nearest[pair]] == labels[of_source]
-            cosines[place] = cosine[:, 0]
-        rows = np.stack([nearest[pair_name(source, target)] for target in pools])
-        nearest_by_language[source] = _best(rows, cosines)
-        correct_by_language[source] = labels[q + nearest_by_language[source]] == labels[of_source]
-    return PoolAccuracy(
-        accuracy=_percent(correct),
-        correct=correct,
-        nearest=nearest,
-        counts={pair: len(right) for pair, right in correct.items()},
-        by_language=_percent(correct_by_language),
-        correct_by_language=correct_by_language,
-        nearest_by_language=nearest_by_language,
-        queries=queries,
-    )
-
-
-def _best(rows: NDArray[np.int64], cosines: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return the best of each query's neighbours (languages, Q): by cosine, then by place in the pool."""
-    equal = cosines >= cosines.max(axis=0) - TIE
-    return np.where(equal, rows, np.iinfo(np.int64).max).min(axis=0)
+    asked = Labelled(units, labels[:q], keys[:q], rows_by_language(query_languages, q))
+    pool = Labelled(pool_units, labels[q:], keys[q:], rows_by_language(pool_languages, p))
+    return neighbour_accuracy(PoolAccuracy, asked, pool, "the pool's language")
 
 
 def _joined(
@@ -116,7 +70,3 @@ def _joined(
     check_length(first, q, f"{what} of queries")
     check_length(second, p, f"{what} of the pool")
     return [*first, *second]
-
-
-def _percent(correct: dict[str, NDArray[np.bool_]]) -> dict[str, float]:
-    return {name: 100 * float(right.mean()) for name, right in correct.items()}

@@ -75,6 +75,11 @@ def binomial_interval(correct: int, n: int, confidence: float = 0.95) -> Interva
     return Interval(100 * float(interval.low), 100 * float(interval.high))
 
 
+def accuracy_interval(correct: NDArray[np.bool_], confidence: float = 0.95) -> Interval:
+    """Return `binomial_interval` of N sentences, given whether each is right."""
+    return binomial_interval(int(np.sum(correct)), len(correct), confidence)
+
+
 def mean_interval(values: NDArray[np.floating], confidence: float = 0.95) -> Interval:
     """Return an interval of the mean of scores from 0 to 1, in percent.
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import codes, unit_vectors
 from emu_core.evaluation.retrieval import BLOCK, TIE
-from emu_core.evaluation.significance import Interval, binomial_interval, mean_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +41,6 @@ class TemplateRetrieval:
     def mean_average_precision(self) -> float:
         """MAP in percent: the mean of the average precisions."""
         return 100 * float(self.average_precision.mean())
-
-    def accuracy_interval(self) -> Interval:
-        """Acc@1's 95 % interval (Wilson's), in percent."""
-        return binomial_interval(int(self.correct.sum()), len(self.ranks))
-
-    def map_interval(self) -> Interval:
-        """MAP's 95 % interval (Student's t over the sources, widened by `mean_interval`), in percent."""
-        return mean_interval(self.average_precision)
 
 
 def template_retrieval(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import codes
 from emu_core.evaluation.retrieval import BLOCK, TIE
-from emu_core.evaluation.significance import Interval, binomial_interval
+from emu_core.evaluation.significance import Interval, accuracy_interval
 
 NS = (1, 3, 10)
 """The paper's N in P@N."""
@@ -35,7 +35,7 @@ class TranslationRanking:
 
     def interval(self, n: int = 1) -> Interval:
         """The 95 % interval (Wilson's) of `precision(n)`, in percent."""
-        return binomial_interval(int((self.ranks <= n).sum()), len(self.ranks))
+        return accuracy_interval(self.ranks <= n)
 
 
 def translation_ranking(

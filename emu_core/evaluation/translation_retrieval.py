@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import codes, unit_vectors
 from emu_core.evaluation.retrieval import nearest_rows
-from emu_core.evaluation.significance import Interval, binomial_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +27,6 @@ class TranslationRetrieval:
     def accuracy(self) -> float:
         """Percent of queries that are right."""
         return 100 * float(self.correct.mean())
-
-    def interval(self) -> Interval:
-        """The accuracy's 95 % interval (Wilson's), in percent."""
-        return binomial_interval(int(self.correct.sum()), len(self.correct))
 
 
 def translation_retrieval(

@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled import UnlabelledSet
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.stored import read_texts, write_texts
 from emu_core.data.texts.tasks import Tasks

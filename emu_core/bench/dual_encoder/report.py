@@ -81,7 +81,8 @@ def _facts(experiment: DualExperiment) -> dict[str, Any]:
 
 
 def _differences(experiment: DualExperiment) -> tuple[str, ...]:
-    texts, config = experiment.data, experiment.recipe(System.TRANSLATION).config
+    texts = experiment.data
+    config: Any = experiment.recipe(System.TRANSLATION).config
     given = {
         "running text (--running-text)": texts.tasks.running_text,
         "dialogues (--dialogues)": texts.tasks.dialogues,

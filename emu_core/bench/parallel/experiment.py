@@ -83,7 +83,7 @@ class ParallelExperiment(Experiment):
             Measurements, facts that a reader should see, and what draws the views.
         """
 
-    def epochs_of(self, own: int | None) -> dict[str, int]:
+    def epochs_of(self, own: int | None) -> dict[str, Any]:
         """Return the change to settings whose own number of epochs this is."""
         if self.settings.epochs is not None:
             return {"epochs": self.settings.epochs}
