@@ -21,7 +21,7 @@ LONGEST = ("test_notebooks.py",)  # files with tests of a minute
 
 
 def pytest_configure() -> None:
-    """Compute on one thread, also in processes that tests start: two waste a third of the time on small products."""
+    """Compute on one thread, here and in processes that tests start; two cost a third more on small products."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any test imports torch
 
 

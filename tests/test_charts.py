@@ -80,8 +80,8 @@ def test_loss_curves_have_a_panel_for_each_part() -> None:
     figure = charts.loss_curves(history)
     assert [trace.name for trace in figure.data] == [
         "Loss: all parts",
-        "Softmax loss",
-        "Adversarial loss, weighted",
+        "Softmax",
+        "Adversarial",
     ]
     assert curve(figure, "Loss: all parts").y.tolist() == [3.0 / n for n in range(1, 41)]
     axes = [figure.layout.yaxis.type, figure.layout.yaxis2.type, figure.layout.yaxis3.type]
@@ -119,7 +119,7 @@ def test_loss_curves_bear_gaps_and_nothing() -> None:
         charts.loss_curves(
             [step(n, loss=1.0, **({"critic": 5.0} if n % 8 == 1 else {})) for n in range(1, 20)]
         ),
-        "Discriminator's loss",
+        "Critic",
     )
     assert (list(rare.x), list(rare.y)) == ([1, 9, 17], [5.0] * 3)  # what is in some steps only is joined
     assert charts.loss_curves([]).layout.annotations[0].text == "No step is done yet."

@@ -50,8 +50,8 @@ def test_stages_are_told_apart_and_negative_losses_are_drawn() -> None:
     names = [trace.name for trace in figure.data]
     assert names == [
         "Loss: all parts",
-        "Rebuilding the template",
-        "Meanings of translations alike",
+        "Template",
+        "Meaning contrast",
         "Found among held-out pairs, %",
     ]
     contrast = figure.data[2]

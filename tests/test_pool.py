@@ -83,7 +83,7 @@ GOOD = (np.eye(2), ["x", "y"], ["en", "en"], np.ones((3, 2)), ["x", "y", "z"], [
     [
         (0, np.zeros((2, 2)), r"row 0 \(from 0\) is zero"),
         (3, np.full((3, 2), np.nan), r"row 0 \(from 0\) has a number that is not finite"),
-        (3, np.ones((3, 5)), "2 dimensions and the pool's 5; encode both with the same encoder"),
+        (3, np.ones((3, 5)), "2 and 5 dimensions; encode both with the same encoder"),
         (3, np.ones((0, 2)), "array of .sentences, dimensions."),
         (1, ["x"], "1 intents of queries for 2 vectors"),
         (4, ["x"], "1 intents of the pool for 3 vectors"),

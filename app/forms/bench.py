@@ -14,6 +14,7 @@ from app.forms.training import draw_pairs, draw_train_languages
 from app.state import ChosenData
 from app.uploads.shown import draw_other_texts, draw_texts
 from app.wording import sentence, time_span
+from emu_core.bench.emu.data import BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import PAPERS, BenchSettings, Paper
@@ -40,8 +41,10 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
     settings = _draw_settings(paper)
     options["device"] = draw_device(PLACE)
     named = draw_name(PLACE, f"bench-{paper.name}", about)
-    if problem := options.pop("problem", "") or (settings if isinstance(settings, str) else ""):
+    if problem := options.pop("problem", ""):
         return named, problem
+    if isinstance(settings, str):
+        return named, settings
     made = _plan(chosen.token, chosen, data, paper=paper.name, key=about, settings=settings, options=options)
     if isinstance(made, str):
         return named, made
@@ -97,7 +100,8 @@ def _draw_texts(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, A
 def _draw_settings(paper: Paper) -> BenchSettings | str:
     start = paper.settings()
     if parts := getattr(start, "parts", ()):
-        start = replace(start, parts=parts[:1])  # each table takes its time
+        first: dict[str, Any] = {"parts": parts[:1]}  # each table takes its time
+        start = replace(start, **first)
     values = draw_fields(start, infos(paper.settings), f"bench-{paper.name}")
     if values.get("parts") == ():
         return "choose a table"
@@ -141,7 +145,7 @@ def _plan(
 ) -> tuple[Plan, Outlook] | str:
     try:
         config, data = PAPERS[paper].load().plan(_data, **asdict(settings), **options)
-        if _chosen.translations and "train_languages" in options:
+        if _chosen.translations and isinstance(data, BenchData):
             data = data.translated(config.train_languages[0], _chosen.translations)
         return (config, data), experiment_of(config, data).outlook()
     except EmuError as error:

@@ -8,6 +8,7 @@ from app.forms.starting import Plan, draw_device, draw_name, draw_seed
 from app.uploads.texts import Kind, Read
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.config.settings import Settings
+from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted
 from emu_core.errors import EmuError
 from emu_core.methods.method import Method, Needs
@@ -65,14 +66,14 @@ def draw_form(method: Method, texts: dict[Kind, Read]) -> tuple[str, Plan | str]
 def _plan(
     key: str, _texts: dict[Kind, Read], method: str, seed: int, device: str, settings: Settings
 ) -> Plan | str:
-    others = {kind: _texts[kind].texts if kind in _texts else () for kind in Kind}
+    tasks = Tasks.of([text for read in _texts.values() for text in read.texts])
     try:
         return plan_pretraining(
-            _texts[Kind.PARALLEL].parallel,
+            tasks.translation,
             method=method,
-            dialogues=others[Kind.DIALOGUES],
-            running_text=others[Kind.RUNNING],
-            nli=others[Kind.NLI],
+            dialogues=tasks.dialogues,
+            running_text=tasks.running_text,
+            nli=tasks.nli,
             seed=seed,
             device=device,
             config=settings,

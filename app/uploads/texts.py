@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.dialogues import read_dialogues
-from emu_core.data.texts.nli import read_nli
-from emu_core.data.texts.running_text import read_running_text
-from emu_core.data.texts.text import Text
+from emu_core.data.texts.dialogues import Dialogues, read_dialogues
+from emu_core.data.texts.nli import Nli, read_nli
+from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
+Text = ParallelText | Dialogues | RunningText | Nli
 LONGEST = 120  # characters of a file's name
 _HARMLESS = re.compile(r"[^\w.+() -]")
 

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from emu_core.api.forgetting import read_forgetting
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.data.labelled import LabelledSet
@@ -14,6 +12,7 @@ from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
+from emu_core.evaluation.arrays import DistinctTexts
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.runs.run import Run, RunState
@@ -166,6 +165,6 @@ def _names(specs: tuple[str, str]) -> tuple[str, str]:
 
 def _encoded(part: LabelledSet, spec: str, device: str) -> FloatArray:
     texts = part.frame["text"].tolist()
-    distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-    vectors: FloatArray = load_encoder(spec, device=device).encode(list(distinct))
-    return vectors[np.fromiter((distinct[text] for text in texts), np.int64, len(texts))]
+    distinct = DistinctTexts(texts)
+    vectors: FloatArray = load_encoder(spec, device=device).encode(distinct.texts)
+    return vectors[distinct.rows(texts)]

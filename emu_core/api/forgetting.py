@@ -1,20 +1,18 @@
 """`emu forgetting`: similarity and translations, before and after specialising."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from emu_core.data.parallel.files import read_translations
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.scored_pairs import ScoredPairs, read_scored_pairs
+from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.devices import pick_device
-from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
-from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.forgetting import MeasureChange, retrieval_change, similarity_change
 from emu_core.files import write_whole
 from emu_core.runs.card import model_card
@@ -68,22 +66,35 @@ def forgetting(
     parallel = [] if translations is None else read_translations(Path(translations))
     place = pick_device(device)
     specs = (run.config().encoder, f"run:{run.folder}")
-    texts = _distinct(scored, parallel)
-    base, specialised = (_Vectors(texts, load_encoder(spec, device=place).encode(texts)) for spec in specs)
+    distinct = DistinctTexts(
+        text
+        for pairs in (*scored.values(), *parallel)
+        for part in (pairs.first, pairs.second)
+        for text in part
+    )
+    base, specialised = (load_encoder(spec, device=place).encode(distinct.texts) for spec in specs)
 
-    of_sts = {language: _similarity(pairs, language, base, specialised) for language, pairs in scored.items()}
+    def changed(
+        measure: Callable[..., MeasureChange],
+        first: Sequence[str],
+        second: Sequence[str],
+        truth: Sequence[Any],
+    ) -> MeasureChange:
+        rows = distinct.rows(first), distinct.rows(second)
+        return measure(*((of[rows[0]], of[rows[1]]) for of in (base, specialised)), truth)
+
+    of_sts: dict[str, MeasureChange] = {}
+    for language, pairs in scored.items():
+        try:
+            of_sts[language] = changed(similarity_change, pairs.first, pairs.second, pairs.scores)
+        except DataError as error:
+            raise DataError(f"STS of {language}: {error}") from None
     of_translations: dict[str, MeasureChange] = {}
-    for pairs in parallel:
-        there, back = (list(pairs.first), list(pairs.second)), (list(pairs.second), list(pairs.first))
-        for name, (queries, pool) in (
-            (pair_name(pairs.source, pairs.target), there),
-            (pair_name(pairs.target, pairs.source), back),
-        ):
-            if name in of_translations:
-                raise DataError(f"there are two sets of translations {name} in {translations}; leave one")
-            of_translations[name] = retrieval_change(
-                (base.of(queries), base.of(pool)), (specialised.of(queries), specialised.of(pool)), pool
-            )
+    for text in (way for one in parallel for way in (one, one.turned())):
+        name = pair_name(*text.languages)
+        if name in of_translations:
+            raise DataError(f"there are two sets of translations {name} in {translations}; leave one")
+        of_translations[name] = changed(retrieval_change, text.first, text.second, text.second)
     result = {
         "sts": {name: found.facts() for name, found in of_sts.items()},
         "translations": {name: found.facts() for name, found in of_translations.items()},
@@ -127,28 +138,3 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise RunError(f"{path} can't be read; make it again with emu forgetting") from None
     return pd.DataFrame(rows, columns=FORGETTING_COLUMNS)
-
-
-class _Vectors:
-    """One encoder's vectors of the distinct texts."""
-
-    def __init__(self, texts: list[str], vectors: FloatArray) -> None:
-        self._rows, self._vectors = {text: row for row, text in enumerate(texts)}, vectors
-
-    def of(self, texts: list[str]) -> FloatArray:
-        """(len(texts), dim)."""
-        return self._vectors[np.fromiter((self._rows[text] for text in texts), np.int64, len(texts))]
-
-
-def _distinct(scored: dict[str, ScoredPairs], parallel: list[ParallelText]) -> list[str]:
-    texts = [text for pairs in scored.values() for part in (pairs.first, pairs.second) for text in part]
-    texts += [text for pairs in parallel for part in (pairs.first, pairs.second) for text in part]
-    return list(dict.fromkeys(texts))
-
-
-def _similarity(pairs: ScoredPairs, language: str, base: _Vectors, specialised: _Vectors) -> MeasureChange:
-    first, second = ((vectors.of(pairs.first), vectors.of(pairs.second)) for vectors in (base, specialised))
-    try:
-        return similarity_change(first, second, pairs.scores)
-    except DataError as error:
-        raise DataError(f"STS of {language}: {error}") from None

@@ -35,17 +35,16 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
     """
     commands = generate_commands(languages, pairs, seed=seed)
     report = commands_report(commands.languages)
-    said = _said(commands, report, seed)
     files = {
         f"{language}.csv": safe_csv(commands.select(languages=[language]).frame)
         for language in commands.languages
     }
     files[NOTE] = _note(commands, report, seed).encode()
     _write(Path(out), files)
-    return said
+    return _facts(commands, report, seed)
 
 
-def _said(commands: LabelledSet, report: CommandsReport, seed: int) -> dict[str, Any]:
+def _facts(commands: LabelledSet, report: CommandsReport, seed: int) -> dict[str, Any]:
     counts = commands.frame.groupby(["language", "split"]).size()
     rows: dict[str, dict[str, int]] = {language: {} for language in commands.languages}
     for (language, split), count in counts.items():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.languages import language_name, ordered
+from emu_core.data.languages import ordered, split_pair
 from emu_core.data.slots.annotation import parse_annotated
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import Utterance
@@ -306,17 +306,8 @@ def part_table(measured: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def direction(pair: str) -> str:
-    """metrics.json's "en-de" with an arrow; codes may have a hyphen of their own."""
-    codes = pair.split("-")
-    middle = next(
-        (at for at in range(1, len(codes)) if _known("-".join(codes[:at])) and _known("-".join(codes[at:]))),
-        1,
-    )
-    return f"{'-'.join(codes[:middle])} → {'-'.join(codes[middle:])}"
-
-
-def _known(code: str) -> bool:
-    return language_name(code) != code
+    """Return metrics.json's "en-de" with an arrow between the codes."""
+    return " → ".join(split_pair(pair) or [pair])
 
 
 def _sample(frame: pd.DataFrame) -> pd.DataFrame:

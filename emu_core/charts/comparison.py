@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from emu_core.charts.heat_maps import accuracy_difference, accuracy_matrix, similarity_matrix
 from emu_core.charts.intervals import forgetting_intervals, guard_intervals
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, on_page, plain
 from emu_core.charts.triangle import triple_picture
 from emu_core.data.languages import language_name
 from emu_core.evaluation.comparison import SIGNIFICANT, Change, Comparison
@@ -55,9 +55,8 @@ def changes(comparison: Comparison, pool: str | None = None) -> go.Figure:
             for kind, colour in _CHANGES.items()
         ]
     )
-    figure.update_layout(
-        barmode="stack", legend={"orientation": "h", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
-    )
+    legend_above(figure)
+    figure.update_layout(barmode="stack", legend_traceorder="normal")
     figure.update_xaxes(title="sentences")
     figure.update_yaxes(autorange="reversed", type="category")
     return on_page(figure, height=130 + 30 * len(names))

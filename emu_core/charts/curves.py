@@ -14,27 +14,8 @@ from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain
 _NOT_PARTS = {"kind", "stage", "step", "epoch", "seconds", "learning_rate"}
 _TITLES = {
     "loss": "Loss: all parts",
-    "softmax": "Softmax loss",
-    "center": "Center loss, weighted",
-    "adversarial": "Adversarial loss, weighted",
-    "contrastive": "Contrastive loss",
-    "n_pair": "N-pair loss",
-    "critic": "Discriminator's loss",
-    "language": "Telling the language",
-    "utterance": "Rebuilding the sentence",
-    "template": "Rebuilding the template",
-    "template_cross": "The other language's template",
-    "residual": "Rebuilding the residual",
-    "residual_cross": "The other language's residual",
-    "template_contrast": "Templates of translations alike",
-    "meaning_contrast": "Meanings of translations alike",
-    "reconstruction": "Rebuilding the sentence",
-    "cross_reconstruction": "The other language's sentence",
-    "meaning": "Meanings of translations alike",
-    "attraction": "One language, one place",
-    "repulsion": "Two languages apart",
     "dev_accuracy": "Accuracy on dev",
-}
+}  # of other parts the name is the title
 MOST_POINTS = 600  # a curve; longer ones are drawn as means over equal stretches
 LOG_FROM = 10.0  # a positive curve whose highest value is this many times its lowest is drawn on a log scale
 MOST_MARKS = 30  # epochs; above it their marks would hide the curves
@@ -61,12 +42,13 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
         return _nothing_yet()
     stages = _stage_starts(steps)
     # Layers that are trained in stages are chosen by what their vectors find among held-out pairs.
-    titles = _TITLES | ({"dev_accuracy": "Found among held-out pairs, %"} if stages else {})
+    titles = {name: name.replace("_", " ").capitalize() for name in names}
+    titles |= _TITLES | ({"dev_accuracy": "Found among held-out pairs, %"} if stages else {})
     rows = math.ceil(len(names) / COLUMNS)
     figure = make_subplots(
         rows=rows,
         cols=COLUMNS,
-        subplot_titles=[titles.get(name, name) for name in names],
+        subplot_titles=[plain(titles[name]) for name in names],
         vertical_spacing=0.34 / rows,
         horizontal_spacing=0.16,
     )
@@ -84,7 +66,7 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
                 y=y,
                 mode="lines+markers" if len(x) < 30 else "lines",
                 line={"color": colour, "width": 2},
-                name=titles.get(name, name),
+                name=plain(titles[name]),
                 hovertemplate="step %{x:.0f}: %{y:.4g}<extra></extra>",
             ),
             row=row,

@@ -1,6 +1,6 @@
 """Heat maps of accuracies, counts and cosines; a cell's value is printed in a colour that can be read on the cell's."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,44 +52,51 @@ class Scale:
 
 def heat_map(
     values: ArrayLike,
-    x: Sequence[Any],
+    x: Sequence[str],
     y: Sequence[Any],
+    cells: Sequence[Sequence[str]],
     *,
     scale: Scale,
-    hover: Sequence[Sequence[str]],
-    text: Sequence[Sequence[str]] | None,
+    hover: Callable[[Any, str, str], str],
+    most: int,
 ) -> go.Figure:
     """Return a heat map, its first row on top.
 
     Args:
         values: (rows, columns); NaN leaves a hole.
-        x: the columns' places or names.
-        y: the rows'.
+        x: the columns' names.
+        y: the rows' places or names.
+        cells: (rows, columns) the values as text.
         scale: the colours.
-        hover: (rows, columns) what hovering over a cell says.
-        text: (rows, columns) what the cells say; None prints nothing and shows a colour bar.
+        hover: row, column and text of a cell to what hovering over it says.
+        most: columns above which no text is printed in the cells, and a colour bar is shown.
     """
     z = np.asarray(values, dtype=np.float64)
+    written = len(x) <= most
     figure = go.Figure(
         go.Heatmap(
             z=z, x=list(x), y=list(y), zmin=scale.low, zmax=scale.high, colorscale=scale.colours,
-            text=hover, hovertemplate="%{text}<extra></extra>", showscale=text is None, xgap=2, ygap=2,
+            text=[
+                [hover(row, column, cell) for column, cell in zip(x, line, strict=True)]
+                for row, line in zip(y, cells, strict=True)
+            ],
+            hovertemplate="%{text}<extra></extra>", showscale=not written, xgap=2, ygap=2,
         )
     )  # fmt: skip
-    if text is not None:
+    if written:
         figure.add_trace(
             go.Scatter(
                 x=[column for _ in y for column in x],
                 y=[row for row in y for _ in x],
-                text=[cell for row in text for cell in row],
+                text=[cell for row in cells for cell in row],
                 mode="text",
                 textfont={"color": scale.ink(z).ravel().tolist()},
                 hoverinfo="skip",
                 showlegend=False,
             )
         )
-    # Numbered axes reach half a cell past the first and the last.
-    figure.update_xaxes(showgrid=False, zeroline=False)
+    # Codes are names even where they look like numbers; numbered axes reach half a cell past the first and the last.
+    figure.update_xaxes(showgrid=False, zeroline=False, type="category")
     figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
     return figure
 
@@ -127,20 +134,12 @@ def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, tit
 
 def _matrix(values: pd.DataFrame, text: pd.DataFrame, title: str, what: str, scale: Scale) -> go.Figure:
     rows, columns = [plain(str(code)) for code in values.index], [plain(str(code)) for code in values.columns]
-    cells = text.to_numpy().tolist()
-    hover = [
-        [
-            f"queries: {language_name(row)}<br>labelled pool: {language_name(column)}<br>{what}: {cell}"
-            for column, cell in zip(columns, line, strict=True)
-        ]
-        for row, line in zip(rows, cells, strict=True)
-    ]
     figure = heat_map(
-        values.to_numpy(), columns, rows, scale=scale, hover=hover,
-        text=cells if len(columns) <= MOST_LANGUAGES else None,
+        values.to_numpy(), columns, rows, text.to_numpy().tolist(), scale=scale, most=MOST_LANGUAGES,
+        hover=lambda row, column, cell: f"queries: {language_name(row)}<br>labelled pool: {language_name(column)}"
+        f"<br>{what}: {cell}",
     )  # fmt: skip
-    # Codes are names even where they look like numbers.
-    figure.update_xaxes(type="category", title="labelled pool")
+    figure.update_xaxes(title="labelled pool")
     figure.update_yaxes(type="category", title="queries")
     figure.update_layout(title={"text": title})
     return on_page(figure, height=140 + max(160, 34 * len(rows)))
@@ -153,19 +152,14 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
         counts: sentences by intent (rows) and language code (columns), as `LabelledSet.counts` gives them.
     """
     codes, intents = [plain(str(code)) for code in counts.columns], [str(intent) for intent in counts.index]
-    cells = counts.astype(str).to_numpy().tolist()
     figure = heat_map(
-        counts.to_numpy(),
-        x=codes,
-        y=list(range(len(intents))),  # shortened names may repeat, places don't
+        counts.to_numpy(), codes, range(len(intents)),  # shortened names may repeat, places don't
+        counts.astype(str).to_numpy().tolist(),
         scale=Scale(0.0, max(1.0, float(counts.to_numpy().max(initial=0))), dark_is_high=True),
-        hover=[
-            [f"{plain(intent)}<br>{language_name(code)}: {n}" for code, n in zip(codes, row, strict=True)]
-            for intent, row in zip(intents, cells, strict=True)
-        ],
-        text=cells if len(codes) <= MOST_COUNTED else None,
-    )
-    figure.update_xaxes(side="top", type="category")
+        most=MOST_COUNTED,
+        hover=lambda place, code, cell: f"{plain(intents[place])}<br>{language_name(code)}: {cell}",
+    )  # fmt: skip
+    figure.update_xaxes(side="top")
     names = [plain(short(intent, 32)) for intent in intents]
     # Half a cell past the first and the last, and no further: the printed numbers would make room for themselves.
     figure.update_yaxes(
@@ -188,18 +182,11 @@ def similarity_matrix(
     texts = [plain(short(text, 90)) for text in sentences]
     places = [str(place) for place in range(1, len(texts) + 1)]
     cells = [[f"{value:z.2f}" for value in row] for row in cosines]
-    hover = [
-        [
-            f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}<br>cosine {cell}"
-            for second, cell in zip(places, row, strict=True)
-        ]
-        for first, row in zip(places, cells, strict=True)
-    ]
     figure = heat_map(
-        cosines, places, places, scale=Scale(*span), hover=hover,
-        text=cells if len(texts) <= MOST_SENTENCES else None,
+        cosines, places, places, cells, scale=Scale(*span), most=MOST_SENTENCES,
+        hover=lambda first, second, cell: f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}"
+        f"<br>cosine {cell}",
     )  # fmt: skip
-    figure.update_xaxes(type="category")
     figure.update_yaxes(type="category")
     figure.update_layout(title={"text": title})
     return on_page(figure, height=110 + max(160, 32 * len(texts)))

@@ -1,11 +1,11 @@
 """Differences with their intervals around zero: gains by language, and what was forgotten."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, name_rows, on_page, plain, short
 from emu_core.data.languages import language_name
 from emu_core.evaluation.guard import Verdict
 
@@ -54,22 +54,14 @@ def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) 
                     "color": colour,
                     "thickness": 2,
                 },
-                text=[_lines(hover) for hover in part["hover"]],
+                text=["<br>".join(map(plain, lines)) for lines in part["hover"]],
                 hovertemplate="%{text}<extra></extra>",
             )
         )
-    figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    names = [plain(short(name, 24)) for name in ordered["name"]]
-    figure.update_yaxes(
-        tickvals=list(range(len(names))),
-        ticktext=names,
-        range=[-0.6, len(names) - 0.4],
-        showgrid=False,
-        zeroline=False,
-    )
-    figure.update_xaxes(title=title, zeroline=False)
-    figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}, showlegend=True)
-    return on_page(figure, height=AROUND + ROW * len(names))
+    name_rows(figure, ordered.index, [plain(short(name, 24)) for name in ordered["name"]])
+    figure.update_xaxes(title=title)
+    legend_above(figure)
+    return on_page(figure, height=AROUND + ROW * len(ordered))
 
 
 def guard_intervals(changes: pd.DataFrame) -> go.Figure:
@@ -114,7 +106,3 @@ def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, p
     ]
     figure = interval_rows(rows, _FORGETTING_MARKS, title)
     return figure.add_vline(x=-most_fall, line={"color": CLOSEST, "width": 1, "dash": "dot"})
-
-
-def _lines(hover: Sequence[str]) -> str:
-    return "<br>".join(map(plain, hover))

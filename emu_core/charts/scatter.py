@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import TITLES, ColourBy, Fill, Group, groups, other, symbol
-from emu_core.charts.style import GREY, PALETTE, TRANSPARENT, darker, on_page, plain, short
+from emu_core.charts.style import GREY, PALETTE, TRANSPARENT, darker, frame_map, on_page, plain, short
 
 HOVER = 90  # characters of a sentence
 LARGER, FADED = 4.0, 0.12  # what stands out is so much larger, and the rest so faint
@@ -71,9 +71,7 @@ def sentence_maps(
                 row=1, col=column,
             )  # fmt: skip
     _legends(figure, coloured, shaped, colour_by)
-    for axes in (figure.update_xaxes, figure.update_yaxes):
-        # A map has no scale and no direction: only who is near whom.
-        axes(showticklabels=False, showgrid=False, zeroline=False, showline=True, mirror=True, linecolor=GREY)
+    frame_map(figure)
     on_page(figure, height=700)
     figure.update_layout(
         dragmode="pan",

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from emu_core.charts.style import PALETTE, on_page, plain, short
+from emu_core.charts.style import PALETTE, legend_above, on_page, plain, short
 
 SYMBOLS = ("circle", "diamond-open")
 BINS = 40
@@ -47,7 +47,7 @@ def spectrum_lines(
             )
         figure.update_xaxes(title="eigenvalue, in order", dtick=1, row=1, col=column)
     figure.update_yaxes(title="size", row=1, col=1)
-    figure.update_layout(legend={"orientation": "h", "y": 1.14, "yanchor": "bottom", "x": 0})
+    legend_above(figure, 1.14)
     on_page(figure, height=380)
     figure.update_layout(margin={"t": 72})
     return figure
@@ -81,9 +81,6 @@ def psi_distributions(samples: Mapping[str, NDArray[np.floating]]) -> go.Figure:
         figure.add_vline(x=mean, line={"color": colour, "width": 2})
     figure.update_xaxes(title="Psi of a sample; the smaller, the more alike", rangemode="tozero")
     figure.update_yaxes(title="% of samples")
-    figure.update_layout(
-        barmode="overlay",
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.04, "yanchor": "bottom", "x": 0},
-    )
+    legend_above(figure, 1.04)
+    figure.update_layout(barmode="overlay")
     return on_page(figure, height=380)

@@ -1,5 +1,7 @@
 """The style of every figure: colours that the colour-blind tell apart, and no colour that one theme hides."""
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
 # Okabe and Ito 2008; its black and yellow changed for a grey and a yellow that read on white and on black.
@@ -19,6 +21,31 @@ def on_page(figure: go.Figure, height: int) -> go.Figure:
         margin={"l": 8, "r": 8, "t": 40, "b": 8},
     )
     return figure
+
+
+def legend_above(figure: go.Figure, y: float = 1.0) -> None:
+    """Show the legend in a line above the chart, for a single group too; `y` is its lower end, 1 the chart's top."""
+    figure.update_layout(legend={"orientation": "h", "y": y, "yanchor": "bottom", "x": 0}, showlegend=True)
+
+
+def name_rows(figure: go.Figure, places: Sequence[int], names: Sequence[str]) -> None:
+    """Write the names of N rows, numbered from 0 at the bottom, and draw a line at zero."""
+    figure.add_vline(x=0, line={"color": GREY, "width": 1})
+    figure.update_xaxes(zeroline=False)
+    figure.update_yaxes(
+        tickvals=list(places),
+        ticktext=list(names),
+        range=[-0.6, len(names) - 0.4],
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
+    )
+
+
+def frame_map(figure: go.Figure) -> None:
+    """Frame maps, which have no scale and no direction: only who is near whom."""
+    for axes in (figure.update_xaxes, figure.update_yaxes):
+        axes(showticklabels=False, showgrid=False, zeroline=False, showline=True, mirror=True, linecolor=GREY)
 
 
 def darker(colour: str) -> str:

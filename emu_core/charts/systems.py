@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, name_rows, on_page, plain, short
 
 ROW, AROUND, MOST = 34, 130, 40  # pixels, pixels, characters
 LIBRARY = "sentence-transformers, "  # the table and the hover say whose loss it is
@@ -65,19 +65,9 @@ def system_gains(gains: Sequence[Gain]) -> go.Figure:
                 "<br>below the base: %{customdata[1]}<extra></extra>",
             )
         )
-    figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    figure.update_yaxes(
-        tickvals=[places[id(gain)] for gain in gains],
-        ticktext=[
-            f"{plain(short(gain.label.removeprefix(LIBRARY), MOST))}  {gain.gain:+.1f}" for gain in gains
-        ],
-        range=[-0.6, len(gains) - 0.4],
-        showgrid=False,
-        zeroline=False,
-        automargin=True,
-    )
-    figure.update_xaxes(title="points of mean Acc@1 over the base encoder", zeroline=False)
-    figure.update_layout(
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}, showlegend=True, bargap=0.35
-    )
+    names = [f"{plain(short(gain.label.removeprefix(LIBRARY), MOST))}  {gain.gain:+.1f}" for gain in gains]
+    name_rows(figure, [places[id(gain)] for gain in gains], names)
+    figure.update_xaxes(title="points of mean Acc@1 over the base encoder")
+    legend_above(figure)
+    figure.update_layout(bargap=0.35)
     return on_page(figure, height=AROUND + ROW * len(gains))

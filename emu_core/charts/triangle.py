@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from emu_core.charts.style import CLOSEST, PALETTE, PLAIN, on_page, plain
+from emu_core.evaluation.retrieval import TIE
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
-TIE = 1e-6  # cosines that differ less are equal: float32 has no more places
 SMALLEST = 0.6  # the least width drawn, in distances of unit vectors
 # Where a corner's and a side's label stand, in pixels from it: outwards, so that every label can be read even
 # where three sentences fall on one spot.

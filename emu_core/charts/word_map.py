@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from emu_core.charts.marks import SHAPES, groups
-from emu_core.charts.style import GREY, TRANSPARENT, on_page, plain, short
+from emu_core.charts.style import GREY, TRANSPARENT, frame_map, on_page, plain, short
 
 MOST_WRITTEN = (
     160  # words; above it they would hide each other and stand at their points only while hovered over
@@ -52,9 +52,7 @@ def word_map(places: NDArray[np.floating], words: pd.DataFrame) -> go.Figure:
                 cliponaxis=False,
             )
         )
-    for axes in (figure.update_xaxes, figure.update_yaxes):
-        # A map has no scale and no direction: only who is near whom.
-        axes(showticklabels=False, showgrid=False, zeroline=False, showline=True, mirror=True, linecolor=GREY)
+    frame_map(figure)
     on_page(figure, height=640)
     figure.update_layout(
         dragmode="pan",

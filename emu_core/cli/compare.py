@@ -1,15 +1,13 @@
 """`emu compare`."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emu_core.cli.options import SPECS, add_data, listed, mapping_of
-from emu_core.cli.printing import print_guard, print_table
+from emu_core.cli.options import SPECS, add_data, data_options, listed
+from emu_core.cli.printing import print_guard, print_table, write_file
 from emu_core.cli.verb import add_verb
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
-from emu_core.files import write_whole
 
 if TYPE_CHECKING:
     from emu_core.evaluation.comparison import Comparison
@@ -48,20 +46,12 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
         encoder=options.encoder,
         split=options.split,
         languages=None if options.languages is None else listed(options.languages),
-        device=options.device,
-        mapping=mapping_of(options),
-        language=options.language,
+        **data_options(options),
     )
     if options.html:
         from emu_core.charts import comparison_page
 
-        try:
-            Path(options.html).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(Path(options.html), comparison_page(comparison))
-        except OSError as error:
-            raise DataError(
-                f"can't write {options.html}: {error.strerror}; choose another file with --html"
-            ) from None
+        write_file(options.html, comparison_page(comparison), "--html")
     if options.json:
         return comparison.facts()
     _print(comparison)

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import add_data, add_encoder_or_run, encoder_of, mapping_of
+from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of
 from emu_core.cli.printing import counter
 from emu_core.cli.verb import add_verb
 from emu_core.processes import is_main
@@ -32,9 +32,7 @@ def _embed(options: argparse.Namespace) -> dict[str, Any]:
         out=options.out,
         encoder=encoder_of(options),
         part=options.part,
-        device=options.device,
-        mapping=mapping_of(options),
-        language=options.language,
+        **data_options(options),
         on_progress=counter("sentences"),
     )
     if not options.json and is_main():

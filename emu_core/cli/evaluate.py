@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import add_data, add_encoder_or_run, encoder_of, listed, mapping_of
+from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of, listed
 from emu_core.cli.printing import print_guard, print_table
 from emu_core.cli.verb import add_verb
 
@@ -27,9 +27,7 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
         pool=options.pool,
         languages=None if options.languages is None else listed(options.languages),
         split=options.split,
-        device=options.device,
-        mapping=mapping_of(options),
-        language=options.language,
+        **data_options(options),
     )
     if not options.json:
         rows = [

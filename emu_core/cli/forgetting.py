@@ -2,13 +2,11 @@
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 from emu_core.cli.options import add_device
-from emu_core.cli.printing import print_table
+from emu_core.cli.printing import print_table, write_file
 from emu_core.cli.verb import STDOUT, add_verb
-from emu_core.errors import RunError
 
 
 def add_forgetting(verbs: Any) -> None:
@@ -45,10 +43,5 @@ def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
         fallen = ", ".join(result["flagged"]) or "nothing"
         print(f"\nfell by more than {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} points: {fallen}")
     if options.json and options.json != STDOUT:
-        try:
-            Path(options.json).write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        except OSError as error:
-            raise RunError(
-                f"can't write {options.json}: {error.strerror}; choose another file with --json"
-            ) from None
+        write_file(options.json, json.dumps(result, indent=2, ensure_ascii=False) + "\n", "--json")
     return result

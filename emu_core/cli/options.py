@@ -86,13 +86,18 @@ def mapping_of(options: argparse.Namespace) -> ColumnMapping:
     )
 
 
+def data_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what `add_data` read, as the functions of `emu_core` take it."""
+    return {"device": options.device, "mapping": mapping_of(options), "language": options.language}
+
+
 def listed(value: str) -> list[str]:
     """The codes of en,de."""
     return [code.strip() for code in value.split(",") if code.strip()]
 
 
 def add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
-    """Where a run is kept, what it draws by, and which defaults it has: the tuned ones, or the paper's."""
+    """Add the folder of a run, its seed, and its defaults: the tuned ones, or the paper's."""
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random draw (default: 0)")
     parser.add_argument(

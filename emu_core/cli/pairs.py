@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from emu_core.data.languages import is_known, language_code
+from emu_core.data.languages import language_code, split_pair
 from emu_core.data.wording import shown
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Needs
@@ -31,12 +31,8 @@ def language_pair(value: str) -> tuple[str, str]:
     Raises:
         TrainingError: it is not two languages.
     """
-    words = value.split("-")
-    ways = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
-    if len(ways) > 1:  # a code may have a hyphen itself: en-zh-tw
-        ways = [(a, b) for a, b in ways if is_known(a.casefold()) and is_known(b.casefold())]
-    if len(ways) == 1:
-        first, second = (language_code(half) for half in ways[0])
+    if halves := split_pair(value):
+        first, second = map(language_code, halves)
         if first and second and first != second:
             return first, second
     raise TrainingError(

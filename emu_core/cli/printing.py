@@ -2,7 +2,11 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from emu_core.errors import RunError
+from emu_core.files import write_whole
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -27,6 +31,19 @@ def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
     print("\nWhat each language's queries gained or lost, points of Acc@1\n")
     print_table(GUARD_HEAD, guard_rows(guard))
     print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
+
+
+def write_file(path: str, content: str, option: str) -> None:
+    """Write the file that an option names, in a folder that may be new.
+
+    Raises:
+        RunError: it can't be written.
+    """
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(Path(path), content)
+    except OSError as error:
+        raise RunError(f"can't write {path}: {error.strerror}; choose another file with {option}") from None
 
 
 class Line:

@@ -11,7 +11,7 @@ def add_app(verbs: Any) -> None:
     """`emu app`."""
     parser = add_verb(verbs, "app", _app, "serve the app on this machine")
     parser.add_argument("--port", type=int, default=8501)
-    parser.add_argument("--runs", default="runs", metavar="DIR", help="where runs are kept (default: runs)")
+    parser.add_argument("--runs", default="runs", metavar="DIR", help="the folder of runs (default: runs)")
 
 
 def _app(options: argparse.Namespace) -> dict[str, Any]:

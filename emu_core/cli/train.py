@@ -6,7 +6,7 @@ from typing import Any
 
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
-from emu_core.cli.options import SPECS, add_data, add_run, mapping_of, run_folder
+from emu_core.cli.options import SPECS, add_data, add_run, data_options, run_folder
 from emu_core.cli.pairs import pairs_of
 from emu_core.cli.trained import reported, training_line
 from emu_core.cli.verb import add_verb
@@ -82,11 +82,9 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         pairs=pairs_of(options.pair, options.method),
         cache=options.cache,
         seed=options.seed,
-        device=options.device,
         precision=options.precision,
         config=config,
-        mapping=mapping_of(options),
-        language=options.language,
+        **data_options(options),
         on_progress=training_line(),
     )
     return reported(run, options)

@@ -75,6 +75,15 @@ def language_name(code: str) -> str:
     return _NAMES.get(code, code)
 
 
+def split_pair(name: str) -> tuple[str, str] | None:
+    """Return the two codes of a name such as "en-de" or "en-zh-tw"; None where the first has no clear end."""
+    words = name.split("-")
+    ways = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
+    if len(ways) > 1:  # a code may have a hyphen itself
+        ways = [(a, b) for a, b in ways if is_known(a.casefold()) and is_known(b.casefold())]
+    return ways[0] if len(ways) == 1 else None
+
+
 def ordered(codes: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct codes sorted, English first: the order of every table and picture."""
     return tuple(sorted(set(codes), key=lambda code: (code != "en", code)))

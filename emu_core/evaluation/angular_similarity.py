@@ -12,7 +12,7 @@ from emu_core.data.languages import ordered
 from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import pair_name, unit_vectors
+from emu_core.evaluation.arrays import pair_name, paired_cosines
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,23 @@ def angular_similarity(first: NDArray[np.floating], second: NDArray[np.floating]
     Raises:
         DataError: a vector is zero or not finite, or the shapes differ.
     """
-    units = unit_vectors(first).astype(np.float64), unit_vectors(second).astype(np.float64)
-    if units[0].shape != units[1].shape:
-        raise DataError(f"vectors of {first.shape} and {second.shape} are no pairs; give as many of both")
-    cosines = np.einsum("nd,nd->n", *units)
-    # Beyond 1 by rounding, arccos has no value; equal sentences have cosine 1 whatever the last places say.
-    return -np.arccos(np.clip(cosines.round(6), -1, 1))
+    return -np.arccos(np.clip(paired_cosines(first, second), -1, 1))
 
 
 def correlation(similarities: NDArray[np.floating], scores: Sequence[float]) -> Correlation:
     """Compare N similarities with N scores that people gave.
+
+    Raises:
+        DataError: see `check_scored`.
+    """
+    found, wanted = check_scored(similarities, scores)
+    return Correlation(float(pearsonr(found, wanted)[0]), float(spearmanr(found, wanted)[0]), len(found))
+
+
+def check_scored(
+    similarities: NDArray[np.floating], scores: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return N similarities and N scores as arrays that have a correlation.
 
     Raises:
         DataError: there are fewer than 3, the lengths differ, or either is not finite or all equal.
@@ -63,7 +70,7 @@ def correlation(similarities: NDArray[np.floating], scores: Sequence[float]) -> 
         raise DataError(
             "scores or similarities that are all equal, or not finite, have no correlation; check the file"
         )
-    return Correlation(float(pearsonr(found, wanted)[0]), float(spearmanr(found, wanted)[0]), len(found))
+    return found, wanted
 
 
 def sts(

@@ -1,6 +1,7 @@
 """The groundwork of every measure: checked unit vectors, and strings as numbers."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,36 @@ from emu_core.errors import DataError
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> (N, d) sentence vectors."""
+
+
+class DistinctTexts:
+    """Sentences, each once, so that an encoder is given none twice.
+
+    Attributes:
+        texts: the distinct sentences, in the order of first sight.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Take sentences, which may repeat."""
+        self._rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        self.texts = list(self._rows)
+
+    def rows(self, texts: Iterable[str]) -> NDArray[np.int64]:
+        """Return the row of each sentence among the distinct ones."""
+        return np.fromiter((self._rows[text] for text in texts), np.int64)
+
+
+def as_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return vectors (N, d) as float32; a number that is too large for it becomes infinite.
+
+    Raises:
+        DataError: the array is not (N, d), or empty.
+    """
+    with np.errstate(over="ignore"):
+        vectors = np.asarray(vectors, dtype=np.float32)
+    if vectors.ndim != 2 or 0 in vectors.shape:
+        raise DataError(f"vectors are an array of (sentences, dimensions), not {vectors.shape}; give some")
+    return vectors
 
 
 def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -24,10 +55,7 @@ def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     Raises:
         DataError: the array is not (N, d), or a vector is zero or not finite.
     """
-    with np.errstate(over="ignore"):  # too large for float32 becomes infinite, which is caught below
-        vectors = np.asarray(vectors, dtype=np.float32)
-    if vectors.ndim != 2 or 0 in vectors.shape:
-        raise DataError(f"vectors are an array of (sentences, dimensions), not {vectors.shape}; give some")
+    vectors = as_matrix(vectors)
     # Divided by its largest number first, no finite vector's length can overflow or vanish.
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if not np.isfinite(largest).all():
@@ -42,6 +70,36 @@ def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     units = vectors / largest
     units /= np.linalg.norm(units, axis=1, keepdims=True)
     return units
+
+
+def check_paired(first: Sequence[Any] | NDArray[Any], second: Sequence[Any] | NDArray[Any]) -> None:
+    """Raise a DataError unless there are as many of the first as of the second."""
+    if len(first) != len(second):
+        raise DataError(f"{len(first):,} and {len(second):,} sentences are no pairs; give as many of both")
+
+
+def check_dimensions(first: NDArray[np.floating], second: NDArray[np.floating]) -> None:
+    """Raise a DataError unless the vectors of two arrays, (N, d) and (M, d), have the same length."""
+    if first.shape[1] != second.shape[1]:
+        raise DataError(
+            f"the vectors have {first.shape[1]} and {second.shape[1]} dimensions; encode both with the same encoder"
+        )
+
+
+def paired_cosines(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the cosine of each row's two vectors, (N,), to six places: equal sentences have 1, and ties are ties.
+
+    Args:
+        first: (N, d).
+        second: (N, d).
+
+    Raises:
+        DataError: a vector is zero or not finite, or the shapes differ.
+    """
+    check_paired(first, second)
+    units = unit_vectors(first), unit_vectors(second)
+    check_dimensions(*units)
+    return np.asarray(np.einsum("nd,nd->n", *units, dtype=np.float64).round(6), dtype=np.float64)
 
 
 def check_length(values: Sequence[Hashable], rows: int, what: str) -> None:

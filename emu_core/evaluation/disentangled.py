@@ -10,7 +10,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.leakage import Leakage, language_leakage
 from emu_core.evaluation.template_retrieval import TemplateRetrieval, template_retrieval
 from emu_core.evaluation.translation_retrieval import TranslationRetrieval, translation_retrieval
@@ -34,14 +34,14 @@ class Embedded:
             parts: those to measure.
             texts: every sentence that will be asked for.
         """
-        self._rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        embedded = embed(list(self._rows))
+        self._distinct = DistinctTexts(texts)
+        embedded = embed(self._distinct.texts)
         self.parts = tuple(parts)
         self._vectors = {part: embedded[part] for part in parts}
 
     def of(self, part: str, texts: Iterable[str]) -> NDArray[np.floating]:
         """Return an embedding of sentences, (N, d)."""
-        return self._vectors[part][[self._rows[text] for text in texts]]
+        return self._vectors[part][self._distinct.rows(texts)]
 
     def translations(self, part: str, pair: SlotPairs) -> dict[str, TranslationRetrieval]:
         """Return cross-lingual retrieval by an embedding, both ways, by direction "s-t"."""

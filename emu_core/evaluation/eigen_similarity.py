@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import unit_vectors
+from emu_core.evaluation.arrays import check_paired, unit_vectors
 from emu_core.evaluation.retrieval import BLOCK
 
 Distance = Literal["angular", "cosine", "euclidean"]
@@ -77,8 +77,7 @@ def eigen_similarity(
     Raises:
         DataError: a vector is zero or not finite, the lengths differ, or there are fewer pairs than `size`.
     """
-    if len(sources) != len(targets):
-        raise DataError(f"{len(sources):,} and {len(targets):,} sentences are no pairs; give as many of both")
+    check_paired(sources, targets)
     if not 2 <= size <= len(sources):
         raise DataError(
             f"a sample of {size:,} can't be drawn from {len(sources):,} pairs; choose 2 to {len(sources):,}, or give "

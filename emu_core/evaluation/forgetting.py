@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from emu_core.data.languages import language_name
-from emu_core.errors import DataError
-from emu_core.evaluation.arrays import unit_vectors
+from emu_core.data.languages import language_name, split_pair
+from emu_core.evaluation.angular_similarity import check_scored
+from emu_core.evaluation.arrays import paired_cosines
 from emu_core.evaluation.significance import paired_test
 from emu_core.evaluation.translation_retrieval import translation_retrieval
 
@@ -79,9 +79,8 @@ def measure_name(part: str, name: str) -> str:
 
     A direction of which it can't be told where its first code ends stays as it is.
     """
-    if part == "sts":
-        return language_name(name)
-    return " to ".join(map(language_name, name.split("-"))) if name.count("-") == 1 else name
+    codes = [name] if part == "sts" else split_pair(name) or [name]
+    return " to ".join(map(language_name, codes))
 
 
 def similarity_change(
@@ -105,17 +104,9 @@ def similarity_change(
         DataError: there are fewer than 3 pairs, all scores or all of an encoder's cosines are equal, a score or a
             vector is not finite, or the lengths differ.
     """
-    wanted = np.asarray(scores, dtype=np.float64)
-    cosines = [_cosines(*vectors) for vectors in (base, specialised)]
+    cosines = [paired_cosines(*vectors) for vectors in (base, specialised)]
+    (_, wanted), _ = (check_scored(part, scores) for part in cosines)
     n = len(wanted)
-    if n < 3 or any(len(part) != n for part in cosines):
-        raise DataError(
-            f"there are {n:,} scores for {len(cosines[0]):,} pairs; give 3 or more of both, one for each"
-        )
-    if not np.isfinite(wanted).all() or any(len(np.unique(part)) == 1 for part in (wanted, *cosines)):
-        raise DataError(
-            "scores or cosines that are all equal, or not finite, have no rank correlation; check the file"
-        )
     before, after = (float(_spearman(part[None], wanted[None])[0]) for part in cosines)
     draws = np.random.default_rng(seed).integers(0, n, (RESAMPLES, n))
     of_scores = wanted[draws]
@@ -159,14 +150,6 @@ def retrieval_change(
         # Sentences are counted, for 1.0 of 100 points must not turn on a float's last place.
         flagged=100 * (test.lost - test.gained) > MOST_FALL_POINTS * len(before),
     )
-
-
-def _cosines(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
-    if len(first) != len(second):
-        raise DataError(f"{len(first):,} and {len(second):,} sentences are no pairs; give as many of both")
-    cosines = np.einsum("nd,nd->n", unit_vectors(first), unit_vectors(second), dtype=np.float64)
-    # Equal sentences have cosine 1 whatever the last places say: ties must be ties.
-    return np.asarray(cosines.round(6), dtype=np.float64)
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

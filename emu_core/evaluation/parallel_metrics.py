@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
-from emu_core.evaluation.arrays import Encode, pair_name, unit_vectors
+from emu_core.evaluation.arrays import DistinctTexts, Encode, pair_name, unit_vectors
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
 
@@ -16,7 +16,7 @@ LEAST_FOR_EIGEN = 10  # pairs: the paper's sample
 
 
 def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[str, Any]:
-    """Translation ranking by cosine, both ways, and eigen-similarity, of each language pair.
+    """Return translation ranking by cosine, both ways, and eigen-similarity, of each language pair.
 
     Languages whose translations share a sentence of a third are measured too: an encoder may align them though it was
     trained on no pair of theirs.
@@ -29,13 +29,13 @@ def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[s
         {"translation": {"en-de": {"p_at_1", "p_at_3", "p_at_10", "candidates", "low", "high", "trained"}, ...},
         "eigen_similarity": {"en-de": {"mean", "variance", "standard_error", "trained"}, ...}}.
     """
-    vectors = _Vectors(encode, held_out)
+    distinct, units = _units(encode, held_out)
     translation: dict[str, Any] = {}
     eigen: dict[str, Any] = {}
     joined = joined_by_pivot(held_out)
     for text in [*held_out, *joined]:
         trained = text not in joined
-        sides = vectors.of(text.source, text.first), vectors.of(text.target, text.second)
+        sides = units[distinct.rows(text.first)], units[distinct.rows(text.second)]
         there, back = both_ways((sides[0], text.first), (sides[1], text.second))
         translation[pair_name(*text.languages)] = _ranking(there, trained)
         translation[pair_name(*text.turned().languages)] = _ranking(back, trained)
@@ -51,34 +51,21 @@ def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[s
 
 
 def mean_p_at_1(encode: Encode, held_out: Sequence[ParallelText]) -> float:
-    """P@1 of translation ranking by cosine, percent, averaged over all language pairs and both ways."""
-    vectors = _Vectors(encode, held_out)
-    return float(
-        np.mean(
-            [
-                found.precision()
-                for text in held_out
-                for found in both_ways(
-                    (vectors.of(text.source, text.first), text.first),
-                    (vectors.of(text.target, text.second), text.second),
-                )
-            ]
-        )
+    """Return P@1 of translation ranking by cosine, percent, averaged over all language pairs and both ways."""
+    distinct, units = _units(encode, held_out)
+    found = [
+        both_ways(*((units[distinct.rows(side)], side) for side in (text.first, text.second)))
+        for text in held_out
+    ]
+    return float(np.mean([ranking.precision() for ways in found for ranking in ways]))
+
+
+def _units(encode: Encode, texts: Sequence[ParallelText]) -> tuple[DistinctTexts, NDArray[np.float32]]:
+    """Return every distinct sentence and its unit vector."""
+    distinct = DistinctTexts(
+        sentence for text in texts for side in (text.first, text.second) for sentence in side
     )
-
-
-class _Vectors:
-    """Directions of every sentence, each encoded once."""
-
-    def __init__(self, encode: Encode, texts: Sequence[ParallelText]) -> None:
-        sentences = {
-            sentence: None for text in texts for side in (text.first, text.second) for sentence in side
-        }
-        self._row = {sentence: row for row, sentence in enumerate(sentences)}
-        self._units = unit_vectors(encode(list(sentences)))
-
-    def of(self, language: str, sentences: Sequence[str]) -> NDArray[np.float32]:
-        return self._units[[self._row[sentence] for sentence in sentences]]
+    return distinct, unit_vectors(encode(distinct.texts))
 
 
 def _ranking(found: TranslationRanking, trained: bool) -> dict[str, Any]:

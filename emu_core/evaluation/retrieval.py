@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import id_keys, unit_vectors
+from emu_core.evaluation.arrays import check_dimensions, id_keys, unit_vectors
 
 TIE = 1e-6
 """Cosines this close to the highest are equal to it: float32 has no more places, and the last of them change
@@ -43,11 +43,7 @@ def nearest_rows(
     Raises:
         DataError: queries and pool have vectors of different lengths.
     """
-    if queries.shape[1] != pool.shape[1]:
-        raise DataError(
-            f"the queries' vectors have {queries.shape[1]} dimensions and the pool's {pool.shape[1]}; "
-            "encode both with the same encoder"
-        )
+    check_dimensions(queries, pool)
     rows = np.empty((len(queries), k), dtype=np.int64)
     cosines = np.empty((len(queries), k), dtype=np.float32)
     step = max(1, BLOCK // len(pool))
@@ -55,15 +51,44 @@ def nearest_rows(
         block = slice(start, start + step)
         all_cosines = queries[block] @ pool.T  # (step, P)
         all_cosines[query_keys[block, None] == pool_keys] = -np.inf
-        each = np.arange(len(all_cosines))
-        for place in range(k):
-            best = all_cosines.max(axis=1, keepdims=True)
-            first = (all_cosines >= best - TIE).argmax(axis=1)  # the first True
-            rows[block, place], cosines[block, place] = first, all_cosines[each, first]
-            all_cosines[each, first] = -np.inf
+        rows[block], cosines[block] = best_columns(all_cosines, k, TIE)
     none = np.isneginf(cosines)
     rows[none], cosines[none] = -1, np.nan
     return rows, np.clip(cosines, -1, 1, out=cosines)
+
+
+def best_columns(
+    scores: NDArray[np.float32], k: int, tolerance: float | NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the columns of the k best scores of each row, and those scores, (B, k) each, the best first.
+
+    Args:
+        scores: (B, P); it is overwritten.
+        k: at most P.
+        tolerance: scores that differ by no more than this, or (B, 1) for each row, are equal; the first is then best.
+    """
+    columns = np.empty((len(scores), k), dtype=np.int64)
+    best = np.empty((len(scores), k), dtype=np.float32)
+    each = np.arange(len(scores))
+    for place in range(k):
+        first = (scores >= scores.max(axis=1, keepdims=True) - tolerance).argmax(axis=1)  # the first True
+        columns[:, place], best[:, place] = first, scores[each, first]
+        scores[each, first] = -np.inf
+    return columns, best
+
+
+def ranks_before(
+    scores: NDArray[np.float32], own: NDArray[np.int64], tolerance: float | NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    """Return which columns (B, P) rank before each row's own: a higher score, or an equal one that comes first.
+
+    Args:
+        scores: (B, P).
+        own: (B, 1) the column of each row.
+        tolerance: see `best_columns`.
+    """
+    score = np.take_along_axis(scores, own, axis=1)
+    return (scores > score + tolerance) | ((scores >= score - tolerance) & (np.arange(scores.shape[1]) < own))
 
 
 def met_rows(found: NDArray[np.int64], queries: NDArray[np.int64], pool: str) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import codes, unit_vectors
-from emu_core.evaluation.retrieval import BLOCK, TIE
+from emu_core.evaluation.retrieval import BLOCK, TIE, ranks_before
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,17 +86,12 @@ def _ranks(
 ) -> NDArray[np.int64]:
     each = own.shape[1]
     ranks = np.empty(own.shape, dtype=np.int64)
-    places = np.arange(len(pool))
     step = max(1, BLOCK // len(pool))
     for start in range(0, len(units), step):
         block = slice(start, start + step)
         cosines = units[block] @ pool.T  # (step, P)
         for k in range(each):
-            at = own[block, k, None]
-            cosine = np.take_along_axis(cosines, at, axis=1)
-            higher = cosines > cosine + TIE
-            earlier = (cosines >= cosine - TIE) & (places < at)
-            ranks[block, k] = 1 + (higher | earlier).sum(axis=1)
+            ranks[block, k] = 1 + ranks_before(cosines, own[block, k, None], TIE).sum(axis=1)
     ranks.sort(axis=1)
     # Equality within a tolerance can run in a chain, along which two targets would share a rank.
     return np.maximum(ranks, np.arange(1, each + 1))

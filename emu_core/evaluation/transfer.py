@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from emu_core.data.languages import ordered
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length
+from emu_core.evaluation.arrays import check_dimensions, check_length
 
 if TYPE_CHECKING:
     import torch
@@ -178,10 +178,7 @@ def fit_classifier(
     dim = train.vectors.shape[1]
 
     def scaled(vectors: NDArray[np.floating]) -> torch.Tensor:
-        if vectors.shape[1] != dim:
-            raise DataError(
-                f"the vectors have {dim} and {vectors.shape[1]} dimensions; encode both with the same encoder"
-            )
+        check_dimensions(train.vectors, vectors)
         return torch.from_numpy((vectors / scale).astype(np.float32))
 
     numbers = np.array([names.index(label) for label in train.labels])
@@ -216,11 +213,7 @@ def fit_classifier(
 
 
 def _joined(first: LabelledVectors, second: LabelledVectors) -> LabelledVectors:
-    if np.shape(first.vectors)[1] != np.shape(second.vectors)[1]:
-        raise DataError(
-            f"the vectors have {np.shape(first.vectors)[1]} and {np.shape(second.vectors)[1]} dimensions; encode both "
-            "languages with the same encoder"
-        )
+    check_dimensions(first.vectors, second.vectors)
     return LabelledVectors(np.concatenate([first.vectors, second.vectors]), [*first.labels, *second.labels])
 
 

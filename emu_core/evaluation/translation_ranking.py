@@ -8,8 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes
-from emu_core.evaluation.retrieval import BLOCK, TIE
+from emu_core.evaluation.arrays import as_matrix, check_dimensions, check_paired, codes
+from emu_core.evaluation.retrieval import BLOCK, TIE, best_columns, ranks_before
 from emu_core.evaluation.significance import Interval, accuracy_interval
 
 NS = (1, 3, 10)
@@ -65,8 +65,7 @@ def translation_ranking(
     """
     sources, targets = _scorable(sources), _scorable(targets)
     n = len(sources)
-    if len(targets) != n:
-        raise DataError(f"{n:,} and {len(targets):,} sentences are no pairs; give as many of both")
+    check_paired(sources, targets)
     if distractors is not None and not 0 < distractors < n:
         raise DataError(
             f"{distractors:,} other targets can't be drawn for a sentence of {n:,}; choose 1 to {n - 1:,}, or all"
@@ -80,9 +79,7 @@ def translation_ranking(
     for start in range(0, n, step):
         rows = columns[start : start + step]
         scores = sources[rows] @ targets.T  # (step, N)
-        own = scores[np.arange(len(rows)), rows][:, None]
-        near = tolerance[rows, None]
-        is_better = (scores > own + near) | ((scores >= own - near) & (columns < rows[:, None]))
+        is_better = ranks_before(scores, rows[:, None], tolerance[rows, None])
         is_better &= texts != texts[rows, None]
         if distractors is not None:
             is_better &= _drawn(draws, rows, n, distractors)
@@ -140,13 +137,7 @@ def ranked(
     step = max(1, BLOCK // len(targets))
     for start in range(0, len(queries), step):
         block = slice(start, start + step)
-        left = queries[block] @ targets.T
-        each = np.arange(len(left))
-        for place in range(k):
-            best = left.max(axis=1)
-            first = (left >= (best - tolerance[block])[:, None]).argmax(axis=1)  # the first True
-            rows[block, place], scores[block, place] = first, left[each, first]
-            left[each, first] = -np.inf
+        rows[block], scores[block] = best_columns(queries[block] @ targets.T, k, tolerance[block, None])
     return rows, scores
 
 
@@ -255,10 +246,7 @@ def _normalised(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def _scorable(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # too large for float32 becomes infinite, which is caught below
-        vectors = np.asarray(vectors, dtype=np.float32)
-    if vectors.ndim != 2 or 0 in vectors.shape:
-        raise DataError(f"vectors are an array of (sentences, dimensions), not {vectors.shape}; give some")
+    vectors = as_matrix(vectors)
     # Squares must be finite, too, or two scores could be infinite and so alike.
     if not np.isfinite(np.einsum("nd,nd->n", vectors, vectors)).all():
         raise DataError("a vector has a number that is not finite or too large to rank by; train again")
@@ -267,10 +255,7 @@ def _scorable(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 def _tolerance(queries: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return how close two scores of each query are equal, for float32 has no more places."""
-    if queries.shape[1] != targets.shape[1]:
-        raise DataError(
-            f"the vectors have {queries.shape[1]} and {targets.shape[1]} dimensions; encode both with the same encoder"
-        )
+    check_dimensions(queries, targets)
     longest = np.linalg.norm(targets, axis=1).max()
     return np.asarray(TIE * longest * np.linalg.norm(queries, axis=1), dtype=np.float32)
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, unit_vectors
+from emu_core.evaluation.arrays import check_paired, codes, unit_vectors
 from emu_core.evaluation.retrieval import nearest_rows
 
 
@@ -46,8 +45,7 @@ def translation_retrieval(
     Raises:
         DataError: a vector is zero or not finite, or the lengths differ.
     """
-    if len(queries) != len(pool):
-        raise DataError(f"{len(queries):,} and {len(pool):,} sentences are no pairs; give as many of both")
+    check_paired(queries, pool)
     units, pool_units = unit_vectors(queries), unit_vectors(pool)
     every = np.arange(len(units))
     texts = every if pool_texts is None else codes(pool_texts, len(pool), "sentences of the pool")
