@@ -2,6 +2,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import Pipe
 from pathlib import Path
 
 import numpy as np
@@ -171,5 +172,10 @@ def test_the_warm_up_runs_when_a_worker_is_idle(tmp_path: Path, monkeypatch: pyt
     wait_for(tmp_path / "warm")
 
 
-def test_report_outside_a_worker_is_heard_by_nobody() -> None:
+def test_a_report_goes_to_the_server_and_outside_a_worker_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, worker = Pipe()
     beside.report(1, 2)
+    monkeypatch.setattr(beside, "_listener", worker)
+    beside.report(1, 0)  # of nothing there is no share
+    beside.report(1, 4)
+    assert server.recv() == (Pending, 0.25) and not server.poll()

@@ -73,7 +73,7 @@ def two_layers(head: nn.Sequential, x: np.ndarray) -> np.ndarray:
     return np.tanh(linear(head[2], np.tanh(linear(head[0], x))))
 
 
-def close(tensor: Tensor, expected: np.ndarray) -> None:
+def assert_close(tensor: Tensor, expected: np.ndarray) -> None:
     np.testing.assert_allclose(tensor.detach().numpy(), expected, rtol=1e-4, atol=1e-6)
 
 
@@ -81,14 +81,14 @@ def test_heads_are_two_tanh_layers_and_quick_thought_has_three_of_its_own() -> N
     torch.manual_seed(3)
     heads = TaskHeads(dim=6, hidden=4, nli_hidden=5, gain=2.0)
     a, b, c = torch.randn(3, 7, 6)
-    close(heads.conversation(a), two_layers(heads.response, 2 * a.numpy()))
+    assert_close(heads.conversation(a), two_layers(heads.response, 2 * a.numpy()))
     for found, head, x in zip(
         heads.quick_thought(a, b, c), (heads.before, heads.sentence, heads.after), (a, b, c), strict=True
     ):
-        close(found, two_layers(head, 2 * x.numpy()))
+        assert_close(found, two_layers(head, 2 * x.numpy()))
     u, v = 2 * a.numpy(), 2 * b.numpy()
     wide = np.tanh(linear(heads.nli[0], np.concatenate([u, v, abs(u - v), u * v], axis=1)))
-    close(heads.inference(a, b), linear(heads.nli[2], wide))
+    assert_close(heads.inference(a, b), linear(heads.nli[2], wide))
 
 
 def test_the_papers_widths() -> None:

@@ -275,7 +275,10 @@ def test_the_command_writes_the_run_its_card_and_a_file(
 
     assert main([*asked, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sts"] == written["sts"]
-    assert main([*asked, "--json", str(tmp_path / "no" / "f.json")]) == 2
+    assert main([*asked, "--json", str(tmp_path / "new" / "f.json")]) == 0
+    assert (tmp_path / "new" / "f.json").read_text("utf-8") == (tmp_path / "f.json").read_text("utf-8")
+    capsys.readouterr()
+    assert main([*asked, "--json", str(tmp_path / "f.json" / "f.json")]) == 2
     assert "can't write" in capsys.readouterr().err
     (sts / "en.dev.csv").write_text("a,b\n")
     assert main(asked) == 2

@@ -21,12 +21,23 @@ from tests.small import small_file
 ROOT = Path(__file__).parent.parent
 
 
-def launch(count: int, *arguments: str) -> dict[str, object]:
-    """Run the command under `accelerate launch` on so many CPU processes; what it printed as JSON."""
+# 72 sentences in batches of 7: parts of unequal length, and a smaller last batch. The discriminator's own dropout is
+# drawn by each process alike.
+METHODS = ("emu", "contrastive")
+TRAIN = ("--epochs", "1", "--batch-size", "7", "--device", "cpu", "--json")
+
+
+def commands(data: Path, out: Path) -> list[list[str]]:
+    """Train with each method and embed, into a folder."""
+    trained = [["train", str(data), "--method", one, "--out", str(out / one), *TRAIN] for one in METHODS]
+    return [*trained, ["embed", str(data), "--out", str(out / "v.parquet"), "--device", "cpu", "--json"]]
+
+
+def in_two_processes(given: list[list[str]]) -> list[str]:
+    """Run commands under `accelerate launch` on two CPU processes; the lines that were printed."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    several = ["--multi_gpu"] if count > 1 else []  # accelerate's name for torchrun, with GPUs or without
     command = [
         sys.executable,
         "-m",
@@ -36,18 +47,13 @@ def launch(count: int, *arguments: str) -> dict[str, object]:
         "--dynamo_backend",
         "no",
     ]
-    command += ["--mixed_precision", "no", "--main_process_port", str(port), *several]
-    command += ["--num_processes", str(count), "-m", "emu_core", *arguments, "--json"]
-    environment = os.environ | {
-        "ACCELERATE_USE_CPU": "true",
-        "OMP_NUM_THREADS": "1",
-        "CUDA_VISIBLE_DEVICES": "",
-    }
+    command += ["--mixed_precision", "no", "--main_process_port", str(port)]
+    command += ["--multi_gpu"]  # accelerate's name for torchrun, with GPUs or without
+    command += ["--num_processes", "2", "-m", "tests.several_commands", json.dumps(given)]
+    environment = os.environ | {"ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-4000:]
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]  # one process alone speaks
-    result: dict[str, object] = json.loads(line)
-    return result
+    return done.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -55,36 +61,47 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_file(tmp_path_factory.mktemp("data"))
 
 
-@pytest.mark.parametrize("method", ["emu", "contrastive"])
-def test_two_processes_train_as_one_does(method: str, data: Path, tmp_path: Path) -> None:
-    # 72 sentences in batches of 7: parts of unequal length, and a smaller last batch. The discriminator's own dropout
-    # is drawn by each process alike.
-    options = ["--method", method, "--epochs", "1", "--batch-size", "7", "--device", "cpu"]
-    assert main(["train", str(data), "--out", str(tmp_path / "one"), *options]) == 0
-    launch(2, "train", str(data), "--out", str(tmp_path / "two"), *options)
-    one, two = runs = [Run(tmp_path / "one"), Run(tmp_path / "two")]
-    assert two.status().state is RunState.FINISHED and two.config().processes == 2
-    losses = [[r["loss"] for r in run.history() if r["kind"] == "step"] for run in runs]
+@pytest.fixture(scope="module")
+def one(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the commands leave that one process runs: this one."""
+    out = tmp_path_factory.mktemp("one")
+    assert [main(command) for command in commands(data, out)] == [0, 0, 0]
+    return out
+
+
+@pytest.fixture(scope="module")
+def two(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes leave."""
+    out = tmp_path_factory.mktemp("two")
+    lines = in_two_processes(commands(data, out))
+    first, second, embedded = [
+        json.loads(line) for line in lines if line.startswith("{")
+    ]  # one of them speaks
+    assert {first["run"], second["run"]} == {str(out / method) for method in METHODS}
+    assert embedded["sentences"] == 324
+    return out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_processes_train_as_one_does(method: str, one: Path, two: Path) -> None:
+    alone, together = Run(one / method), Run(two / method)
+    assert together.status().state is RunState.FINISHED
+    assert (alone.config().processes, together.config().processes) == (1, 2)
+    losses = [[r["loss"] for r in run.history() if r["kind"] == "step"] for run in (alone, together)]
     assert len(losses[0]) == len(losses[1]) == 11
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
-    assert [r["step"] for r in two.history()] == [r["step"] for r in one.history()]
+    assert [r["step"] for r in together.history()] == [r["step"] for r in alone.history()]
     # Adam steps by a gradient's sign, so rounding moves weights whose gradient is next to nothing; vectors tell.
     texts = ["Where is the pool?", "Wo ist der Pool?", "プールはどこですか"]
-    vectors = [load_encoder(f"run:{run.folder}").encode(texts) for run in runs]
+    vectors = [load_encoder(f"run:{run.folder}").encode(texts) for run in (alone, together)]
     assert (vectors[0] * vectors[1]).sum(axis=1).min() > 0.9999
     assert (vectors[0] * load_encoder("use").encode(texts)).sum(axis=1).max() < 0.99
-    assert two.metrics()["base"] == one.metrics()["base"]
+    assert together.metrics()["base"] == alone.metrics()["base"]
 
 
-def test_two_processes_embed_as_one_does(data: Path, tmp_path: Path) -> None:
-    for count in (1, 2):
-        result = launch(
-            count, "embed", str(data), "--out", str(tmp_path / f"{count}.parquet"), "--device", "cpu"
-        )
-        assert result["sentences"] == 324
-    one, two = (pq.read_table(tmp_path / f"{count}.parquet") for count in (1, 2))
-    assert one.equals(two)
-    assert not list(tmp_path.glob(".*"))
+def test_two_processes_embed_as_one_does(one: Path, two: Path) -> None:
+    assert pq.read_table(two / "v.parquet").equals(pq.read_table(one / "v.parquet"))
+    assert {path.name for path in two.iterdir()} == {*METHODS, "v.parquet"}
 
 
 def test_parts_cover_a_batch_and_gather_back() -> None:

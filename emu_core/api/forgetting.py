@@ -66,12 +66,9 @@ def forgetting(
     parallel = [] if translations is None else read_translations(Path(translations))
     place = pick_device(device)
     specs = (run.config().encoder, f"run:{run.folder}")
-    distinct = DistinctTexts(
-        text
-        for pairs in (*scored.values(), *parallel)
-        for part in (pairs.first, pairs.second)
-        for text in part
-    )
+    sides = [side for pairs in scored.values() for side in (pairs.first, pairs.second)]
+    sides += [list(side) for pairs in parallel for side in (pairs.first, pairs.second)]
+    distinct = DistinctTexts(text for side in sides for text in side)
     base, specialised = (load_encoder(spec, device=place).encode(distinct.texts) for spec in specs)
 
     def changed(
