@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from emu_core.bench.cells import Cell
 from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
-from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results, View, read_cell, write_cell
 from emu_core.bench.settings import BenchSettings
 from emu_core.data.labelled import LabelledSet
@@ -120,6 +119,12 @@ class Experiment(ABC):
             name: of the data, for people.
         """
 
+    @classmethod
+    def open(cls, run: Run) -> Self:
+        """Return the experiment in a run's folder. Raises RunError where it is damaged."""
+        config = run.config()
+        return cls(config, cls.load_data(run.training_folder, config.data), run.folder)
+
     @cached_property
     def settings(self) -> Any:
         """The settings of the benchmark, of the paper's own class."""
@@ -164,10 +169,6 @@ class Experiment(ABC):
         Raises:
             EmuError: what can't be trained or measured, with how to fix it.
         """
-
-    @abstractmethod
-    def report(self, results: Results) -> Report:
-        """Return the report of finished cells."""
 
     def train(
         self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
@@ -343,7 +344,7 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, context, _begin, (said.name,)) as pool:
             with _without_main():
-                future = pool.submit(_measure, experiment.folder, cell)
+                future = pool.submit(_measure, type(experiment), experiment.folder, cell)
             own = [process for process in multiprocessing.active_children() if process not in before]
             try:
                 while not wait([future], POLL_S).done:
@@ -351,6 +352,8 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
                         raise CancelledError("cancelled before the end")
                 return future.result()
             except BrokenExecutor:
+                for process in own:  # the pool hears of its end before there is a code
+                    process.join()
                 code = own[0].exitcode if own else None
             except BaseException:
                 for process in own:  # the pool would wait for the end of the cell
@@ -390,11 +393,9 @@ def _end_with_parent() -> None:
         os._exit(3)
 
 
-def _measure(folder: Path, cell: Cell) -> CellResult:
-    from emu_core.bench.job import open_bench
-
+def _measure(kind: type[Experiment], folder: Path, cell: Cell) -> CellResult:
     try:
-        return measure_cell(open_bench(Run(folder)), cell)
+        return measure_cell(kind.open(Run(folder)), cell)
     except EmuError as error:
         return CellResult(error=str(error))
     except Exception as error:  # a bug in a cell ends that cell alone, and its report says so

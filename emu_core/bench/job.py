@@ -77,6 +77,7 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
         EmuError: the first cell can't be measured, a finished cell is of other settings, or the run was cancelled.
     """
     experiment = open_bench(run)
+    make_report = paper_named(experiment.config.method).load_report()
     progress = Progress(run, on_progress)
 
     def on_cell(done: int, total: int, label: str) -> None:
@@ -90,7 +91,7 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
         results = run_cells(experiment, on_cell, in_process if run_cell is None else run_cell)
         on_cell(len(results.cells), len(results.cells), "the report")
         errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
-        report = replace(experiment.report(results), errors=errors, folder=run.folder)
+        report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
         report.write()
         results.frame().to_parquet(run.folder / RESULTS)
         shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
@@ -111,9 +112,7 @@ def resume_bench(run: Run, on_progress: OnProgress | None = None) -> Report:
 
 def open_bench(run: Run) -> Experiment:
     """Return the experiment in a run's folder. Raises RunError where it is damaged."""
-    config = run.config()
-    kind = paper_named(config.method).load()
-    return kind(config, kind.load_data(run.training_folder, config.data), run.folder)
+    return paper_named(run.config().method).load().open(run)
 
 
 def experiment_of(config: RunConfig, data: Any, folder: str | Path = "") -> Experiment:

@@ -1,6 +1,6 @@
 """The table of benchmarks: each paper's name, title, summary and settings."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from types import MappingProxyType
@@ -12,6 +12,8 @@ from emu_core.methods.method import Needs
 
 if TYPE_CHECKING:
     from emu_core.bench.experiment import Experiment
+    from emu_core.bench.report import Report
+    from emu_core.bench.results import Results
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Paper:
         summary: what it runs, for people who choose a benchmark.
         settings: the class of its settings.
         experiment: where the class of its experiment is, which imports everything that trains.
+        report: where the function is that makes the report of an experiment's results.
         needs: the data that it runs on.
         encoder: the spec taken where none is named; "" where encoders are trained from scratch.
         reads_tasks: whether dialogues, running text and NLI pairs are trained on, too, where there are any.
@@ -34,6 +37,7 @@ class Paper:
     summary: str
     settings: type[BenchSettings]
     experiment: str
+    report: str
     needs: Needs
     encoder: str = ""
     reads_tasks: bool = False
@@ -41,6 +45,11 @@ class Paper:
     def load(self) -> "type[Experiment]":
         """Import the class of its experiment."""
         found: type[Experiment] = resolve_name(f"emu_core.bench.{self.experiment}")
+        return found
+
+    def load_report(self) -> "Callable[[Experiment, Results], Report]":
+        """Import the function that makes its report."""
+        found: Callable[[Experiment, Results], Report] = resolve_name(f"emu_core.bench.{self.report}")
         return found
 
 
@@ -51,6 +60,7 @@ _ROWS = (
         "run the paper's experiments and today's peers on a labelled set",
         EmuBench,
         "emu.experiment:EmuExperiment",
+        "emu.report:emu_report",
         Needs.INTENTS,
         "use",
     ),
@@ -60,6 +70,7 @@ _ROWS = (
         "run the experiments of FMDA on translations with annotated slots",
         FmdaBench,
         "fmda.experiment:FmdaExperiment",
+        "fmda.report:fmda_report",
         Needs.SLOTS,
         "e5-small",
     ),
@@ -69,6 +80,7 @@ _ROWS = (
         "run the experiments of BiCVM on parallel text",
         ParallelBench,
         "bicvm.experiment:BicvmExperiment",
+        "bicvm.report:bicvm_report",
         Needs.PARALLEL_TEXT,
     ),
     Paper(
@@ -77,6 +89,7 @@ _ROWS = (
         "run the experiments of the multi-task dual encoder on parallel text",
         ParallelBench,
         "dual_encoder.experiment:DualExperiment",
+        "dual_encoder.report:dual_report",
         Needs.PARALLEL_TEXT,
         reads_tasks=True,
     ),

@@ -16,8 +16,7 @@ from emu_core.bench.parallel.experiment import ParallelExperiment
 from emu_core.bench.parallel.ranking import COSINE, EUCLID, encode_in, ranking, tested_pairs
 from emu_core.bench.parallel.texts import Documents
 from emu_core.bench.parallel.training import Recipe
-from emu_core.bench.report import Report
-from emu_core.bench.results import Key, Results, View
+from emu_core.bench.results import Key, View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
@@ -96,12 +95,6 @@ class BicvmExperiment(ParallelExperiment):
             words = encoder
             return values, {}, lambda: _views(words, train)
         return values, {}, draw_nothing
-
-    def report(self, results: Results) -> Report:
-        """Return the report of finished cells."""
-        from emu_core.bench.bicvm.report import bicvm_report
-
-        return bicvm_report(self, results)
 
 
 def _ranks(encoder: Encoder, test: Sequence[ParallelText]) -> dict[Key, Any]:

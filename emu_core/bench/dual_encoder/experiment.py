@@ -11,8 +11,7 @@ from emu_core.bench.parallel.experiment import ParallelExperiment
 from emu_core.bench.parallel.ranking import DOT, encode_in, ranking
 from emu_core.bench.parallel.texts import BenchTexts, Documents
 from emu_core.bench.parallel.training import Recipe
-from emu_core.bench.report import Report
-from emu_core.bench.results import Key, Results
+from emu_core.bench.results import Key
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder
@@ -96,12 +95,6 @@ class DualExperiment(ParallelExperiment):
             **_classified(encoder, self.data, text.languages, cell.seed),
         }
         return values, {"warnings": [warning]} if warning else {}, draw_nothing
-
-    def report(self, results: Results) -> Report:
-        """Return the report of finished cells."""
-        from emu_core.bench.dual_encoder.report import dual_report
-
-        return dual_report(self, results)
 
 
 def _translations(encoder: Encoder, text: ParallelText) -> dict[Key, Any]:

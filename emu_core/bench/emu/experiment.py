@@ -16,8 +16,7 @@ from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
 from emu_core.bench.experiment import Draw, Experiment, Outlook, bench_config, draw_nothing
 from emu_core.bench.peers.system import LDA_SHRINKAGE, THEIR_RATE, Budget, Peer, System
-from emu_core.bench.report import Report
-from emu_core.bench.results import CellResult, Results, View, numbers
+from emu_core.bench.results import CellResult, View, numbers
 from emu_core.bench.settings import EmuBench, EmuPart
 from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
@@ -340,9 +339,3 @@ class EmuExperiment(Experiment):
         drawn = np.asarray(stratified_sample(languages, intents, MAP_SENTENCES))
         points = project(vectors[rows[drawn]], Projection.TSNE)
         return View.of(points, [intents[i] for i in drawn], [languages[i] for i in drawn])
-
-    def report(self, results: Results) -> Report:
-        """Return the report of finished cells."""
-        from emu_core.bench.emu.report import emu_report
-
-        return emu_report(self, results)

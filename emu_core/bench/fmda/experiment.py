@@ -13,8 +13,7 @@ from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
 from emu_core.bench.costs import Took
 from emu_core.bench.experiment import Draw, Experiment, bench_config, draw_nothing
 from emu_core.bench.fmda.data import FmdaData, fmda_data, read_pairs
-from emu_core.bench.report import Report
-from emu_core.bench.results import CellResult, Key, Results, View, numbers
+from emu_core.bench.results import CellResult, Key, View, numbers
 from emu_core.bench.settings import FmdaBench, FmdaPart
 from emu_core.config.settings import Settings
 from emu_core.data.labelled.columns import ColumnMapping
@@ -205,12 +204,6 @@ class FmdaExperiment(Experiment):
         if not isinstance(encoder, DisentangledEncoder):
             raise TypeError(f"{system} left an encoder of another kind: {type(encoder).__name__}")
         return encoder.parts, took, facts
-
-    def report(self, results: Results) -> Report:
-        """Return the report of finished cells."""
-        from emu_core.bench.fmda.report import fmda_report
-
-        return fmda_report(self, results)
 
 
 def measured(
