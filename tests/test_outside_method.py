@@ -130,7 +130,7 @@ def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
     app.file_uploader[0].set_value([("small.csv", Path(data).read_bytes(), "")])
     app.run()
-    app.switch_page("pages/train.py").run()
+    app.switch_page("views/train.py").run()
     method = app.selectbox(key="method")
     assert "Linear map from outside" in method.options
     method.set_value("linear-map").run()
@@ -154,6 +154,6 @@ def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     app.run()
     assert app.metric[1].value == f"{run.metrics()['mean_specialised']:.1f} %"
     assert app.dataframe[0].value["Method"].tolist() == ["Linear map from outside"]
-    app.switch_page("pages/compare.py").run()
+    app.switch_page("views/compare.py").run()
     until(lambda: not app.run().get("progress"))
     assert not app.exception and not app.error and app.get("plotly_chart")
