@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from emu_core.bench.cells import Cell
 from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
-from emu_core.bench.papers import BenchSettings, paper_named
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results, View, read_cell, write_cell
+from emu_core.bench.settings import BenchSettings
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
@@ -99,6 +99,7 @@ class Experiment(ABC):
         data: as it was stored.
         folder: of the run.
         first: what the first cell is, without which none can be measured.
+        settings_class: the class of its settings.
         plan: returns what `create_bench` takes, from a user's data and options.
     """
 
@@ -106,6 +107,7 @@ class Experiment(ABC):
     data: Any
     folder: Path
     first: ClassVar[str]
+    settings_class: ClassVar[type[BenchSettings]]
     plan: ClassVar[Callable[..., tuple[RunConfig, Storable]]]
 
     @staticmethod
@@ -121,7 +123,7 @@ class Experiment(ABC):
     @cached_property
     def settings(self) -> Any:
         """The settings of the benchmark, of the paper's own class."""
-        return paper_named(self.config.method).settings.from_json(self.config.hyperparameters)
+        return self.settings_class.from_json(self.config.hyperparameters)
 
     @property
     def seeds(self) -> tuple[int, ...]:

@@ -15,10 +15,10 @@ from emu_core.bench.cells import Cell, cells_of
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
 from emu_core.bench.experiment import Draw, Experiment, Outlook, bench_config, draw_nothing
-from emu_core.bench.papers import EmuBench, EmuPart
 from emu_core.bench.peers.system import LDA_SHRINKAGE, THEIR_RATE, Budget, Peer, System
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results, View, numbers
+from emu_core.bench.settings import EmuBench, EmuPart
 from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
@@ -88,6 +88,7 @@ class EmuExperiment(Experiment):
 
     data: BenchData
     load_data = staticmethod(BenchData.load)
+    settings_class = EmuBench
     first: ClassVar[str] = "the base encoder"
 
     @staticmethod

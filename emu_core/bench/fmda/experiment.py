@@ -13,9 +13,9 @@ from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
 from emu_core.bench.costs import Took
 from emu_core.bench.experiment import Draw, Experiment, bench_config, draw_nothing
 from emu_core.bench.fmda.data import FmdaData, fmda_data, read_pairs
-from emu_core.bench.papers import FmdaBench, FmdaPart
 from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Key, Results, View, numbers
+from emu_core.bench.settings import FmdaBench, FmdaPart
 from emu_core.config.settings import Settings
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.slots.template_pairs import TemplatePairs
@@ -95,6 +95,7 @@ class FmdaExperiment(Experiment):
 
     data: FmdaData
     load_data = staticmethod(FmdaData.load)
+    settings_class = FmdaBench
     first: ClassVar[str] = "the frozen encoder"
 
     @staticmethod

@@ -11,11 +11,11 @@ import numpy as np
 from emu_core.bench.cells import Cell, Pair, pair_names
 from emu_core.bench.experiment import Draw, Experiment, bench_config
 from emu_core.bench.paper import paper_numbers, words
-from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.read import Parallel, read_texts
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.parallel.training import Recipe, trained
 from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
+from emu_core.bench.settings import ParallelBench
 from emu_core.bench.tables import Row, Score, Table, costs_table, scored
 from emu_core.data.parallel.text import names_of
 from emu_core.devices import pick_device
@@ -35,6 +35,7 @@ class ParallelExperiment(Experiment):
     load_data = staticmethod(BenchTexts.load)
     paper: ClassVar[str]
     plain: ClassVar[str]  # the system that the others' speed is compared with
+    settings_class = ParallelBench
     first: ClassVar[str] = "the plain sum of words"
 
     @classmethod
