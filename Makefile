@@ -20,7 +20,7 @@ setup-dev: .venv/installed-dev
 
 test: setup-dev chromium lint types
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"  # whose workers take neighbours: fixtures are made once
-	$(BIN)/python -m pytest -m browser  # by themselves: a browser, a server and a worker fill two cores
+	$(BIN)/python -m pytest -m browser tests/test_browser_*.py  # alone: a browser, a server and a worker fill two cores
 
 lint: setup-dev
 	$(BIN)/ruff check .
