@@ -233,7 +233,6 @@ class EmuExperiment(Experiment):
 
     def _missing(self, cells: Sequence[Cell]) -> tuple[str, ...]:
         """Return what can't be measured with this data, or on this machine."""
-        from emu_core.bench.emu.tables import label_of
         from emu_core.bench.peers.sentence_model import check_packages
 
         there, found = methods_that_need(Needs.INTENTS), []
@@ -247,7 +246,7 @@ class EmuExperiment(Experiment):
                     config=self._settings_of(name),
                 )
             except EmuError as error:
-                found.append(f"{label_of(name)}: {error}")
+                found.append(f"{there[name].title}: {error}")
         if EmuPart.TABLE_2 in self.settings.parts and not self.data.translations:
             found.insert(0, f"MT + {self.config.encoder}: {NOT_TRANSLATED}")
         if EmuPart.PEERS in self.settings.parts:
