@@ -405,7 +405,7 @@ def test_nothing_forgotten_is_good_news(own_run: Run, trained: Trained) -> None:
     app = compare(with_data(trained[2].read_bytes()), "Forgetting")
     assert app.success[0].value.startswith("Nothing was forgotten") and not app.error
     assert len(app.get("plotly_chart")) == 1
-    assert app.dataframe[0].value["Language"].tolist() == ["zh-TW-en"]  # which two are meant can't be told
+    assert app.dataframe[0].value["Language"].tolist() == ["zh-TW to English"]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_language_that_is_not_measured_gives_no_labels() -> None:
 
 def test_a_method_that_does_not_fit_the_data_is_named() -> None:
     found = outlook(FRAME.assign(id=""), parts=("2",))
-    assert any(said.startswith("Emu-Parallel: ") for said in found.missing)
+    assert any(line.startswith("Emu with parallel sentences: ") for line in found.missing)
     # Base, the seven of Table 2 and the posterior; twelve English sentences, once for each that trains.
     assert (found.cells, found.training, found.passes) == (9, 7, 84)
 
@@ -88,7 +88,7 @@ def test_machine_translations_are_a_cell_where_every_sentence_measured_has_one()
 
     def looked(translations: dict[str, str]) -> tuple[int, bool]:
         found = experiment_of(config, data.translated("en", translations)).outlook()
-        return found.cells, any("machine translation" in said for said in found.missing)
+        return found.cells, any("machine translation" in said for line in found.missing)
 
     (without, said), (having, silent) = looked({}), looked(of_text)
     assert said and not silent and having == without + 1
