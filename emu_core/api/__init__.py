@@ -1,1 +1,1 @@
-"""What the command and the library do, one file a verb."""
+"""The functions that the command, the app and the library call, one file a verb."""

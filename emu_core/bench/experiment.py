@@ -56,7 +56,7 @@ PASS_S, BESIDE_S = 0.03, 8.0
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a benchmark would be.
+    """A benchmark before it is run.
 
     Attributes:
         cells: how many there are.

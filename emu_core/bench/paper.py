@@ -1,4 +1,4 @@
-"""What is known of each paper: its printed figures (paper.json) and the words of its report (words.toml)."""
+"""The papers' printed figures (paper.json) and the words of their reports (words.toml)."""
 
 import json
 import tomllib

@@ -17,7 +17,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Gain:
-    """What a system gained over the base encoder, in points of mean Acc@1.
+    """The gain of a system over the base encoder, in points of mean Acc@1.
 
     Attributes:
         label: the system.

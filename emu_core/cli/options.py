@@ -71,7 +71,7 @@ def add_encoder_or_run(parser: argparse.ArgumentParser) -> None:
 
 
 def encoder_of(options: argparse.Namespace) -> str:
-    """What `load_encoder` takes, of what `add_encoder_or_run` read."""
+    """Return the spec that `add_encoder_or_run` read, for `load_encoder`."""
     return f"run:{options.run}" if options.run else str(options.encoder)
 
 

@@ -1,4 +1,4 @@
-"""What several verbs print: a table, the guard, a line that tells how far they are."""
+"""Output that several verbs share: tables, the guard, a progress line."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
-    """What each language gained or lost; without a guard, why there is none."""
+    """Print what each language gained or lost; without a guard, why there is none."""
     if guard is None:
         print(f"\nNot guarded: {reason}")
         return

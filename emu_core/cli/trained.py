@@ -1,4 +1,4 @@
-"""What `emu train`, `emu pretrain` and `emu resume` print: progress, and the figures of the finished run."""
+"""The output of `emu train`, `emu pretrain` and `emu resume`: progress, and the figures of the finished run."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -71,7 +71,7 @@ def _print_accuracy(metrics: Facts) -> None:
         if metrics["leakage"]:
             from emu_core.evaluation.metric_rows import LEAKAGE_HEAD, leakage_rows
 
-            print("\nHow well the vectors tell the language\n")
+            print("\nLanguage leakage\n")
             print_table(LEAKAGE_HEAD, leakage_rows(metrics["leakage"]))
         if "parts" in metrics:
             _print_parts(metrics["parts"])
@@ -100,6 +100,6 @@ def _print_parts(parts: Facts) -> None:
         ]
         print_table(head, rows)
         if probed:
-            print("\nprobe: how well a linear probe tells the language by it, %")
+            print("\nprobe: how well a linear probe predicts the language from it, %")
     for note in parts["notes"]:
         print(f"note: {note}")

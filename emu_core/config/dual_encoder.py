@@ -9,7 +9,7 @@ from emu_core.errors import TrainingError
 
 
 class Optimizer(StrEnum):
-    """What moves the weights."""
+    """The optimiser of the weights."""
 
     SGD = "sgd"
     ADAM = "adam"  # of the embedding tables, only the rows that a step reads

@@ -58,7 +58,7 @@ class Embedded:
         return template_retrieval(self.of(part, made.source_texts), self.of(part, targets), targets)
 
     def leakage(self, part: str, spoken: Sequence[Utterance]) -> Leakage:
-        """Return how well an embedding tells the language of utterances."""
+        """Return how well a probe predicts the language of utterances from an embedding."""
         vectors = self.of(part, [one.text for one in spoken])
         return language_leakage(vectors, [one.language for one in spoken], [one.id for one in spoken])
 
@@ -76,7 +76,7 @@ def disentangled_metrics(
 
     Returns:
         By embedding: `translation` (Acc@1 in percent by "s-t", queries in s), `template` (Acc@1 by language) and
-        `probe` (how well a linear probe tells the language, in percent); and beside them `counts` of queries. A
+        `probe` (how well a linear probe predicts the language, in percent); and beside them `counts` of queries. A
         measure for which the sentences do not do is left out, with the reason in `notes`.
     """
     notes: list[str] = []

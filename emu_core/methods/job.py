@@ -22,7 +22,7 @@ from emu_core.trainers.fit import Fitted, Trainer, fit
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What a method is given.
+    """The input of a method.
 
     Attributes:
         run: its folder.
@@ -90,7 +90,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method leaves.
+    """The result of a method.
 
     Attributes:
         encoder: the trained one.

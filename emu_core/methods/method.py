@@ -1,4 +1,4 @@
-"""What a training method is to the rest of the product: its name, its settings, its data and its training."""
+"""A training method as the rest of the product sees it: its name, its settings, its data and its training."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field

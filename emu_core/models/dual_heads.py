@@ -1,4 +1,4 @@
-"""What the dual encoder's tasks put on the shared encoder (Chidambaram et al. 2019, section 2.2)."""
+"""The heads of the dual encoder's tasks on the shared encoder (Chidambaram et al. 2019, section 2.2)."""
 
 from collections import OrderedDict
 

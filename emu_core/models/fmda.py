@@ -9,7 +9,7 @@ from emu_core.models.parts import Part, Standard, softmax_over_tokens
 
 @dataclass(frozen=True)
 class FmdaOutput:
-    """What FMDA makes of B sentences of at most L tokens.
+    """FMDA's output for B sentences of at most L tokens.
 
     Attributes:
         language: (B, d), what is the language's alone.
@@ -116,7 +116,7 @@ class Fmda(nn.Module):
         return [*self.query.parameters(), *self.key.parameters(), *self.template_value.parameters()]
 
     def meaning_layers(self) -> list[nn.Parameter]:
-        """What has a part in the meaning embedding; the key's bias moves every token's logit alike, so it has none."""
+        """Return the layers of the meaning embedding; the key's bias moves every token's logit alike and is none."""
         read = (self.query, self.key, self.template_value, self.residual_value, self.rebuild)
         return [weight for layer in read for weight in layer.parameters() if weight is not self.key.bias]
 

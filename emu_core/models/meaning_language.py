@@ -9,7 +9,7 @@ from emu_core.models.parts import Part, Standard
 
 @dataclass(frozen=True)
 class MeaningLanguageOutput:
-    """What the baseline makes of B sentences.
+    """The baseline's output for B sentences.
 
     Attributes:
         meaning: (B, d).
@@ -57,5 +57,5 @@ class MeaningLanguage(nn.Module):
         return out
 
     def meaning_layers(self) -> list[nn.Parameter]:
-        """What has a part in the meaning embedding."""
+        """Return the layers of the meaning embedding."""
         return list(self.meaning.parameters())

@@ -154,11 +154,11 @@ class Run:
         return RunConfig.from_json(self._read("config.json", required=True), str(where))
 
     def data(self) -> dict[str, Any]:
-        """Hash and counts of the data it was trained on."""
+        """Read data.json: hash and counts of the data it was trained on."""
         return self._read("data.json")
 
     def metrics(self) -> dict[str, Any]:
-        """What was measured at the end; empty until then."""
+        """Read metrics.json; empty until the run is finished."""
         return self._read("metrics.json")
 
     def history(self) -> list[dict[str, Any]]:

@@ -154,5 +154,5 @@ def step_alarms(steps: int, one_class: int, dead: int) -> list[str]:
 
 
 def one_class_warning(steps: int, one_class: int) -> str:
-    """What is said of batches of one intent, be they few or many."""
+    """Return the warning about batches of one intent, be they few or many."""
     return f"{one_class} of {steps} batches held one intent only and taught little; raise the batch size"

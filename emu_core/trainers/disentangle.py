@@ -27,7 +27,7 @@ BATCH = 1024  # sentences encoded at a time
 
 @dataclass(frozen=True)
 class Objective:
-    """What a stage trains, and on what.
+    """A stage of training: its weights and its data.
 
     Attributes:
         name: of the stage, for the log.

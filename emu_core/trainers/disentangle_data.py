@@ -1,4 +1,4 @@
-"""What FMDA and its baseline train on: the frozen encoder's states of every sentence, computed once."""
+"""The training data of FMDA and its baseline: the frozen encoder's states of every sentence, computed once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -255,7 +255,7 @@ class _Counter:
         self._on_progress, self._total, self._before = on_progress, total, 0
 
     def part(self, size: int) -> OnEncoded | None:
-        """What the next encoding, of at most so many sentences, is to call."""
+        """Return the callback of the next encoding, of at most so many sentences."""
         if self._on_progress is None:
             return None
         tell, before = self._on_progress, self._before

@@ -106,7 +106,7 @@ class Position:
 
 
 class Trainer(ABC, Generic[BatchT]):
-    """What a method's training consists of; `fit` runs it.
+    """The training of a method; `fit` runs it.
 
     Killed and resumed training has to end with the weights of uninterrupted training. So whatever a step reads and
     changes is in `state_dict`, but for torch's own random generators, which `fit` takes care of.

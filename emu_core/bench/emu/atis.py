@@ -15,7 +15,7 @@ from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
 ATIS = "atis:"
-"""What stands before the folder where data are named."""
+"""The prefix of a folder where data are named."""
 ATIS_NAME = "ATIS"
 LEAST = 5  # sentences of an intent, in train and in test
 EXCLUDED = "flight"  # the paper's "flights" class, three quarters of the sentences

@@ -1,1 +1,1 @@
-"""What the benchmarks of encoders trained from scratch share: texts, training, and the tables of speed and costs."""
+"""Shared by the benchmarks of encoders trained from scratch: texts, training, and the tables of speed and costs."""

@@ -1,1 +1,1 @@
-"""What others do with the same encoder and labels today, as systems of Emu's benchmark."""
+"""Today's peers with the same encoder and labels, as systems of Emu's benchmark."""

@@ -52,7 +52,7 @@ class System:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a peer may use: the same as ours.
+    """The budget of a peer: the same as ours.
 
     Attributes:
         epochs: in each of which every sentence comes once; with losses that take pairs, once as the first of one.

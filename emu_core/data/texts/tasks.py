@@ -42,5 +42,5 @@ class Tasks:
 
     @property
     def notes(self) -> list[str]:
-        """What the readers found odd, each sentence once."""
+        """The readers' notes, each once."""
         return list(dict.fromkeys(note for text in self.all for note in text.notes))
