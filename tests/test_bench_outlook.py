@@ -88,7 +88,7 @@ def test_machine_translations_are_a_cell_where_every_sentence_measured_has_one()
 
     def looked(translations: dict[str, str]) -> tuple[int, bool]:
         found = experiment_of(config, data.translated("en", translations)).outlook()
-        return found.cells, any("machine translation" in said for line in found.missing)
+        return found.cells, any("machine translation" in line for line in found.missing)
 
     (without, said), (having, silent) = looked({}), looked(of_text)
     assert said and not silent and having == without + 1
