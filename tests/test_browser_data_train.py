@@ -68,6 +68,7 @@ def start_training(page: Page, name: str, epochs: int) -> None:
     page.get_by_label("Epochs", exact=True).fill(str(epochs))
     page.get_by_label("Epochs", exact=True).press("Enter")
     settle(page)
+    expect(page.get_by_label("Name of the run")).to_have_count(1)  # the one of before is gone
     page.get_by_label("Name of the run").fill(name)
     page.get_by_label("Name of the run").press("Enter")
     settle(page)
