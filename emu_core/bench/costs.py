@@ -104,11 +104,14 @@ class Pace:
 @contextmanager
 def peak_memory() -> Iterator[Callable[[], float]]:
     """Watch this process's resident memory from a thread; yield what gives the most so far, in units of 2**20 bytes."""
-    process, over, seen = psutil.Process(), threading.Event(), [0]
+    process, over, lock = psutil.Process(), threading.Event(), threading.Lock()
+    most = 0
 
     def look() -> float:
-        seen.append(max(seen.pop(), process.memory_info().rss))
-        return seen[0] / 2**20
+        nonlocal most
+        with lock:  # the thread and the caller may look at the same moment
+            most = max(most, process.memory_info().rss)
+            return most / 2**20
 
     def watch() -> None:
         while not over.wait(INTERVAL_S):
