@@ -15,7 +15,6 @@ from emu_core.api.train import plan_training
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import CancelledError, RunError
-from emu_core.runs.checkpoint import Checkpoint, Place
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 from tests.child import exit_code, resume_and_die
@@ -209,29 +208,3 @@ def test_a_damaged_checkpoint_says_how_to_go_on(plans: Callable[[str], Plan], tm
     (run.training_folder / "labelled.parquet").write_bytes(b"nor parquet")
     with pytest.raises(RunError, match="train the run again"):
         resume(run.folder)
-
-
-def test_checkpoints_wait_longer_where_writing_takes_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr("emu_core.runs.checkpoint.time.monotonic", lambda: now[0])
-    checkpoint = Checkpoint(tmp_path / "c" / "checkpoint.pt", every_s=10.0)
-    now[0] = 9.9
-    assert not checkpoint.due
-    now[0] = 10.0
-    assert checkpoint.due
-    save = torch.save
-
-    def slow(state: object, path: Path) -> None:
-        now[0] += 2.0
-        save(state, path)
-
-    monkeypatch.setattr(torch, "save", slow)
-    checkpoint.write({"x": torch.ones(2)}, Place(1, 3))
-    now[0] = 12.0 + 99.9
-    assert not checkpoint.due
-    now[0] = 12.0 + 100.0
-    assert checkpoint.due
-    state = checkpoint.read()
-    assert state is not None and torch.equal(state["x"], torch.ones(2)) and checkpoint.place() == Place(1, 3)

@@ -28,9 +28,8 @@ def resume(
     processes = join_processes(run.config().device)
     check_resumable(run)
     processes.wait()  # no process takes `cancel` back before the others have looked
-    if (
-        processes.main and run.status().state is not RunState.QUEUED
-    ):  # one that is queued may be cancelled at any time
+    # A queued run may be cancelled at any time, also while this process starts.
+    if processes.main and run.status().state is not RunState.QUEUED:
         run.uncancel()
     return execute(run, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
 
