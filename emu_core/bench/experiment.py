@@ -352,13 +352,12 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
                         raise CancelledError("cancelled before the end")
                 return future.result()
             except BrokenExecutor:
-                for process in own:  # the pool hears of its end before there is a code
-                    process.join()
-                code = own[0].exitcode if own else None
+                pass  # a process died: its code is known once the pool, which waits for it, is closed
             except BaseException:
                 for process in own:  # the pool would wait for the end of the cell
                     process.kill()
                 raise
+        code = own[0].exitcode if own else None
         words = said.read().decode("utf-8", "replace").strip().splitlines()
     last = words[-1][:LAST_WORDS] if words else "it printed nothing"
     return CellResult(error=f"its process ended with code {code}: {last}")
