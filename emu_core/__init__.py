@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 # Two OpenMP threads that spin while they wait are ten times slower on a busy machine. It must be set before torch is
 # imported, and every entry point passes here.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# No usage data through libraries, which read this when they are imported. (Streamlit's is off in `serve`.)
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 if TYPE_CHECKING:
     from emu_core.api.compare import compare as compare

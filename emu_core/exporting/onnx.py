@@ -30,8 +30,11 @@ EXAMPLE = """\
 most {max_tokens} {counted}, and gives `sentence_embedding`, float32 (batch, {dim}). In this folder:
 
 ```python
+import os
 {imports}
 import numpy as np
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # or onnxruntime sends usage data
 import onnxruntime
 
 {token_ids}

@@ -1,8 +1,9 @@
 """Open models of sentence-transformers, running no code of their own and printing nothing."""
 
 import logging
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:  # seconds to import
     from sentence_transformers import SentenceTransformer
+
+_ONE_AT_A_TIME = threading.RLock()  # the hub's switch is the process's: a download must not meet it
 
 
 def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any) -> "SentenceTransformer":
@@ -31,13 +34,14 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
     # A folder's own configuration may set these too, and ours wins: no pickled objects, no kernels from the hub.
     safe = {"dtype": torch.float32, "weights_only": True, "use_kernels": False, "allow_all_kernels": False}
     try:
-        return SentenceTransformer(
-            str(name),
-            device="cpu",
-            trust_remote_code=False,
-            local_files_only=local_only,
-            model_kwargs=safe | model_kwargs,
-        )
+        with _ONE_AT_A_TIME, _offline() if local_only else nullcontext():
+            return SentenceTransformer(
+                str(name),
+                device="cpu",
+                trust_remote_code=False,
+                local_files_only=local_only,
+                model_kwargs=safe | model_kwargs,
+            )
     except OSError:
         raise
     except Exception as error:  # a stranger's files go through three libraries, which raise what they like
@@ -49,6 +53,19 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
         raise EncoderError(
             f"{name} is not a model that can be opened ({first_line}); choose another"
         ) from error
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """Switch the hub off: told to read local files only, the libraries still ask it for adapters and cards."""
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 @contextmanager
