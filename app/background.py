@@ -6,7 +6,9 @@ every waiting task when one of them crashes, and says nothing of a task's progre
 
 import multiprocessing
 import os
+import sys
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ from typing import Any
 from emu_core.errors import EmuError
 
 STOPPED = "the helper process stopped, perhaps for lack of memory; try again with fewer sentences"
+TOO_LONG = "this took over {limit_s:.0f} seconds and was ended; try again with a smaller or simpler file"
+NO_MEMORY = "there is not enough memory for this; try again with fewer sentences"
 QUIET_S = 2.0  # so long without a task is an idle moment
 
 
@@ -44,6 +48,7 @@ class Failed:
 
 Outcome = Pending | Done | Failed
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
+Limited = tuple[Task, float | None]  # and the seconds it may take
 Message = tuple[type[Outcome], Any]  # a share from 0 to 1, a packed result, or an error's sentence
 _listener: Connection | None = None  # in the process beside the server
 
@@ -57,26 +62,34 @@ class Background:
     `report`.
     """
 
-    def __init__(self, max_bytes: int = 512 * 2**20, warm_up: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        max_bytes: int = 512 * 2**20,
+        warm_up: Callable[[], None] | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
         """Make the queue; the process starts with the first task, or with `start`.
 
         Args:
             max_bytes: memory for results; the newest stays even if it is larger.
             warm_up: run beside the tasks, once, when a fresh process has its first idle moment; importable by name.
+            memory_bytes: data that the process may hold; a task that asks for more fails. Enforced on Linux.
         """
-        self._max_bytes, self._warm_up = max_bytes, warm_up
+        self._max_bytes, self._warm_up, self._memory_bytes = max_bytes, warm_up, memory_bytes
         self._changed = threading.Condition()
-        self._queue: deque[tuple[str, Task]] = deque()
+        self._queue: deque[tuple[str, Limited]] = deque()
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the one used last comes last
         self._sizes: dict[str, int] = {}  # bytes of each task that is over
         self._thread: threading.Thread | None = None
 
-    def submit(self, key: str, function: Callable[..., Any], *args: Any) -> None:
-        """Queue `function(*args)` under `key`, unless the key is known."""
+    def submit(
+        self, key: str, function: Callable[..., Any], *args: Any, limit_s: float | None = None
+    ) -> None:
+        """Queue `function(*args)` under `key`, unless the key is known; it fails once it has run for `limit_s`."""
         with self._changed:
             if key not in self._outcomes:
                 self._outcomes[key] = Pending(key)
-                self._queue.append((key, (function, args)))
+                self._queue.append((key, ((function, args), limit_s)))
                 self._changed.notify_all()
                 self.start()
 
@@ -90,14 +103,16 @@ class Background:
             self._outcomes.move_to_end(key)
             return self._outcomes[key]
 
-    def run(self, key: str, function: Callable[..., Any], *args: Any) -> Outcome:
+    def run(
+        self, key: str, function: Callable[..., Any], *args: Any, limit_s: float | None = None
+    ) -> Outcome:
         """Submit a task if need be, and return how it stands."""
         with self._changed:
-            self.submit(key, function, *args)
+            self.submit(key, function, *args, limit_s=limit_s)
             return self.result(key)
 
     def wait(self, key: str, timeout_s: float) -> Outcome:
-        """Wait for a task's end, at most `timeout_s`, and return how it stands; for tests, not for pages."""
+        """Wait for a task's end, at most `timeout_s`, and return how it stands; pages wait a moment only."""
         with self._changed:
             self._changed.wait_for(lambda: not isinstance(self._outcomes[key], Pending), timeout_s)
             return self._outcomes[key]
@@ -118,18 +133,23 @@ class Background:
 
     def _serve(self) -> None:
         """Hand out the tasks one by one as long as the server lives."""
-        process, connection = _start(self._warm_up)
+        process, connection = _start(self._warm_up, self._memory_bytes)
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._queue))
-                key, task = self._queue.popleft()
+                key, (task, limit_s) = self._queue.popleft()
             if not process.is_alive():
-                process, connection = _start(self._warm_up)
+                process, connection = _start(self._warm_up, self._memory_bytes)
             try:
                 connection.send(task)
-                while (message := connection.recv())[0] is Pending:
+                end = None if limit_s is None else time.monotonic() + limit_s
+                while (message := _received(connection, end))[0] is Pending:
                     with self._changed:
                         self._outcomes[key] = Pending(key, message[1])
+            except TimeoutError:
+                process.kill()
+                process.join()
+                message = (Failed, TOO_LONG.format(limit_s=limit_s))
             except (EOFError, OSError):
                 process.kill()
                 process.join()
@@ -156,23 +176,38 @@ def report(done: int, total: int) -> None:
         _listener.send((Pending, done / total))
 
 
-def _start(warm_up: Callable[[], None] | None) -> tuple[Any, Connection]:
+def _received(connection: Connection, end: float | None) -> Message:
+    """Return the process's next message. Raises TimeoutError when none has come by `end`, of `time.monotonic`."""
+    if end is not None and not connection.poll(max(0.0, end - time.monotonic())):
+        raise TimeoutError
+    message: Message = connection.recv()
+    return message
+
+
+def _start(warm_up: Callable[[], None] | None, memory_bytes: int | None) -> tuple[Any, Connection]:
     """Start the process; return it and the server's end of the pipe to it."""
     # Spawned, not forked: a fork of a server with threads, or of one that has used CUDA, hangs.
     context = multiprocessing.get_context("spawn")
     connection, other_end = context.Pipe()
     process = context.Process(
-        target=_work, args=(other_end, warm_up, QUIET_S), name="emu helper", daemon=True
+        target=_work, args=(other_end, warm_up, QUIET_S, memory_bytes), name="emu helper", daemon=True
     )
     process.start()
     other_end.close()  # so that the pipe breaks when the process dies
     return process, connection
 
 
-def _work(connection: Connection, warm_up: Callable[[], None] | None, quiet_s: float) -> None:
+def _work(
+    connection: Connection, warm_up: Callable[[], None] | None, quiet_s: float, memory_bytes: int | None
+) -> None:
     """Run tasks until the other end is gone; a warm-up runs in a thread, so that a task need not wait for it."""
     global _listener  # noqa: PLW0603 - one process, one listener
     _listener = connection
+    if memory_bytes is not None and sys.platform == "linux":
+        import resource
+
+        # Of data, not of addresses: libraries reserve gigabytes of those and use none.
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     try:
         if warm_up is not None:
             while connection.poll(quiet_s):
@@ -192,6 +227,6 @@ def _outcome(task: Task) -> Message:
     except EmuError as error:
         return Failed, str(error)
     except MemoryError:
-        return Failed, "there is not enough memory for this; try again with fewer sentences"
+        return Failed, NO_MEMORY
     except Exception as error:  # a bug must reach the page as a sentence and leave the process alive
         return Failed, f"this failed with {type(error).__name__}: {error}"

@@ -1,4 +1,5 @@
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from app import background as beside
-from app.background import STOPPED, Background, Done, Failed, Pending
+from app.background import NO_MEMORY, STOPPED, TOO_LONG, Background, Done, Failed, Pending
 from emu_core.errors import EncoderError
 
 PATIENCE_S = 60.0
@@ -179,3 +180,24 @@ def test_a_report_goes_to_the_server_and_outside_a_worker_to_nobody(monkeypatch:
     beside.report(1, 0)  # of nothing there is no share
     beside.report(1, 4)
     assert server.recv() == (Pending, 0.25) and not server.poll()
+
+
+def hold(count: int) -> int:
+    return len(np.ones(count, dtype=np.uint8))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is the Linux kernel's")
+def test_a_task_past_the_limit_of_memory_fails_and_the_next_one_runs() -> None:
+    limited = Background(memory_bytes=2**30)
+    limited.submit("large", hold, 2**31)
+    assert limited.wait("large", PATIENCE_S) == Failed(NO_MEMORY)
+    limited.submit("small", hold, 2**20)
+    assert limited.wait("small", PATIENCE_S) == Done(2**20)
+
+
+def test_a_task_past_its_time_is_ended_and_the_next_one_runs(tmp_path: Path) -> None:
+    background = Background()
+    background.submit("endless", wait_for, tmp_path / "never", limit_s=0.1)
+    assert background.wait("endless", PATIENCE_S) == Failed(TOO_LONG.format(limit_s=0.1))
+    background.submit("next", double, 4, limit_s=PATIENCE_S)
+    assert background.wait("next", PATIENCE_S) == Done(8)
