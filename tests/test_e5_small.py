@@ -18,11 +18,9 @@ from safetensors.torch import load_file, save_file
 from transformers import BertModel, PreTrainedTokenizerFast
 
 from emu_core.data.demo import demo_paths
+from emu_core.encoders import e5 as e5_small
 from emu_core.encoders.base import TokenIds
-from emu_core.encoders.e5 import encoder as e5_small
-from emu_core.encoders.e5.bert import bert, bert_state, sentence_transformer, tokenizer
-from emu_core.encoders.e5.encoder import E5SmallEncoder
-from emu_core.encoders.e5.packed_file import E5File
+from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, bert_state, sentence_transformer, tokenizer
 from emu_core.encoders.registry import available_encoders, load_encoder, open_encoder
 from emu_core.errors import EncoderError
 

@@ -24,8 +24,8 @@ from emu_core.data.languages import is_known
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.laser import download as laser_download
 from emu_core.encoders.laser import text as laser_text
-from emu_core.encoders.laser.download import CODES, FILES, MODEL, URL, VOCABULARY, download
-from emu_core.encoders.laser.encoder import LANGUAGES, LaserEncoder, absence
+from emu_core.encoders.laser.download import CODES, FILES, MODEL, URL, VOCABULARY, absence, download
+from emu_core.encoders.laser.encoder import LANGUAGES, LaserEncoder
 from emu_core.encoders.laser.text import guess_languages
 from emu_core.errors import EncoderError
 

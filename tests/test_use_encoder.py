@@ -17,7 +17,8 @@ from emu_core.data.demo import demo_paths
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.encoders.base import FloatArray, TokenIds
 from emu_core.encoders.registry import open_encoder
-from emu_core.encoders.use.encoder import BOS, EOS, ORDERS, UNKNOWN, UseEncoder
+from emu_core.encoders.use.encoder import BOS, EOS, UNKNOWN, UseEncoder
+from emu_core.encoders.use.network import ORDERS
 from emu_core.errors import EncoderError
 
 HARD = """

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
-from emu_core.data.readers.lines import is_tsv, read_columns
-from emu_core.data.readers.opened import named_paths
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths
+from emu_core.data.readers.tables import is_tsv, read_columns
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError

