@@ -33,15 +33,10 @@ PLACES = frozenset({"in", "on", "at"})
 
 @dataclass(frozen=True)
 class Sentence:
-    """A command.
+    """A command."""
 
-    Attributes:
-        text: the words.
-        annotated: the same with each slot in brackets.
-    """
-
-    text: str
-    annotated: str
+    text: str  # the words
+    annotated: str  # the same with each slot in brackets
 
 
 SPLITS = ("train", "dev", "test")
@@ -285,38 +280,23 @@ TRIED = 6
 
 @dataclass(frozen=True)
 class LanguageCount:
-    """Counts of a language.
+    """Counts of a language."""
 
-    Attributes:
-        language: its code.
-        templates: the package's sentence templates.
-        used: those that gave a sentence.
-        wordings: distinct sentences with gaps.
-        groups: intents with a combination of slots and a domain.
-    """
-
-    language: str
-    templates: int
-    used: int
-    wordings: int
-    groups: int
+    language: str  # its code
+    templates: int  # the package's sentence templates
+    used: int  # those that gave a sentence
+    wordings: int  # distinct sentences with gaps
+    groups: int  # intents with a combination of slots and a domain
 
 
 @dataclass(frozen=True)
 class PairCount:
-    """How much two languages share.
+    """How much two languages share."""
 
-    Attributes:
-        source: a language's code.
-        target: the other's.
-        groups: how many groups both have.
-        share: the same as a part of the groups of the language with more.
-    """
-
-    source: str
-    target: str
-    groups: int
-    share: float
+    source: str  # a language's code
+    target: str  # the other's
+    groups: int  # how many groups both have
+    share: float  # the same as a part of the groups of the language with more
 
     @property
     def is_weak(self) -> bool:
@@ -334,17 +314,11 @@ class PairCount:
 
 @dataclass(frozen=True)
 class CommandsReport:
-    """Counts of all languages asked for.
+    """Counts of all languages asked for."""
 
-    Attributes:
-        languages: a count for each language.
-        pairs: one for each pair of them.
-        groups: how many groups all of them share.
-    """
-
-    languages: tuple[LanguageCount, ...]
-    pairs: tuple[PairCount, ...]
-    groups: int
+    languages: tuple[LanguageCount, ...]  # a count for each language
+    pairs: tuple[PairCount, ...]  # one for each pair of them
+    groups: int  # how many groups all of them share
 
     @property
     def weak(self) -> tuple[PairCount, ...]:

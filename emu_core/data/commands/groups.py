@@ -216,15 +216,10 @@ _OUTER = frozenset(
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning that one id stands for.
+    """The meaning that one id stands for."""
 
-    Attributes:
-        group: what its wordings share.
-        values: each slot's key, the same in all languages.
-    """
-
-    group: Group
-    values: tuple[tuple[str, str], ...]
+    group: Group  # what its wordings share
+    values: tuple[tuple[str, str], ...]  # each slot's key, the same in all languages
 
     @cached_property
     def id(self) -> str:

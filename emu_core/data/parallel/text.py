@@ -66,10 +66,6 @@ class ParallelText(Text):
                 f"{shown(self.name)}: documents begin at row 0 and at later rows of the text, each after the one before"
             )
 
-    def __len__(self) -> int:
-        """Return the number of sentence pairs."""
-        return len(self.first)
-
     @property
     def languages(self) -> tuple[str, str]:
         """The two codes, source first."""
@@ -187,23 +183,20 @@ def check_languages(languages: Sequence[str], name: str) -> None:
 
 
 def pairs_with_pivot(rows: ParallelRows, *, drop_empty: bool) -> list[ParallelText]:
-    """Pair one language (English if it is there, else the first) with each other one.
-
-    Rows that are empty in both languages go, and a new document begins after them.
-
-    Args:
-        rows: texts in two languages or more.
-        drop_empty: whether a row that is empty in one language goes, too.
-
-    Raises:
-        DataError: a row is empty in one of two languages, or no pair is left.
-    """
+    """Pair one language (English if it is there, else the first) with each other one; see `pair_of`."""
     pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
     return [pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot]
 
 
 def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -> ParallelText:
-    """Pair two of the languages; see `pairs_with_pivot`."""
+    """Pair two of the languages.
+
+    Rows that are empty in both languages go, and a new document begins after them; `drop_empty` drops those that are
+    empty in one language too.
+
+    Raises:
+        DataError: a row is empty in one of two languages, or no pair is left.
+    """
     name = ", ".join(dict.fromkeys((rows.files[source], rows.files[target])))
     pairs: list[tuple[str, str]] = []
     starts: list[int] = []
@@ -232,7 +225,13 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
             f"{shown(name)}: no row has text in both {source} and {target}; check that these are the files you mean"
         )
     sources, targets = (tuple(side) for side in zip(*pairs, strict=True))
-    notes = [*rows.notes, *_doubts(sources, targets, f"{shown(name)}: ", source, target)]
+    notes = list(rows.notes)
+    same = sum(a == b for a, b in zip(normalised(sources), normalised(targets), strict=True))
+    if 2 * same > len(pairs):
+        notes.append(
+            f"{shown(name)}: {same:,} of {counted(len(pairs), 'pair')} are the same in {source} and {target}; is one "
+            "of the files the wrong one?"
+        )
     if dropped:
         notes.append(f"{shown(name)}: {counted(dropped, 'pair')} with an empty side left out.")
     if alone:
@@ -242,13 +241,3 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
     return ParallelText(
         source, target, sources, targets, name, tuple(starts) if len(starts) > 1 else (), tuple(notes)
     )
-
-
-def _doubts(first: Sequence[str], second: Sequence[str], where: str, source: str, target: str) -> list[str]:
-    same = sum(a == b for a, b in zip(normalised(first), normalised(second), strict=True))
-    if 2 * same <= len(first):
-        return []
-    return [
-        f"{where}{same:,} of {counted(len(first), 'pair')} are the same in {source} and {target}; is one of the files "
-        "the wrong one?"
-    ]

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, time
 from itertools import islice
 from pathlib import Path
@@ -60,14 +60,27 @@ def read_table(
     if file.is_gzipped:
         name = name[:-3] if name.lower().endswith(".gz") else name
     elif payload.startswith(PARQUET):
-        return parse_parquet(payload, name, max_rows)
+        return _whole(parse_parquet, payload, name, max_rows, "Parquet")
     elif payload.startswith(ZIP):
-        return parse_xlsx(payload, name, max_rows)
+        return _whole(parse_xlsx, payload, name, max_rows, "XLSX")
     text, encoding = checked_text(payload, name)
     is_json = name.lower().endswith(_JSON_SUFFIXES) or looks_like_json(text)
     frame = (parse_json if is_json else parse_delimited)(text, name, max_rows)
     frame.attrs["encoding"] = encoding
     return frame
+
+
+def _whole(
+    parse: Callable[[bytes, str, int], pd.DataFrame], payload: bytes, name: str, max_rows: int, kind: str
+) -> pd.DataFrame:
+    try:
+        return parse(payload, name, max_rows)
+    except DataError:
+        raise
+    except Exception as error:  # a damaged file fails in dozens of ways, all of them the file's
+        raise DataError(
+            f"{shown(name)} can't be read as {kind}; save it again, or as CSV in UTF-8"
+        ) from error
 
 
 _TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx")
@@ -108,10 +121,14 @@ def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str,
     """
     if is_tsv(path):
         (header, *rows), notes = read_cells(path)
-        return header, list(zip(*rows, strict=True)) if rows else [()] * len(header), notes
+        return header, _columns(rows, len(header)), notes
     frame = read_table(path, path.name)
     notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
     return list(frame.columns), [frame.iloc[:, place].tolist() for place in range(frame.shape[1])], notes
+
+
+def _columns(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
+    return list(zip(*rows, strict=True)) if rows else [()] * width
 
 
 def is_table(path: Path) -> bool:
@@ -158,8 +175,7 @@ def parse_delimited(text: str, name: str, max_rows: int) -> pd.DataFrame:
         if delimiter not in ("\t", _NO_DELIMITER) or '""' in text:
             raise
         header, rows = _delimited_rows(text, name, delimiter, csv.QUOTE_NONE, max_rows)
-    columns: list[tuple[str, ...]] = list(zip(*rows, strict=True)) if rows else [()] * len(header)
-    return build_table(header, columns, name)
+    return build_table(header, _columns(rows, len(header)), name)
 
 
 def sniff_delimiter(text: str) -> str:
@@ -311,17 +327,6 @@ def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
     Raises:
         DataError: the file is damaged, too large once unfolded, or a column's values have no text form.
     """
-    try:
-        return _parquet_table(payload, name, max_rows)
-    except DataError:
-        raise
-    except Exception as error:  # a damaged file fails in many ways, all of them the file's
-        raise DataError(
-            f"{shown(name)} can't be read as Parquet; write it again, or as CSV in UTF-8"
-        ) from error
-
-
-def _parquet_table(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
     file = pq.ParquetFile(pa.BufferReader(payload))
     check_rows(file.metadata.num_rows, max_rows, name)
     check_characters(
@@ -368,16 +373,11 @@ def parse_xlsx(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
         DataError: not a workbook, damaged, too large once unfolded, or a cell stands beside the named
             columns.
     """
-    try:
-        _check_archive(payload, name)
-        workbook = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
-        if not workbook.worksheets:
-            raise DataError(f"{shown(name)} has no sheet with cells; put the table on its first sheet")
-        return _first_sheet(workbook.worksheets[0], name, max_rows)
-    except DataError:
-        raise
-    except Exception as error:  # a damaged workbook fails in dozens of ways, all of them the file's
-        raise DataError(f"{shown(name)} can't be read as XLSX; save it again, or as CSV in UTF-8") from error
+    _check_archive(payload, name)
+    workbook = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
+    if not workbook.worksheets:
+        raise DataError(f"{shown(name)} has no sheet with cells; put the table on its first sheet")
+    return _first_sheet(workbook.worksheets[0], name, max_rows)
 
 
 def _check_archive(payload: bytes, name: str) -> None:
@@ -416,8 +416,7 @@ def _first_sheet(sheet: Any, name: str, max_rows: int) -> pd.DataFrame:
             )
         rows.append(cells[:width])
         check_rows(len(rows), max_rows, name)
-    columns: list[tuple[str, ...]] = list(zip(*rows, strict=True)) if rows else [()] * width
-    return build_table(header, columns, name)
+    return build_table(header, _columns(rows, width), name)
 
 
 def _sheet_rows(

@@ -49,10 +49,6 @@ class Dialogues(Text):
                 f"{counted(len(self.responses), 'response')}; give each comment its response"
             )
 
-    def __len__(self) -> int:
-        """Return the number of comments."""
-        return len(self.comments)
-
 
 def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> list[Dialogues]:
     """Read comments and responses from tables: TSV, CSV, JSON Lines, Parquet or XLSX; text may be gzipped.

@@ -61,10 +61,6 @@ class Nli(Text):
         if self.labels.min() < 0 or self.labels.max() >= len(LABELS):
             raise DataError(f"{shown(self.name)}: labels are 0, 1 and 2 for {listed(LABELS)}")
 
-    def __len__(self) -> int:
-        """Return the number of pairs."""
-        return len(self.premises)
-
     @classmethod
     def _rows(cls, frame: pd.DataFrame) -> dict[str, Any]:
         return {**super()._rows(frame), "labels": frame["label"].to_numpy(np.int64)}

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 
 
-class Text(ABC):
+class Text:
     """Base of `ParallelText`, `Dialogues`, `RunningText` and `Nli`, which are frozen dataclasses.
 
     `to_frame()` and `facts()` together hold all of a text, and `from_frame` makes it of them again.
@@ -27,9 +26,9 @@ class Text(ABC):
     name: str
     notes: tuple[str, ...]
 
-    @abstractmethod
     def __len__(self) -> int:
-        """Return the number of examples."""
+        """Return the number of examples: sentence pairs, comments with a response, ..."""
+        return len(getattr(self, next(iter(self.columns))))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the text's rows."""

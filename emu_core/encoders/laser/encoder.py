@@ -29,23 +29,14 @@ MOST_LAYERS = 64  # the published one has 5
 
 @dataclass(frozen=True)
 class LaserShape:
-    """The sizes that the published file calls `params`; its other entries, on how batches are padded, are not read.
+    """The sizes that the published file calls `params`; its other entries, on how batches are padded, are not read."""
 
-    Attributes:
-        num_embeddings: pieces in the table.
-        padding_idx: the table's row for padding.
-        embed_dim: length of a piece's vector.
-        hidden_size: of each direction of each layer.
-        num_layers: LSTM layers.
-        bidirectional: whether each layer reads both ways, which doubles the length of a sentence's vector.
-    """
-
-    num_embeddings: int
-    padding_idx: int
-    embed_dim: int
-    hidden_size: int
-    num_layers: int
-    bidirectional: bool
+    num_embeddings: int  # pieces in the table
+    padding_idx: int  # the table's row for padding
+    embed_dim: int  # length of a piece's vector
+    hidden_size: int  # of each direction of each layer
+    num_layers: int  # LSTM layers
+    bidirectional: bool  # whether each layer reads both ways, which doubles the length of a sentence's vector
 
     def __post_init__(self) -> None:
         """Check the sizes. Raises ValueError."""

@@ -115,14 +115,8 @@ class UseEncoder(UseNetwork, Encoder):
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the pieces of sentencepiece, and return the graph."""
         shutil.copyfile(resource(PIECES), folder / PIECES)
-        token_ids = TO_IDS.format(
-            file=PIECES,
-            bos=BOS,
-            eos=EOS,
-            unknown=UNKNOWN,
-            max_tokens=self.max_tokens,
-            last=self.max_tokens - 1,
-        )
+        limits = {"max_tokens": self.max_tokens, "last": self.max_tokens - 1}
+        token_ids = TO_IDS.format(file=PIECES, bos=BOS, eos=EOS, unknown=UNKNOWN, **limits)
         graph = partial(padded_vectors, self)
         return OnnxParts(graph, "import sentencepiece", token_ids, self.token_ids(CHECK_TEXTS))
 
