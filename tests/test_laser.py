@@ -456,7 +456,7 @@ def test_without_romanisation_the_mend_is_named(
 
 def test_without_the_package_it_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert absence() == ""
-    monkeypatch.setattr(laser_download, "find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.saved.find_spec", lambda name: None)
     assert absence() == "pip install laserembeddings-fork==1.2.2"
     monkeypatch.delenv("EMU_LASER_DIR")
     for call in (LaserEncoder.load, download):

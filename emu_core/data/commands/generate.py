@@ -327,11 +327,7 @@ class CommandsReport:
 
 
 def commands_report(languages: Sequence[str]) -> CommandsReport:
-    """Count what the templates give in each language and share between each two of them.
-
-    Raises:
-        DataError: the package is missing or a language is unknown.
-    """
+    """Count what the templates give in each language, and share between each two. Raises DataError as above."""
     codes = ordered(checked_languages(languages))
     groups = {code: language_groups(code) for code in codes}
     usable = {code: _usable(groups[code]) for code in codes}

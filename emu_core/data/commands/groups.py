@@ -80,11 +80,7 @@ def check_installed() -> None:
 
 @cache
 def package_file(language: str) -> Mapping[str, Any]:
-    """Return the templates of a language as the package has them: `intents`, `lists`, `expansion_rules`.
-
-    Raises:
-        DataError: the package is missing or has no templates in this language.
-    """
+    """Return a language's templates as the package has them. Raises DataError where it is missing or has none."""
     check_installed()
     from home_assistant_intents import get_intents
 
@@ -96,11 +92,7 @@ def package_file(language: str) -> Mapping[str, Any]:
 
 @cache
 def language_groups(language: str) -> LanguageGroups:
-    """Expand a language's templates, the same whatever else is asked.
-
-    Raises:
-        DataError: the package is missing or has no templates in this language.
-    """
+    """Expand a language's templates, the same whatever else is asked. Raises DataError as `package_file` does."""
     data, own = package_file(language), vocabulary(language)
     rules = {**data["expansion_rules"], **own.rules}
     expander = Expander(rules, {}, own.replacements)

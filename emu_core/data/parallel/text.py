@@ -40,11 +40,7 @@ class ParallelText(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that the sides are of two languages and equally long, without a blank sentence.
-
-        Raises:
-            DataError: they are not.
-        """
+        """Check that the sides are of two languages, equally long and without a blank sentence. Raises DataError."""
         if self.source == self.target:
             raise DataError(
                 f"{shown(self.name)}: both sides are '{shown(self.source)}'; a text and its translation "

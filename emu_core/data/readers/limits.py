@@ -18,15 +18,11 @@ _GZIP = b"\x1f\x8b"
 
 
 class Opened:
-    """An open file that raises a DataError when it turns out larger than `max_bytes`.
-
-    Attributes:
-        is_gzipped: whether `read` gives unpacked bytes of a gzipped file.
-    """
+    """An open file that raises a DataError when it turns out larger than `max_bytes`."""
 
     def __init__(self, stream: BinaryIO | gzip.GzipFile, name: str, max_bytes: int) -> None:
         """Take a stream that nothing was read of."""
-        self.is_gzipped = isinstance(stream, gzip.GzipFile)
+        self.is_gzipped = isinstance(stream, gzip.GzipFile)  # so `read` gives unpacked bytes
         self._stream, self._name, self._max_bytes, self._size = stream, name, max_bytes, 0
 
     def read(self, size: int | None = None) -> bytes:

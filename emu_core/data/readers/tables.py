@@ -114,11 +114,7 @@ def read_cells(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[list[list[str]]
 
 
 def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
-    """Read a table of texts: tab-separated lines as `read_cells` does, other formats as `read_table` does.
-
-    Returns:
-        The header, the columns below it, and a note if the file is not UTF-8.
-    """
+    """Return header, columns and notes of a table: of tab-separated lines by `read_cells`, else by `read_table`."""
     if is_tsv(path):
         (header, *rows), notes = read_cells(path)
         return header, _columns(rows, len(header)), notes
@@ -160,13 +156,10 @@ class _QuotingError(DataError):
 
 
 def parse_delimited(text: str, name: str, max_rows: int) -> pd.DataFrame:
-    """Parse the text of a CSV or TSV file whose first line names the columns.
+    """Parse the text of a CSV or TSV file whose first line names the columns; blank lines are skipped.
 
-    Blank lines are skipped. In a tab-separated file, or one of a single column, quotes may be plain
-    characters: it is read that way when its quotes don't pair as quoting.
-
-    Raises:
-        DataError: quotes that don't pair, a row wider or narrower than the header, too many rows, no rows.
+    In a tab-separated file, or one of a single column, quotes may be plain characters: it is read that way when its
+    quotes don't pair as quoting.
     """
     delimiter = sniff_delimiter(text)
     try:
@@ -276,11 +269,7 @@ def looks_like_json(text: str) -> bool:
 
 
 def parse_json(text: str, name: str, max_rows: int) -> pd.DataFrame:
-    """Parse JSON Lines or a JSON array into strings; values that are lists or objects become JSON text.
-
-    Raises:
-        DataError: a line is not JSON or not an object, or there are too many rows or keys.
-    """
+    """Parse JSON Lines or a JSON array into strings; values that are lists or objects become JSON text."""
     # An array is decoded whole, and an empty object takes 30 times its two characters.
     check_rows((text.count("{") + text.count("[")) // _MAX_BRACKETS_PER_ROW, max_rows, name)
     records: list[dict[str, object]] = []
@@ -322,11 +311,7 @@ def _json_cell(value: object) -> str:
 
 
 def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
-    """Read the flat columns of a Parquet file as strings; nested columns (lists, structs) are left out.
-
-    Raises:
-        DataError: the file is damaged, too large once unfolded, or a column's values have no text form.
-    """
+    """Read the flat columns of a Parquet file as strings; nested columns (lists, structs) are left out."""
     file = pq.ParquetFile(pa.BufferReader(payload))
     check_rows(file.metadata.num_rows, max_rows, name)
     check_characters(
@@ -365,14 +350,7 @@ _MAX_SHEET_ROWS = 1_048_576  # what a spreadsheet program can hold
 
 
 def parse_xlsx(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
-    """Read the first sheet as text; its first row that isn't blank names the columns.
-
-    A formula counts as the value it had when the workbook was saved.
-
-    Raises:
-        DataError: not a workbook, damaged, too large once unfolded, or a cell stands beside the named
-            columns.
-    """
+    """Read the first sheet: its first row that isn't blank names the columns, a formula is its last value."""
     _check_archive(payload, name)
     workbook = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
     if not workbook.worksheets:

@@ -56,11 +56,7 @@ _FIX = "save the whole file as UTF-8"
 
 
 def read_text(source: Path | BinaryIO | bytes, name: str, *, max_bytes: int = MAX_BYTES) -> tuple[str, str]:
-    """Read a text file, gzipped or not; return its text and the name of its encoding.
-
-    Raises:
-        DataError: the file is missing, too large, empty or not text.
-    """
+    """Return the text of a file, gzipped or not, and its encoding. Raises DataError: too large, or no text."""
     with opened(source, name, max_bytes) as file:
         return checked_text(file.read(), name)
 
@@ -109,13 +105,9 @@ def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tu
 
 
 def decode_text(payload: bytes, name: str) -> tuple[str, str]:
-    """Return the text of a file and the name of the encoding it was read in.
+    """Return the text of a file's bytes and the name of the encoding it was read in.
 
     A byte order mark decides; else UTF-8 if every line is UTF-8; else the encoding the lines look like.
-
-    Args:
-        payload: the file's bytes.
-        name: how messages call the file.
 
     Raises:
         DataError: the bytes are not text, mix two encodings, or are in an unknown encoding.

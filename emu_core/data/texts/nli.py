@@ -47,11 +47,7 @@ class Nli(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that there is one label of the three for each premise and hypothesis.
-
-        Raises:
-            DataError: there is not.
-        """
+        """Check that there is one label of the three for each premise and hypothesis. Raises DataError."""
         if not len(self.premises) == len(self.hypotheses) == len(self.labels) or not len(self.labels):
             raise DataError(
                 f"{shown(self.name)} has {counted(len(self.premises), 'premise')}, "

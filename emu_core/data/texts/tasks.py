@@ -62,12 +62,7 @@ def text_from_frame(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Text:
 
 
 def write_texts(folder: Path, parts: Mapping[str, Sequence[Text]]) -> None:
-    """Write texts to a folder that exists: a Parquet file each and `FACTS`, which is written last.
-
-    Args:
-        folder: where to write.
-        parts: "train", "dev" or any other name -> its texts.
-    """
+    """Write texts by part, such as "train", to a folder that exists: a Parquet file each, and `FACTS` at last."""
     facts = []
     for part, texts in parts.items():
         for text in texts:
@@ -77,11 +72,7 @@ def write_texts(folder: Path, parts: Mapping[str, Sequence[Text]]) -> None:
 
 
 def read_texts(folder: Path) -> dict[str, list[Text]]:
-    """Return what `write_texts` wrote, by part.
-
-    Raises:
-        DataError: a file is missing or damaged.
-    """
+    """Return what `write_texts` wrote, by part. Raises DataError when a file is missing or damaged."""
     parts: dict[str, list[Text]] = {}
     try:
         for number, facts in enumerate(json.loads((folder / FACTS).read_text("utf-8")), 1):

@@ -45,12 +45,7 @@ class Text:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, facts: Mapping[str, Any]) -> Self:
-        """Make the text of what `to_frame` and `facts` returned; other facts beside them are not looked at.
-
-        Raises:
-            KeyError: a column or a fact is missing.
-            DataError: they are of no such text.
-        """
+        """Make the text of what `to_frame` and `facts` returned. Raises KeyError or DataError where that is none."""
         of_class = {field.name for field in fields(cls)} - set(cls.columns)  # type: ignore[arg-type]
         values = {name: facts[name] for name in of_class}
         return cls(

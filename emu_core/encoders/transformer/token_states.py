@@ -61,11 +61,7 @@ def token_states(
 ) -> TokenStates:
     """Run the encoder once over sentences and return the last layer's state of every token, on its device.
 
-    Args:
-        encoder: is put into evaluation mode for the time of the call.
-        ids: token ids of N sentences.
-        cache: folder of stored states, which are read again when encoder and tokens are the same.
-        on_progress: called with (sentences done, N) after each batch.
+    States are stored in the folder `cache`, and read again when encoder and tokens are the same.
     """
     lengths = torch.tensor([len(own) for own in ids], dtype=torch.long)
     starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
