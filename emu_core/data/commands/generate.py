@@ -29,6 +29,18 @@ TRIES = 40
 """How many wordings are tried before a meaning is given up in a language."""
 PLACES = frozenset({"in", "on", "at"})
 """The leads of places: a word that has a place of its own ("on the terrace") takes that."""
+SPLITS = ("train", "dev", "test")
+SHARE = 10
+"""One template in so many is held out for dev, another for test."""
+ENOUGH = 5
+"""With fewer templates, wordings are held out instead; with fewer wordings, none."""
+_Parts = tuple[str | Gap, ...]
+NAME = "commands"
+_TRAIN, _DEV = 0.8, 0.9
+WEAK = 0.75
+"""A pair is weak where it shares less than this part of the groups of its larger language."""
+TRIED = 6
+"""A group counts where one of so many of its meanings has a sentence."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +49,6 @@ class Sentence:
 
     text: str  # the words
     annotated: str  # the same with each slot in brackets
-
-
-SPLITS = ("train", "dev", "test")
-SHARE = 10
-"""One template in so many is held out for dev, another for test."""
-ENOUGH = 5
-"""With fewer templates, wordings are held out instead; with fewer wordings, none."""
-
-_Parts = tuple[str | Gap, ...]
 
 
 class Roles:
@@ -197,10 +200,6 @@ def _repeats(text: str) -> bool:
     return any(one == next_one for one, next_one in pairwise(words))
 
 
-NAME = "commands"
-_TRAIN, _DEV = 0.8, 0.9
-
-
 def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) -> LabelledSet:
     """Return `count` commands, each once in every language, with their slots annotated.
 
@@ -270,12 +269,6 @@ def _split_of(meaning: Meaning, seed: int) -> str:
         return "train"
     place = random.Random(f"{seed}/{meaning.id}").random()
     return "train" if place < _TRAIN else "dev" if place < _DEV else "test"
-
-
-WEAK = 0.75
-"""A pair is weak where it shares less than this part of the groups of its larger language."""
-TRIED = 6
-"""A group counts where one of so many of its meanings has a sentence."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,28 @@ _COMMON = frozenset(
     | {"color_temperature_names", "media_class", "on_off_states", "lock_states"}
 )
 """The package's lists of words that have the same name and values in all languages."""
+NUMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "percent": tuple(map(str, range(5, 101, 5))),
+        "percent_up": tuple(map(str, range(5, 51, 5))),
+        "percent_down": tuple(map(str, range(-50, 0, 5))),
+        "degrees": tuple(map(str, range(15, 29))),
+        "kelvin": tuple(map(str, range(2000, 6501, 100))),
+        "hours": tuple(map(str, range(2, 13))),
+        "minutes": tuple(map(str, range(2, 60))),
+        "seconds": tuple(map(str, range(5, 60))),
+    }
+)
+"""The numbers we draw, by kind: those that people use; 1 is left out, since only some templates agree with it.
+
+A number less than 0 is written without its sign, in a wording that subtracts."""
+_SHUFFLED = 50_000
+PATIENCE = 40
+"""A group is left when so many of its meanings running find no words in some language."""
+_OUTER = frozenset(
+    {"front_door", "back_door", "side_door", "terrace_door", "garden_gate", "garage_door", "gate", "mailbox"}
+)
+"""Names that belong to the house and not to one of its rooms."""
 
 
 @dataclass(frozen=True, order=True)
@@ -180,30 +202,6 @@ def _kind(
     if source in own.values or source in own.lists:
         return source
     return source if source in words and source in _COMMON else None
-
-
-NUMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "percent": tuple(map(str, range(5, 101, 5))),
-        "percent_up": tuple(map(str, range(5, 51, 5))),
-        "percent_down": tuple(map(str, range(-50, 0, 5))),
-        "degrees": tuple(map(str, range(15, 29))),
-        "kelvin": tuple(map(str, range(2000, 6501, 100))),
-        "hours": tuple(map(str, range(2, 13))),
-        "minutes": tuple(map(str, range(2, 60))),
-        "seconds": tuple(map(str, range(5, 60))),
-    }
-)
-"""The numbers we draw, by kind: those that people use; 1 is left out, since only some templates agree with it.
-
-A number less than 0 is written without its sign, in a wording that subtracts."""
-_SHUFFLED = 50_000
-PATIENCE = 40
-"""A group is left when so many of its meanings running find no words in some language."""
-_OUTER = frozenset(
-    {"front_door", "back_door", "side_door", "terrace_door", "garden_gate", "garage_door", "gate", "mailbox"}
-)
-"""Names that belong to the house and not to one of its rooms."""
 
 
 @dataclass(frozen=True)

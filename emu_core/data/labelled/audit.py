@@ -17,6 +17,8 @@ LONG_TEXT = 2_000  # characters; encoders read far less
 _FINDING = ["row", "source", "text", "language"]
 # One to three words with a capital or a digit each: a brand or a product, in Latin letters in any language.
 _NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
+# The part of a reason that is of one row only, left out where rows are counted by reason.
+_PARTICULAR = r"(?s)( of row |: ').*"
 
 
 def groups(*columns: "pd.Series[str] | NDArray[np.int64]") -> NDArray[np.int64]:
@@ -143,10 +145,6 @@ def _findings(rows: pd.DataFrame, chosen: NDArray[np.bool_], explanations: "pd.S
     found = rows.loc[chosen, _FINDING].reset_index(drop=True)
     found["explanation"] = explanations.astype("str").to_numpy()
     return found
-
-
-# The part of a reason that is of one row only, left out where rows are counted by reason.
-_PARTICULAR = r"(?s)( of row |: ').*"
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,12 @@ from emu_core.errors import DataError
 MOST_PAIRS = 20_000  # of an evaluation's file; each sentence is compared with every translation
 _TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
 _PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
+_KEYS = frozenset({"id", "no"})
+_CHUNK = 2**20
+# The content of these elements is a format's own code and not text.
+_CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})
+_MOST_LANGUAGES = 100
+_DEEPEST = 100  # elements in each other; a memory has about ten
 
 
 def read_parallel(
@@ -166,9 +172,6 @@ def _read_plain(group: Sequence[tuple[str, Path]]) -> ParallelRows:
     return ParallelRows(texts, files, range(1, count + 1), notes=tuple(notes))
 
 
-_KEYS = frozenset({"id", "no"})
-
-
 def read_columns_of_languages(path: Path, languages: Sequence[str] | None = None) -> ParallelRows:
     """Read a table whose column names are languages; of tab-separated text the languages may be given instead.
 
@@ -240,13 +243,6 @@ def _languages_above(cells: Sequence[str], columns: Sequence[Sequence[str]]) -> 
         if code not in _KEYS or any(len(text.split()) > 1 for text in columns[place]):
             found[place] = code
     return found
-
-
-_CHUNK = 2**20
-# The content of these elements is a format's own code and not text.
-_CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})
-_MOST_LANGUAGES = 100
-_DEEPEST = 100  # elements in each other; a memory has about ten
 
 
 def read_tmx(path: Path, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS) -> ParallelRows:

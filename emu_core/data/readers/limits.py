@@ -1,4 +1,9 @@
-"""The limits that hold for every reader: bytes read and unpacked, rows, columns, characters, and what a cell holds."""
+"""The limits that hold for every reader.
+
+Bytes pass `opened`, which unpacks gzip and counts what it reads. The cells of every table, whatever its format, pass
+`build_table`, and plain text passes `text.checked_text`; translation memories and inference pairs are read as streams,
+through `opened` alone. Rows are counted by `check_rows` while they are read.
+"""
 
 import gzip
 import io
@@ -15,6 +20,8 @@ from emu_core.errors import DataError
 
 MAX_BYTES = 200 * 1024 * 1024
 _GZIP = b"\x1f\x8b"
+MAX_ROWS = 1_000_000
+MAX_COLUMNS = 1_000
 
 
 class Opened:
@@ -91,10 +98,6 @@ def _stream(source: Path | BinaryIO | bytes, name: str, max_bytes: int) -> Binar
         raise DataError(f"{shown(name)}: no such file; check the path")
     check_size(source.stat().st_size, name, max_bytes)
     return source.open("rb")
-
-
-MAX_ROWS = 1_000_000
-MAX_COLUMNS = 1_000
 
 
 def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: str) -> pd.DataFrame:

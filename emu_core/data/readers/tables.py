@@ -31,6 +31,21 @@ from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+_TABLES = (".csv", ".tsv", ".tab", *_JSON_SUFFIXES, ".parquet", ".pq", ".xlsx")
+# The comma comes last: where two delimiters split the sample equally well it is the one that stands in
+# sentences.
+_DELIMITERS = ("\t", ";", "|", ",")
+# For a file of one column: a character that no sentence holds, so that commas in the text split nothing.
+_NO_DELIMITER = "\x1f"
+_SAMPLE_CHARS, _SAMPLE_ROWS = 100_000, 200
+# NaN and Infinity are not JSON but pandas and others write them: they stand for a missing value.
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+_MAX_BRACKETS_PER_ROW = 20
+_JSON_FIX = 'write one object a line, such as {"text": "...", "intent": "...", "language": "en"}'
+# XML is wordy: a workbook of ordinary text unfolds to five to ten times its size and stays far below this.
+_MAX_UNFOLDED = 3 * MAX_BYTES
+_MAX_PARTS = 10_000
+_MAX_SHEET_ROWS = 1_048_576  # what a spreadsheet program can hold
 
 
 def read_table(
@@ -81,9 +96,6 @@ def _whole(
         raise DataError(
             f"{shown(name)} can't be read as {kind}; save it again, or as CSV in UTF-8"
         ) from error
-
-
-_TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx")
 
 
 def read_cells(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[list[list[str]], tuple[str, ...]]:
@@ -141,14 +153,6 @@ def _unquoted(cell: str) -> str:
     inner = cell[1:-1]
     is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '""' in inner
     return inner.replace('""', '"') if is_quoted and '"' not in inner.replace('""', "") else cell
-
-
-# The comma comes last: where two delimiters split the sample equally well it is the one that stands in
-# sentences.
-_DELIMITERS = ("\t", ";", "|", ",")
-# For a file of one column: a character that no sentence holds, so that commas in the text split nothing.
-_NO_DELIMITER = "\x1f"
-_SAMPLE_CHARS, _SAMPLE_ROWS = 100_000, 200
 
 
 class _QuotingError(DataError):
@@ -246,12 +250,6 @@ def _csv_rows(
             yield line, row
 
 
-# NaN and Infinity are not JSON but pandas and others write them: they stand for a missing value.
-_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
-_MAX_BRACKETS_PER_ROW = 20
-_JSON_FIX = 'write one object a line, such as {"text": "...", "intent": "...", "language": "en"}'
-
-
 def looks_like_json(text: str) -> bool:
     """Return whether a text begins as JSON Lines or as a JSON array or object."""
     first = text.lstrip().split("\n", 1)[0].strip()
@@ -341,12 +339,6 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     return pc.cast(column, pa.large_string())
-
-
-# XML is wordy: a workbook of ordinary text unfolds to five to ten times its size and stays far below this.
-_MAX_UNFOLDED = 3 * MAX_BYTES
-_MAX_PARTS = 10_000
-_MAX_SHEET_ROWS = 1_048_576  # what a spreadsheet program can hold
 
 
 def parse_xlsx(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:

@@ -12,6 +12,8 @@ from emu_core.data.languages import language_code
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
+_BRACKET = re.compile(r"[\[\]]")
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -21,9 +23,6 @@ class Slot:
     value: str
     start: int
     end: int
-
-
-_BRACKET = re.compile(r"[\[\]]")
 
 
 def parse_annotated(annotated: str) -> tuple[str, tuple[Slot, ...]]:

@@ -16,6 +16,9 @@ from emu_core.data.texts.text import Text
 from emu_core.errors import DataError
 from emu_core.files import write_json
 
+FACTS = "texts.json"
+KINDS: Mapping[str, type[Text]] = {kind.kind: kind for kind in (ParallelText, Dialogues, RunningText, Nli)}
+
 
 @dataclass(frozen=True)
 class Tasks:
@@ -50,10 +53,6 @@ class Tasks:
     def notes(self) -> list[str]:
         """The readers' notes, each once."""
         return list(dict.fromkeys(note for text in self.all for note in text.notes))
-
-
-FACTS = "texts.json"
-KINDS: Mapping[str, type[Text]] = {kind.kind: kind for kind in (ParallelText, Dialogues, RunningText, Nli)}
 
 
 def text_from_frame(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Text:

@@ -19,6 +19,22 @@ from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.errors import EncoderError
 
+VOCABULARY = "vocabulary.json"
+IMPORTS = """\
+import json
+from pathlib import Path
+
+from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
+"""
+TO_IDS = """\
+vocabulary = Vocabulary.parse(json.loads(Path("{file}").read_text("utf-8")))
+
+
+def token_ids(text):
+    sentence = words(text)
+    return vocabulary.ids(sentence, vocabulary.guess(sentence))[:{max_tokens}]
+"""
+
 
 def compose(table: Tensor, ids: Tensor, before: Tensor, offsets: Tensor, composition: Composition) -> Tensor:
     """Return vectors of sentences whose words stand one after another; a sentence without words gets the zero vector.
@@ -63,23 +79,6 @@ def compose_padded(
         x = torch.tanh(x + F.pad(x * real, (0, 0, 1, 0))[:, :-1])  # zero before the first word
     known = attention_mask.sum(dim=1, keepdim=True) > 0
     return torch.where(known, (x * real).sum(dim=1), table[1:].mean(dim=0))
-
-
-VOCABULARY = "vocabulary.json"
-IMPORTS = """\
-import json
-from pathlib import Path
-
-from emu_core.encoders.bicvm.vocabulary import Vocabulary, words
-"""
-TO_IDS = """\
-vocabulary = Vocabulary.parse(json.loads(Path("{file}").read_text("utf-8")))
-
-
-def token_ids(text):
-    sentence = words(text)
-    return vocabulary.ids(sentence, vocabulary.guess(sentence))[:{max_tokens}]
-"""
 
 
 class BicvmEncoder(EncoderByLanguage):

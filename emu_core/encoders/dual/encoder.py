@@ -20,6 +20,15 @@ from emu_core.encoders.dual.hashing import Hashing
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 
+IMPORTS = "from emu_core.encoders.dual.hashing import Hashing"
+TO_IDS = """\
+hashing = {hashing}
+
+
+def token_ids(text):
+    return hashing.token_ids(text, {max_tokens})  # words, each followed by its n-grams
+"""
+
 
 class TransformerLayer(nn.Module):
     """Self-attention and a feed-forward network, each with a residual (Vaswani et al. 2017, section 3.1).
@@ -85,16 +94,6 @@ def _sinusoids(length: int, dim: int) -> Tensor:
 def positions(length: int, dim: int) -> Tensor:
     """Return position encodings (length, dim) by sine and cosine in turn (Vaswani et al. 2017, section 3.5)."""
     return _sinusoids(length, dim)
-
-
-IMPORTS = "from emu_core.encoders.dual.hashing import Hashing"
-TO_IDS = """\
-hashing = {hashing}
-
-
-def token_ids(text):
-    return hashing.token_ids(text, {max_tokens})  # words, each followed by its n-grams
-"""
 
 
 class DualEncoder(Encoder):

@@ -25,6 +25,27 @@ from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.errors import EncoderError
 
 MOST_LAYERS = 64  # the published one has 5
+DICTIONARY = "dictionary.json"
+IMPORTS = """\
+import json
+from pathlib import Path
+
+from emu_core.encoders.laser.text import LaserText
+"""
+TO_IDS = """\
+codes, vocabulary = Path("{codes}").read_bytes(), Path("{vocabulary}").read_bytes()
+pieces = LaserText(codes, vocabulary, json.loads(Path("{dictionary}").read_text("utf-8")))
+
+
+def token_ids(text):
+    return pieces.token_ids([text], {max_tokens})[0]
+"""
+# As LASER's README lists them.
+LANGUAGES = (
+    "af am ar ay az be ber bg bn br bs ca cbk cs da de dtp dv el en eo es et eu fa fi fr ga gl ha he hi hr hu hy ia id "
+    "ie io is it ja ka kab kk km ko ku kw kzj la lfn lt lv mg mhr mk ml mr ms my nb nds nl oc pl pt ro ru sd si sk sl "
+    "so sq sr sv sw ta te tg th tl tr tt ug uk ur uz vi wuu yue zh"
+)
 
 
 @dataclass(frozen=True)
@@ -132,7 +153,12 @@ def _whole(weight: Tensor) -> Tensor:
 
 
 def padded_vectors(network: LaserNetwork, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-    """(B, T) piece ids, (B, T) 1 on tokens and 0 on padding -> (B, dim), the vectors of `network.forward`."""
+    """(B, T) piece ids, (B, T) 1 on tokens and 0 on padding -> (B, dim), the vectors of `network.forward`.
+
+    That packs its sentences, which takes shapes that depend on the data and that ONNX can't hold. Here each direction
+    of each layer is an LSTM of its own on the padded batch: forwards, padding comes after all that is read, and
+    backwards each sentence is reversed in its place first.
+    """
     lstm, real = network.lstm, attention_mask > 0
     place = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
     reverse = torch.where(real, real.sum(dim=1, keepdim=True) - 1 - place, place).unsqueeze(-1)
@@ -157,29 +183,6 @@ def _lstm(lstm: nn.LSTM, suffix: str, x: Tensor) -> Tensor:
 def _reorder(x: Tensor, order: Tensor) -> Tensor:
     """(B, T, C) -> the same rows in the order (B, T, 1)."""
     return x.gather(1, order.expand(-1, -1, x.shape[2]))
-
-
-DICTIONARY = "dictionary.json"
-IMPORTS = """\
-import json
-from pathlib import Path
-
-from emu_core.encoders.laser.text import LaserText
-"""
-TO_IDS = """\
-codes, vocabulary = Path("{codes}").read_bytes(), Path("{vocabulary}").read_bytes()
-pieces = LaserText(codes, vocabulary, json.loads(Path("{dictionary}").read_text("utf-8")))
-
-
-def token_ids(text):
-    return pieces.token_ids([text], {max_tokens})[0]
-"""
-# As LASER's README lists them.
-LANGUAGES = (
-    "af am ar ay az be ber bg bn br bs ca cbk cs da de dtp dv el en eo es et eu fa fi fr ga gl ha he hi hr hu hy ia id "
-    "ie io is it ja ka kab kk km ko ku kw kzj la lfn lt lv mg mhr mk ml mr ms my nb nds nl oc pl pt ro ru sd si sk sl "
-    "so sq sr sv sw ta te tg th tl tr tt ug uk ur uz vi wuu yue zh"
-)
 
 
 class LaserEncoder(EncoderByLanguage):

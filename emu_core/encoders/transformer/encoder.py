@@ -34,6 +34,14 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(".")
 def token_ids(text):
     return tokenizer({prompt!r} + text, truncation=True, max_length={max_tokens})["input_ids"]
 """
+TEXTS = 1024  # tokenised at a time: the tokenizer keeps much more of a text than its ids
+LONGEST = 512  # tokens, for a model that names no limit
+CPU_TOKENS = 2048  # a batch; on the CPU measured about a tenth faster than 4096
+CPU_STEP_TOKENS = 384
+"""Of a training step's few sentences, padded to the longest, nearly half is padding: 32 of SIB-200 in parts took 0.6 of
+the time on a CPU. A GPU is faster with all at once."""
+PROBE = "Where is the pool?"
+READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "prompt_length"}
 
 
 def without_prompt(
@@ -60,16 +68,6 @@ def reads_alone(folder: Path, texts: list[str], expected: list[list[int]]) -> bo
 
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     return [tokenizer.encode(text).ids for text in texts] == expected
-
-
-TEXTS = 1024  # tokenised at a time: the tokenizer keeps much more of a text than its ids
-LONGEST = 512  # tokens, for a model that names no limit
-CPU_TOKENS = 2048  # a batch; on the CPU measured about a tenth faster than 4096
-CPU_STEP_TOKENS = 384
-"""Of a training step's few sentences, padded to the longest, nearly half is padding: 32 of SIB-200 in parts took 0.6 of
-the time on a CPU. A GPU is faster with all at once."""
-PROBE = "Where is the pool?"
-READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "prompt_length"}
 
 
 class TransformerEncoder(Encoder):

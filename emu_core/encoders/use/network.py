@@ -21,6 +21,9 @@ ORDERS = ((2, 0), (3, 1), (5, 2))  # n-gram order and how many of its tokens sta
 CHANNELS = 256
 GAP = 2  # the farthest a window reaches to one side
 EMBEDDING = 512
+CHUNK = 6144  # tokens whose n-grams are held at once; more make arrays that the system maps anew each time
+TILES = 16
+Numbers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 class WindowLinear(torch.autograd.Function):
@@ -182,11 +185,6 @@ class UseNetwork(nn.Module):
         return out * out.square().sum(dim=-1, keepdim=True).clamp_min(self.eps).rsqrt()
 
 
-CHUNK = 6144  # tokens whose n-grams are held at once; more make arrays that the system maps anew each time
-TILES = 16
-Numbers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-
-
 class Kernel(NamedTuple):
     """A layer over windows, its places one below the other: weight (order * 256, 256), bias (order * 256)."""
 
@@ -214,7 +212,12 @@ class Pieces(NamedTuple):
 
 
 def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
-    """Return the vectors (B, 512) that `network.forward` gives, in float32."""
+    """Return the vectors (B, 512) that `network.forward` gives, in float32 on a CPU without gradients.
+
+    A convolution over n-grams is a sum of products, one for each place in the window. The first layer's products depend
+    on a piece and its place alone, the second layer's on a first layer's window and its place. So each is computed once
+    for every distinct piece or window, and tokens gather and add them. Exact but for the order of the sums.
+    """
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     flat = np.fromiter(chain.from_iterable(ids), np.int64, lengths.sum())
     distinct, piece_of = np.unique(flat, return_inverse=True)  # (U,), (tokens,)
@@ -344,7 +347,11 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def padded_vectors(network: UseNetwork, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-    """(B, T) piece ids, (B, T) 1 on tokens and 0 on padding -> (B, 512) unit vectors, those of `network.forward`."""
+    """(B, T) piece ids, (B, T) 1 on tokens and 0 on padding -> (B, 512) unit vectors, those of `network.forward`.
+
+    That skips padding, which takes shapes that depend on the data and that ONNX can't hold. Here padding is computed,
+    and then set to zero.
+    """
     real = attention_mask.unsqueeze(-1).float()  # (B, T, 1)
     embedded = network.embed(input_ids)  # (B, T, 512)
     projected = network.projection_norm(network.projection(embedded)) * real  # (B, T, 768)
