@@ -118,11 +118,12 @@ def language_groups(language: str) -> LanguageGroups:
     data, own = package_file(language), vocabulary(language)
     rules = {**data["expansion_rules"], **own.rules}
     expander = Expander(rules, {}, own.replacements)
-    package = {name: list_words(expander, data["lists"], name) for name in _lists(data)}
+    lists = data["lists"]
+    package = {name: list_words(expander, lists, name) for name in lists if "values" in lists[name]}
     words: dict[str, Mapping[str, Sequence[str]]] = {**package, **own.lists}
     written_out = {name: words[name] for name in _WRITTEN_OUT if name in words}
     expander = Expander(rules, written_out, own.replacements, own.cut_lead)
-    ranges = {name: entry["range"] for name, entry in data["lists"].items() if "range" in entry}
+    ranges = {name: entry["range"] for name, entry in lists.items() if "range" in entry}
     found: dict[Group, dict[Wording, None]] = {}
     used = line = 0
     for intent, block, template in _templates(data):
@@ -137,10 +138,6 @@ def language_groups(language: str) -> LanguageGroups:
         used += seen
     by_group = {group: tuple(wordings) for group, wordings in sorted(found.items())}
     return LanguageGroups(language, by_group, words, line, used)
-
-
-def _lists(data: Mapping[str, Any]) -> list[str]:
-    return [name for name, entry in data["lists"].items() if "values" in entry]
 
 
 def _templates(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], str]]:

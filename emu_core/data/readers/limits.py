@@ -7,9 +7,11 @@ through `opened` alone. Rows are counted by `check_rows` while they are read.
 
 import gzip
 import io
+import json
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date, time
 from pathlib import Path
 from typing import BinaryIO
 
@@ -139,12 +141,19 @@ def check_characters(count: int, name: str) -> None:
 
 
 def as_text(value: object) -> str:
-    """Return a typed cell as text: nothing as "", true and false in lower case, the rest by str()."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Return a typed cell as text: nothing as "", true and false in lower case, lists and objects as JSON."""
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case dict() | list():
+            return json.dumps(value, ensure_ascii=False)
+        case date() | time():
+            return value.isoformat()
+    return str(value)
 
 
 def _strings(values: Sequence[str], label: str, name: str) -> "pd.Series[str]":

@@ -5,7 +5,6 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, time
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -280,7 +279,7 @@ def parse_json(text: str, name: str, max_rows: int) -> pd.DataFrame:
         check_rows(len(records), max_rows, name)
         if len(keys) > MAX_COLUMNS:
             raise DataError(f"{shown(name)} has more than {MAX_COLUMNS:,} different keys; {_JSON_FIX}")
-    columns = [[_json_cell(record.get(key)) for record in records] for key in keys]
+    columns = [[as_text(record.get(key)) for record in records] for key in keys]
     return build_table(list(keys), columns, name)
 
 
@@ -302,10 +301,6 @@ def _decoded(text: str, place: str, name: str) -> object:
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{shown(name)}: {place} is not JSON; {_JSON_FIX}") from error
-
-
-def _json_cell(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else as_text(value)
 
 
 def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
@@ -396,9 +391,5 @@ def _sheet_rows(
     rows = sheet.iter_rows(min_row=start, max_row=_MAX_SHEET_ROWS, max_col=width, values_only=True)
     for number, values in enumerate(rows, start=start):
         if any(value is not None for value in values):
-            cells = [_sheet_cell(value) for value in values]
+            cells = [as_text(value) for value in values]
             yield number, cells + [""] * (width - len(cells))
-
-
-def _sheet_cell(value: object) -> str:
-    return value.isoformat() if isinstance(value, date | time) else as_text(value)

@@ -86,14 +86,10 @@ class TransformerLayer(nn.Module):
 
 
 @lru_cache(maxsize=4)
-def _sinusoids(length: int, dim: int) -> Tensor:
-    angle = torch.arange(length).unsqueeze(1) * torch.exp(torch.arange(0, dim, 2) * (-math.log(10_000) / dim))
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-
-
 def positions(length: int, dim: int) -> Tensor:
     """Return position encodings (length, dim) by sine and cosine in turn (Vaswani et al. 2017, section 3.5)."""
-    return _sinusoids(length, dim)
+    angle = torch.arange(length).unsqueeze(1) * torch.exp(torch.arange(0, dim, 2) * (-math.log(10_000) / dim))
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
 
 
 class DualEncoder(Encoder):

@@ -142,7 +142,7 @@ class UseEncoder(UseNetwork, Encoder):
         return sentence_vectors(self, ids)
 
     def _shares_work(self) -> bool:
-        """Return whether `fast` computes vectors without gradient, which it does in float32 on a CPU."""
+        """Return whether `sentence_vectors` computes vectors without gradient, which it does in float32 on a CPU."""
         return self.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
 
     def embeddings(self) -> list[nn.Parameter]:
