@@ -7,8 +7,8 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.run_in_background import done_or_shown
-from app.uploads.texts import Kind, Read, read_files, typed_languages
 from app.uploads.tables import text_size
+from app.uploads.texts import Kind, Read, read_files, typed_languages
 from app.wording import literal, sentence
 from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.errors import DataError

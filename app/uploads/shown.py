@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from app.uploads.texts import Kind, Read
 from app.uploads.boxes import draw_box, draw_notes, keep_texts, texts_of
+from app.uploads.texts import Kind, Read
 from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.parallel.labelled import demo_pairs
