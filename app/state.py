@@ -17,7 +17,7 @@ from emu_core.data.labelled.load import read_labelled
 from emu_core.encoders.registry import BASE
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
-from emu_core.runs.run import Run, RunState, list_runs
+from emu_core.runs.run import Run, RunState, Status, list_runs
 
 _DATA = "data"
 _RUN = "run"
@@ -97,12 +97,24 @@ def runs_root() -> Path:
 
 def finished_runs() -> dict[str, Run]:
     """Return the finished runs by name, the newest first; without those whose folder is damaged."""
-    return {run.name: run for run in list_runs(runs_root()) if is_training(run) and _is_finished(run)}
+    return {
+        run.name: run
+        for run in list_runs(runs_root())
+        if is_training(run) and status_of(run).state is RunState.FINISHED
+    }
 
 
 def runs_to_specialise() -> list[Run]:
     """Return the finished runs whose encoder can be fine-tuned: it is no encoder with a head or layers on it."""
     return [run for run in finished_runs().values() if not (run.encoder_folder / BASE).is_dir()]
+
+
+def status_of(run: Run) -> Status:
+    """Return a run's status; a failure that says so where the folder is damaged."""
+    try:
+        return run.status()
+    except RunError as error:
+        return Status(state=RunState.FAILED, message=str(error))
 
 
 def config_of(run: Run) -> RunConfig | None:
@@ -142,13 +154,6 @@ def run_picker(label: str) -> Run | None:
         return None
     name = st.selectbox(label, list(finished), key=_RUN, bind="query-params")
     return finished[name]
-
-
-def _is_finished(run: Run) -> bool:
-    try:
-        return run.status().state is RunState.FINISHED
-    except RunError:
-        return False
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

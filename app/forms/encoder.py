@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
-from app.wording import literal
+from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, RunError
@@ -15,6 +15,7 @@ from emu_core.runs.run import Run
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
 
+BASE, NEW = "Base", "Specialised"  # of two encoders side by side
 READS_WORDS = "e5-small"  # gives a state for each token, and is there without a download
 
 
@@ -112,3 +113,26 @@ def _draw_model(info: EncoderInfo, key: str) -> Choice:
         return Choice(info, model_spec(typed), "")
     except EncoderError as error:
         return Choice(info, HF, str(error))
+
+
+def encoder_specs(run: Run) -> dict[str, str] | None:
+    """Return what `load_encoder` takes for a run's base encoder and for the specialised one, under their names.
+
+    A run that trained an encoder from scratch has no base: another encoder is asked for, to compare it with, and None
+    returned while that can't be used.
+
+    Raises:
+        RunError: the run's folder is damaged.
+    """
+    base = run.config().encoder
+    if not base:
+        choice = draw_encoder("beside-pretrained", label="Compare with")
+        if choice.problem:
+            st.info(sentence(choice.problem), icon=":material/edit:")
+            return None
+        st.caption(
+            "This run trained its encoder from scratch, so it has no base: below, *Base* is the encoder chosen here, "
+            "and *Specialised* is the run's own."
+        )
+        base = choice.spec
+    return {BASE: base, NEW: f"{RUN}{run.folder}"}

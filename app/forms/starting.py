@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from app.cache import job_manager
 from app.forms.encoder import KEPT
+from app.jobs import job_manager
 from app.state import runs_root
 from app.wording import sentence
 from emu_core.devices import available_devices

@@ -5,12 +5,12 @@ from typing import Any
 
 import streamlit as st
 
-from app.cache import job_manager
-from app.panels.guard import draw_guard
+from app.jobs import job_manager
+from app.panels.accuracy import draw_guard
 from app.panels.pretrained import draw_results, draw_training
-from app.panels.run_table import P_AT_1, progress_line, runs_frame, status_of
+from app.panels.run_table import P_AT_1, progress_line, runs_frame
 from app.panels.widgets import roomy_columns
-from app.state import config_of, is_bench, is_from_scratch, runs_root
+from app.state import config_of, is_bench, is_from_scratch, runs_root, status_of
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.wording import counted

@@ -14,7 +14,7 @@ from emu_core.data.wording import counted
 from emu_core.errors import RunError
 from emu_core.methods.registry import methods
 from emu_core.runs.config import RunConfig, Task
-from emu_core.runs.run import Run, RunState, Status
+from emu_core.runs.run import Run, Status
 
 P_AT_1 = "P@1"
 PHASES = {
@@ -25,14 +25,6 @@ PHASES = {
     "evaluating": "Measuring the trained encoder",
     "saving": "Saving",
 }
-
-
-def status_of(run: Run) -> Status:
-    """Return a run's status; a failure that says so where the folder is damaged."""
-    try:
-        return run.status()
-    except RunError as error:
-        return Status(state=RunState.FAILED, message=str(error))
 
 
 def progress_line(status: Status, config: RunConfig | None = None) -> str:
@@ -116,3 +108,13 @@ def method_title(config: RunConfig) -> str:
 def pairs_of(config: RunConfig) -> str:
     """Return which languages' translations a run was trained on, such as "en-de, en-es"; "" if on labels."""
     return ", ".join("-".join(pair) for pair in config.pairs)
+
+
+def run_facts(run: Run) -> str:
+    """Return in a line of markdown how a run was trained."""
+    config = run.config()
+    labels, unlabelled = ", ".join(config.train_languages), ", ".join(config.unlabelled_languages) or "none"
+    pairs = pairs_of(config)
+    data = f"translations: {pairs}" if pairs else f"labels: {labels}; unlabelled: {unlabelled}"
+    over = f"over {short_name(config.encoder)}" if config.encoder else "from scratch"
+    return literal(f"{config.method} {over}; {data}; seed {config.seed}", 300)

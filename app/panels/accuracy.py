@@ -1,19 +1,21 @@
-"""Accuracy before and after, and where it fell."""
+"""Accuracy before and after: its means, its matrices, where it fell, and the guard of each language."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from app.compare.subject import Subject
-from app.encoders import BASE, NEW
-from app.panels.guard import draw_guard
+from app.forms.encoder import BASE, NEW
 from app.panels.widgets import draw_csv_button, roomy_columns
 from app.vectors import weights_of
-from app.wording import literal
+from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
-from emu_core.evaluation.metric_rows import fallen_sentence, significance_sentence
+from emu_core.evaluation.guard import Verdict
+from emu_core.evaluation.metric_rows import fallen_sentence, guard_sentences, significance_sentence
 
 MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
 _CHANCE_POINTS = 1.0  # the leakage of a few hundred sentences differs so much by chance
@@ -134,3 +136,27 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
 def _range(accuracy: pd.DataFrame, column: str) -> "pd.Series[str]":
     low, high = accuracy[f"{column}_low"], accuracy[f"{column}_high"]
     return low.map("{:.1f}".format) + " to " + high.map("{:.1f}".format)
+
+
+def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
+    """Draw the gain or loss of each language.
+
+    Args:
+        guard: by language, as metrics.json has it.
+        key: of the chart on its page.
+    """
+    for verdict, text in guard_sentences(guard).items():
+        draw = st.error if verdict is Verdict.LOSES else st.warning
+        draw(sentence(text), icon=":material/trending_down:")
+    st.markdown("**Gains and losses by language**")
+    changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
+    st.plotly_chart(
+        charts.guard_intervals(changes),
+        key=key,
+        config={"displayModeBar": False},
+        alt="The gain or loss of the queries of each language: points of Acc@1 with 95 % intervals around zero.",
+    )
+    st.caption(
+        "Queries in each language, over all pools: points of Acc@1 against the base encoder, with 95 % intervals over "
+        "the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
+    )
