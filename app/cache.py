@@ -40,11 +40,7 @@ def encoded(
 ) -> dict[str, FloatArray] | None:
     """Return each encoder's vectors (N, dim) of the texts, or None, and draw why, while they are not there yet.
 
-    Args:
-        specs: what `load_encoder` takes, by the encoder's name.
-        data_sha: as `embeddings` takes it, and so the next two.
-        texts: N sentences.
-        parts: whether each encoder's embeddings are (P, N, dim).
+    The arguments are those of `embeddings`; `specs` has a spec for each encoder's name.
     """
     try:
         found = {name: embeddings(spec, data_sha, texts, parts=parts) for name, spec in specs.items()}
@@ -118,15 +114,10 @@ def _taken(
 
 
 def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:
-    """Return what became of `function(*args)` in the background, or None, and draw how far it is, until it is over.
+    """Return what became of `function(*args)` in the background; until it is over None, and draw how far it is.
 
-    A failure is drawn, too.
-
-    Args:
-        key: identifies the function and all it is given.
-        label: what the person waits for, as markdown.
-        function: importable, as `Background.submit` wants it.
-        args: its arguments.
+    A failure is drawn, too. `key` identifies the function and all it is given; `label`, as markdown, says what the
+    person waits for.
     """
     outcome = background().run(key, function, *args)
     if isinstance(outcome, Pending):

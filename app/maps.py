@@ -1,22 +1,20 @@
 """Maps of sentences: which are drawn, where each stands, and the maps as files to keep."""
 
-from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.background import Done
 from app.cache import computed
+from app.panels.widgets import choose_languages
 from app.state import ChosenData
 from app.vectors import weights_of
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.scatter import maps_page
 from emu_core.charts.stills import maps_file
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection, project, stratified_sample
@@ -31,31 +29,12 @@ _WAITS = {
 }
 
 
-@dataclass(frozen=True)
-class Filters:
-    """The filters of the maps; an empty tuple shows all.
-
-    Attributes:
-        languages: codes.
-        intents: names.
-        splits: names.
-    """
-
-    languages: tuple[str, ...] = ()
-    intents: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ()
-
-    def shown(self, points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Return which rows of a frame are shown."""
-        shown = np.ones(len(points), dtype=bool)
-        for column, wanted in (
-            ("language", self.languages),
-            ("intent", self.intents),
-            ("split", self.splits),
-        ):
-            if wanted:
-                shown &= points[column].isin(wanted).to_numpy()
-        return shown
+def is_shown(
+    points: pd.DataFrame, filters: Mapping[str, Sequence[str]]
+) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """Return which rows of a frame are shown, by what a person wants of its columns; nothing wanted shows all."""
+    wanted = {column: values for column, values in filters.items() if values}
+    return points[list(wanted)].isin(wanted).all(axis="columns").to_numpy()
 
 
 def sample(labelled: LabelledSet) -> pd.DataFrame:
@@ -65,34 +44,28 @@ def sample(labelled: LabelledSet) -> pd.DataFrame:
     return frame.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
 
 
-def draw_filters(chosen: ChosenData) -> Filters:
-    """Draw the filters of a set and return what a person chose."""
+def draw_filters(chosen: ChosenData) -> dict[str, list[str]]:
+    """Draw the filters of a set and return what a person wants, by column, as `is_shown` takes it."""
     labelled, prefix = chosen.labelled, f"explore-{chosen.sha256[:12]}"
     places = st.columns([3, 4, 2] if labelled.splits else [3, 4])
-    languages = places[0].multiselect(
-        "Languages",
-        labelled.languages,
-        format_func=language_name,
-        placeholder="All",
-        key=f"{prefix}-languages",
-        persist_state="session",
-    )
-    intents = places[1].multiselect(
-        "Intents",
-        labelled.intents,
-        placeholder="All",
-        key=f"{prefix}-intents",
-        persist_state="session",
-        help="Up to eight at once have a colour of their own.",
-    )
-    splits = (
-        places[2].multiselect(
+    of = {
+        "language": choose_languages(
+            "Languages", labelled.languages, f"{prefix}-languages", place=places[0], placeholder="All"
+        ),
+        "intent": places[1].multiselect(
+            "Intents",
+            labelled.intents,
+            placeholder="All",
+            key=f"{prefix}-intents",
+            persist_state="session",
+            help="Up to eight at once have a colour of their own.",
+        ),
+    }
+    if labelled.splits:
+        of["split"] = places[2].multiselect(
             "Splits", labelled.splits, placeholder="All", key=f"{prefix}-splits", persist_state="session"
         )
-        if labelled.splits
-        else []
-    )
-    return Filters(tuple(languages), tuple(intents), tuple(splits))
+    return of
 
 
 def say_how_many(total: int, drawn: int, shown: int) -> None:
@@ -107,29 +80,30 @@ def say_how_many(total: int, drawn: int, shown: int) -> None:
         st.caption(f"The filters leave {shown:,} of {counted(drawn, 'sentence')}.")
 
 
+def layout(key: str, label: str, vectors: FloatArray, method: Projection) -> NDArray[np.float32] | None:
+    """Return the map (N, 2) of vectors (N, dim), or None, and draw why; `key` and `label` as `computed` takes them."""
+    laid_out: NDArray[np.float32] | None = computed(key, label, project, vectors, method)
+    return laid_out
+
+
 def layouts(
     vectors: Mapping[str, FloatArray], specs: Mapping[str, str], data_sha: str, method: Projection
 ) -> dict[str, NDArray[np.float32]] | None:
-    """Return each encoder's map (N, 2), or None, and draw why, while one is not there.
+    """Return each encoder's map (N, 2) of its vectors (N, dim), or None, and draw why, while one is not there.
 
-    Args:
-        vectors: (N, dim) by the encoder's name.
-        specs: what `load_encoder` takes, by the encoder's name.
-        data_sha: stands for the N sentences.
-        method: how to lay them out.
+    `data_sha` stands for the N sentences.
     """
     maps: dict[str, NDArray[np.float32]] = {}
     for name, of_encoder in vectors.items():
-        outcome = computed(
+        laid_out = layout(
             f"map:{method}:{data_sha}:{weights_of(specs[name])}",
             f"{name} encoder: {NAMES[method]} of {counted(len(of_encoder), 'sentence')} ({_WAITS[method]})",
-            project,
             of_encoder,
             method,
         )
-        if not isinstance(outcome, Done):
+        if laid_out is None:
             return None
-        maps[name] = outcome.value
+        maps[name] = laid_out
     return maps
 
 
@@ -140,15 +114,7 @@ def draw_downloads(
     chosen: Set[int],
     name: str,
 ) -> None:
-    """Draw a button each for PNG, SVG and HTML.
-
-    Args:
-        panels: as `sentence_maps` takes them, and so the next three.
-        points: the N points.
-        colour_by: what the colour says.
-        chosen: rows that stand out.
-        name: of the files, without an ending.
-    """
+    """Draw a button each for PNG, SVG and HTML; `name` is the files', without an ending, the rest as in `maps_file`."""
     files: dict[str, tuple[str, Callable[[], bytes]]] = {
         "PNG": ("image/png", lambda: maps_file(panels, points, colour_by, chosen, file_format="png")),
         "SVG": ("image/svg+xml", lambda: maps_file(panels, points, colour_by, chosen, file_format="svg")),

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import streamlit as st
 
 from app.wording import literal
+from emu_core.api.compare import ALL, usual_split
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
@@ -20,7 +22,6 @@ from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
 _DATA = "data"
-_RUN = "run"
 
 
 @dataclass(frozen=True)
@@ -68,16 +69,6 @@ def chosen_data() -> ChosenData:
     """Return the set that every page works on, with its audit: the demo set until another is chosen."""
     chosen = st.session_state.get(_DATA)
     return chosen if isinstance(chosen, ChosenData) else _demo()
-
-
-def current_data() -> LabelledSet:
-    """Return the labelled set that every page works on: the demo set until another is chosen."""
-    return chosen_data().labelled
-
-
-def current_sha() -> str:
-    """Return `current_data().sha256()`, computed once for a set."""
-    return chosen_data().sha256
 
 
 def set_data(labelled: LabelledSet, audit: Audit, translations: Mapping[str, str]) -> None:
@@ -142,18 +133,35 @@ def is_from_scratch(run: Run) -> bool:
     return config is not None and config.task is Task.TRAIN and not config.encoder
 
 
-def run_picker(label: str) -> Run | None:
-    """Draw a choice among the finished runs, the newest first; None, and where to train one, without any.
+def split_picker(label: str, key: str, explanation: str, place: Any = st) -> str:
+    """Ask for a split of the set in use, or `ALL` of its rows; at first the one that encoders are compared on."""
+    labelled = chosen_data().labelled
+    options = [*labelled.splits, ALL]
+    split: str = place.selectbox(
+        label,
+        options,
+        index=options.index(usual_split(labelled)),
+        format_func=lambda name: "all rows" if name == ALL else f"split {name}",
+        key=key,
+        persist_state="session",
+        help=explanation,
+    )
+    return split
 
-    The choice holds on every page and is part of the address, so that a link or a reload brings it back.
+
+def run_picker(
+    key: str = "run", runs: Mapping[str, Run] | None = None, missing: str = "There is no finished run yet."
+) -> Run | None:
+    """Draw a choice among finished runs, all by default; None, with what is missing and a way to it, without any.
+
+    The choice holds on every page with this key and is part of the address, so that a link or a reload brings it back.
     """
-    finished = finished_runs()
-    if not finished:
-        st.info("There is no finished run yet.")
+    runs = finished_runs() if runs is None else runs
+    if not runs:
+        st.info(missing)
         st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
         return None
-    name = st.selectbox(label, list(finished), key=_RUN, bind="query-params")
-    return finished[name]
+    return runs[st.selectbox("Run", list(runs), key=key, bind="query-params")]
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
+from app.panels.widgets import choose
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
@@ -46,15 +47,14 @@ def draw_encoder(
         label: of the choice.
     """
     encoders = {encoder.spec: encoder for encoder in (*available_encoders(), *map(of_run, runs))}
-    spec = st.selectbox(
+    spec = choose(
         label,
         list(encoders),
+        key,
         index=0 if first is None else list(encoders).index(first),
         format_func=lambda spec: (
             encoders[spec].name + ("" if encoders[spec].available else " (not available here)")
         ),
-        key=key,
-        **KEPT,
     )
     info = encoders[spec]
     st.caption(facts(info))

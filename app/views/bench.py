@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from app.forms.settings import draw_fields
 from app.forms.starting import Plan, draw_device, draw_name, draw_start_button
 from app.forms.training import draw_pairs, draw_train_languages
 from app.panels.monitor import draw_resume, draw_runs, watched_run
-from app.panels.run_table import method_title, pairs_of
+from app.panels.run_table import run_row
+from app.panels.widgets import choose, draw_chart
 from app.state import ChosenData, chosen_data, config_of, is_bench, runs_root, status_of
-from app.uploads.parallel import draw_other_texts, draw_texts
+from app.upload.parallel import draw_other_texts, draw_texts
 from app.wording import literal, sentence, time_span
 from emu_core.bench.emu.data import BenchData
 from emu_core.bench.emu.experiment import BASE
@@ -108,21 +108,19 @@ def draw_earlier() -> None:
 
 
 def _row(run: Run) -> dict[str, object]:
-    status, config = status_of(run), config_of(run)
-    if config is None:
-        return {"Benchmark": run.name, "State": status.state.value}
-    settings = config.hyperparameters
+    status, config, row = status_of(run), config_of(run), run_row(run)
+    settings = {} if config is None else config.hyperparameters
     return {
         "Benchmark": run.name,
-        "State": status.state.value,
-        "Paper": method_title(config),
-        "Data": config.data,
-        "Encoder": short_name(config.encoder) or "from scratch",
-        "Trained on": pairs_of(config) or ", ".join(config.train_languages),
+        "State": row["State"],
+        "Paper": row["Method"],
+        "Data": "" if config is None else config.data,
+        "Encoder": row["Encoder"],
+        "Trained on": row["Trained on"],
         "Parts": _joined(settings.get("parts")),
         "Seeds": _joined(settings.get("seeds")),
         "Cells": f"{status.steps if status.state is RunState.FINISHED else status.step} of {status.steps}",
-        "Started": datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
+        "Started": row["Started"],
     }
 
 
@@ -132,9 +130,7 @@ def _joined(values: object) -> str:
 
 def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
     """Draw the form, and what the benchmark would be; return its name, and its plan or why it can't be started."""
-    name = st.selectbox(
-        "Paper", list(PAPERS), format_func=lambda name: PAPERS[name].title, key="bench-paper", **KEPT
-    )
+    name = choose("Paper", list(PAPERS), "bench-paper", format_func=lambda name: PAPERS[name].title)
     paper = PAPERS[name]
     st.caption(sentence(paper.summary))
     about, data, options = (
@@ -255,12 +251,7 @@ def _plan(
 
 
 def draw_report(name: str, folder: Path) -> Report | None:
-    """Draw what a benchmark found; None, and why, where it can't be read.
-
-    Args:
-        name: of the benchmark.
-        folder: of its report.
-    """
+    """Draw what a benchmark found, from the folder of its report; None, and why, where it can't be read."""
     try:
         report = load_report(folder)
         files = {file: (folder / file).read_bytes() for file in report.files}
@@ -321,11 +312,10 @@ def _draw_table(name: str, table: Table) -> None:
     if table.verdict:
         st.info("\n\n".join(map(sentence, table.verdict)), icon=":material/lightbulb:")
     if gains := gains_of(table):
-        st.plotly_chart(
+        draw_chart(
             system_gains(gains),
-            key=f"gains-{name}-{table.name}",
-            config={"displayModeBar": False},
-            alt="What each system gained over the base encoder: bars of points of mean Acc@1.",
+            f"gains-{name}-{table.name}",
+            "What each system gained over the base encoder: bars of points of mean Acc@1.",
         )
         st.caption(
             "Mean over the directions with the training language on one side. A whisker is one standard deviation over "

@@ -10,16 +10,16 @@ import pandas as pd
 import streamlit as st
 
 from app.background import Done
-from app.cache import computed, encoded
+from app.cache import encoded, outcome_of
 from app.forms.encoder import BASE, NEW, encoder_specs
 from app.panels.accuracy import draw_accuracy
 from app.panels.run_table import run_facts
-from app.panels.widgets import draw_csv_button
-from app.state import chosen_data, run_picker
+from app.panels.widgets import choose, choose_languages, draw_chart, draw_csv_button, draw_note, errors_shown
+from app.state import chosen_data, run_picker, split_picker
 from app.vectors import weights_of
 from app.wording import literal, sentence
 from emu_core import charts
-from emu_core.api.compare import ALL, choose_rows, training_notes, usual_split
+from emu_core.api.compare import choose_rows, training_notes
 from emu_core.api.forgetting import read_forgetting
 from emu_core.charts import comparison_page
 from emu_core.charts.intervals import ROW
@@ -28,7 +28,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.errors import DataError, EmuError
+from emu_core.errors import DataError
 from emu_core.evaluation.comparison import Change, Comparison
 from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN, PARTS, measure_name
 from emu_core.evaluation.projection import stratified_sample
@@ -66,13 +66,11 @@ def page() -> None:
     """Draw the page."""
     st.title("Compare")
     st.caption("A specialised encoder against the base it was trained from, on the same sentences.")
-    run = run_picker("Run")
+    run = run_picker()
     if run is None:
         return
-    try:
+    with errors_shown():  # of a damaged run folder
         draw_comparison(run)
-    except EmuError as error:  # a damaged run folder
-        st.error(sentence(error), icon=":material/error:")
 
 
 def draw_comparison(run: Run) -> None:
@@ -87,7 +85,7 @@ def draw_comparison(run: Run) -> None:
     if vectors is None:
         return
     comparison = Comparison(part.frame, vectors[BASE], vectors[NEW], (BASE, NEW))
-    outcome = computed(
+    outcome = outcome_of(
         f"compare:{key}:{':'.join(map(weights_of, specs.values()))}",
         f"Finding the nearest neighbours of {counted(len(part), 'sentence')}",
         Comparison.computed,
@@ -105,7 +103,7 @@ def draw_comparison(run: Run) -> None:
     )
     with accuracy:
         if accuracy.open and subject.is_measured:
-            draw_accuracy(subject)
+            draw_accuracy(comparison, (key, *subject.weights))
     with triples:
         if triples.open:
             draw_triples(subject)
@@ -117,10 +115,9 @@ def draw_comparison(run: Run) -> None:
             draw_neighbours(subject)
     with forgetting:
         if forgetting.open and not run.config().encoder:
-            st.info(
+            draw_note(
                 "An encoder that was trained from scratch has no base of which it could have forgotten anything; "
-                "specialise it, and look at that run.",
-                icon=":material/info:",
+                "specialise it, and look at that run."
             )
         elif forgetting.open:
             draw_forgetting(run)
@@ -152,6 +149,11 @@ class Subject:
     comparison: Comparison
     is_measured: bool
 
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """What tells both encoders' weights from others."""
+        return tuple(map(weights_of, self.specs.values()))
+
     def of_texts(self, texts: Sequence[str]) -> dict[str, FloatArray] | None:
         """Return both encoders' vectors (len(texts), dim), or None while those of typed texts are being computed."""
         wanted = set(texts)
@@ -173,23 +175,10 @@ def choose_part(run: Run) -> tuple[LabelledSet, str] | None:
     chosen = chosen_data()
     labelled, prefix = chosen.labelled, f"compare-{chosen.sha256[:12]}"
     which, whose = st.columns([1, 3])
-    options = [*labelled.splits, ALL]
-    split = which.selectbox(
-        "Rows",
-        options,
-        index=options.index(usual_split(labelled)),
-        format_func=lambda name: "all rows" if name == ALL else f"split {name}",
-        key=f"{prefix}-split",
-        persist_state="session",
-        help="Only sentences that the encoder was not trained on show how good it is on new ones.",
-    )
-    languages = whose.multiselect(
-        "Languages",
-        labelled.languages,
-        format_func=language_name,
-        placeholder="All languages",
-        key=f"{prefix}-languages",
-        persist_state="session",
+    explanation = "Only sentences that the encoder was not trained on show how good it is on new ones."
+    split = split_picker("Rows", f"{prefix}-split", explanation, which)
+    languages = choose_languages(
+        "Languages", labelled.languages, f"{prefix}-languages", place=whose, placeholder="All languages"
     )
     try:
         part, sampled = choose_rows(labelled, split, languages)
@@ -198,7 +187,7 @@ def choose_part(run: Run) -> tuple[LabelledSet, str] | None:
         return None
     notes = training_notes(run, labelled, split, sha256=chosen.sha256, title=chosen.title)
     for note in (*notes, *sampled):
-        st.info(literal(note), icon=":material/info:")
+        draw_note(literal(note))
     return part, f"{chosen.sha256}:{split}:{','.join(languages)}"
 
 
@@ -272,11 +261,10 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
         {name: three.cosines for name, three in triples.items()},
         (texts[0], texts[1], texts[2]),
     )
-    st.plotly_chart(
+    draw_chart(
         figure,
-        key="triple-picture",
-        config={"displayModeBar": False},
-        alt=f"Triangles of the three sentences by both encoders. {verdict} The table below has the cosines.",
+        "triple-picture",
+        f"Triangles of the three sentences by both encoders. {verdict} The table below has the cosines.",
     )
     table = pd.DataFrame(
         {
@@ -327,11 +315,11 @@ def draw_similarity(subject: Subject) -> None:
     cosines = {name: cosine_matrix(part) for name, part in vectors.items()}
     lowest = min(float(values.min()) for values in cosines.values())
     for place, (name, matrix) in zip(st.columns(2), cosines.items(), strict=True):
-        place.plotly_chart(
+        draw_chart(
             charts.similarity_matrix(matrix, texts, name, (lowest, 1.0)),
-            key=f"similarity-{name}",
-            config={"displayModeBar": False},
-            alt=f"Heat map of the cosines of {len(texts)} sentences by the encoder {name}.",
+            f"similarity-{name}",
+            f"Heat map of the cosines of {len(texts)} sentences by the encoder {name}.",
+            place=place,
         )
     st.dataframe(sentences.set_axis(range(1, len(sentences) + 1)).rename(columns=str.capitalize))
 
@@ -356,20 +344,19 @@ def draw_neighbours(subject: Subject) -> None:
     """Draw the table, its filters and its download."""
     languages = subject.comparison.languages
     where, whose = st.columns(2)
-    pool = where.selectbox(
+    pool = choose(
         "Nearest neighbour in",
         [ANYWHERE, *languages],
+        f"changed-pool-{subject.key}",
+        place=where,
         format_func=lambda code: code if code == ANYWHERE else language_name(code),
-        key=f"changed-pool-{subject.key}",
-        persist_state="session",
     )
-    queries = whose.multiselect(
+    queries = choose_languages(
         "Of the sentences in",
         languages,
-        format_func=language_name,
+        f"changed-queries-{subject.key}",
+        place=whose,
         placeholder="All languages",
-        key=f"changed-queries-{subject.key}",
-        persist_state="session",
     )
     table = subject.comparison.changes(None if pool == ANYWHERE else pool)
     table = table.drop(columns=["base_row", "other_row"])
@@ -405,8 +392,9 @@ def draw_neighbours(subject: Subject) -> None:
     st.caption(
         f"{shown}{counted(len(table), 'sentence')}; a sentence never meets its own translations.".capitalize()
     )
-    weights = tuple(weights_of(spec) for spec in subject.specs.values())
-    draw_csv_button(table, (subject.key, weights, pool, tuple(queries), tuple(kinds)), "emu-neighbours.csv")
+    draw_csv_button(
+        table, (subject.key, subject.weights, pool, tuple(queries), tuple(kinds)), "emu-neighbours.csv"
+    )
 
 
 def draw_forgetting(run: Run) -> None:
@@ -442,11 +430,10 @@ def _draw_part(part: str, rows: pd.DataFrame) -> None:
     title = PARTS[part].title
     st.subheader(title)
     with st.container(height=ROW * MOST_BARS if len(rows) > MOST_BARS else "content", border=False):
-        st.plotly_chart(
+        draw_chart(
             charts.forgetting(rows, part),
-            key=f"forgetting-{part}",
-            config={"displayModeBar": False},
-            alt=f"{title}: what rose and fell, with 95 % intervals around zero. The table below has the numbers.",
+            f"forgetting-{part}",
+            f"{title}: what rose and fell, with 95 % intervals around zero. The table below has the numbers.",
         )
 
 

@@ -1,16 +1,15 @@
 """Data: the demo set or a file of one's own, and what an audit finds in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.cache import done_or_shown, start_helpers
-from app.panels.widgets import draw_csv_button
+from app.panels.widgets import choose, draw_csv_button, draw_note
 from app.state import ChosenData, chosen_data, set_data, set_demo
-from app.uploads.tables import (
+from app.upload.tables import (
     Upload,
     labelled_from_upload,
     missing_roles,
@@ -43,6 +42,36 @@ ROLES = {
 }
 MOST_ROWS = 1_000  # shown in a table; its download holds them all
 TALLEST = 700  # pixels; a taller picture scrolls
+
+
+# What the audit finds, the most serious first: what it is; what it does to training, and how to fix it.
+FINDINGS = {
+    "dropped": ("Rows left out", "These rows can't be used. Fix them in the file and upload it again."),
+    "conflicts": (
+        "The same sentence with different intents",
+        "No encoder can tell them apart. Decide for one intent, or make the sentences say more.",
+    ),
+    "leaks": (
+        "The same sentence or id in two splits",
+        "What is measured on test is too good if train has it too. Keep all translations in one split.",
+    ),
+    "scripts": (
+        "Letters that do not fit the language",
+        "Often the language column is wrong, or the text was damaged on its way.",
+    ),
+    "thin": (
+        "An intent's only sentence in a language",
+        "Nothing can be learnt about what its sentences share, and no neighbour can be found. Add a second.",
+    ),
+    "duplicates": (
+        "Near repeats",
+        "They differ only in case, spacing, id or split. They stay in, and count twice.",
+    ),
+    "long": (
+        "Very long texts",
+        f"Of texts over {LONG_TEXT:,} characters an encoder reads the beginning only.",
+    ),
+}
 
 
 def page() -> None:
@@ -122,7 +151,7 @@ def draw_upload(upload: Upload) -> None:
         st.caption("The first rows, as they were read:")
         st.dataframe(upload.tables[0].head(5), hide_index=True)
     for note in upload.notes:
-        st.info(literal(note), icon=":material/info:")
+        draw_note(literal(note))
     if missing := missing_roles(upload, mapping, language):
         labels = ", ".join(ROLES[role][0] for role in missing)
         st.warning(
@@ -160,14 +189,14 @@ def draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, s
     chosen: dict[str, str | None] = {}
     for place, (role, (label, explanation)) in zip(st.columns(3) * 2, ROLES.items(), strict=True):
         guessed = getattr(guess, role)
-        chosen[role] = place.selectbox(
+        chosen[role] = choose(
             label,
             columns,
+            f"column-{upload.key}-{role}",
+            place=place,
             index=columns.index(guessed) if guessed in columns else None,
             placeholder="no column",
             help=explanation,
-            key=f"column-{upload.key}-{role}",
-            persist_state="session",
         )
     language = None
     if chosen["language"] is None:
@@ -181,70 +210,18 @@ def draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, s
     return ColumnMapping(**chosen), language or None
 
 
-@dataclass(frozen=True, eq=False)
-class Finding:
-    """One kind of thing found.
-
-    Attributes:
-        key: names it in file names.
-        title: what was found.
-        meaning: what it does to training, and how to fix it.
-        table: the rows.
-    """
-
-    key: str
-    title: str
-    meaning: str
-    table: pd.DataFrame
-
-
-def findings_of(audit: Audit) -> list[Finding]:
-    """Return what the audit found, the most serious first; kinds of which nothing was found are left out."""
-    kinds = (
-        (
-            "dropped",
-            "Rows left out",
-            "These rows can't be used. Fix them in the file and upload it again.",
-            audit.dropped,
-        ),
-        (
-            "conflicts",
-            "The same sentence with different intents",
-            "No encoder can tell them apart. Decide for one intent, or make the sentences say more.",
-            audit.conflicts,
-        ),
-        (
-            "leaks",
-            "The same sentence or id in two splits",
-            "What is measured on test is too good if train has it too. Keep all translations in one split.",
-            audit.leaks,
-        ),
-        (
-            "scripts",
-            "Letters that do not fit the language",
-            "Often the language column is wrong, or the text was damaged on its way.",
-            audit.script_misfits,
-        ),
-        (
-            "thin",
-            "An intent's only sentence in a language",
-            "Nothing can be learnt about what its sentences share, and no neighbour can be found. Add a second.",
-            audit.thin,
-        ),
-        (
-            "duplicates",
-            "Near repeats",
-            "They differ only in case, spacing, id or split. They stay in, and count twice.",
-            audit.duplicates,
-        ),
-        (
-            "long",
-            "Very long texts",
-            f"Of texts over {LONG_TEXT:,} characters an encoder reads the beginning only.",
-            audit.long_texts,
-        ),
-    )
-    return [Finding(*kind) for kind in kinds if len(kind[-1])]
+def findings_of(audit: Audit) -> dict[str, pd.DataFrame]:
+    """Return the rows that the audit found, by the keys of `FINDINGS`; without kinds that have none."""
+    found = {
+        "dropped": audit.dropped,
+        "conflicts": audit.conflicts,
+        "leaks": audit.leaks,
+        "scripts": audit.script_misfits,
+        "thin": audit.thin,
+        "duplicates": audit.duplicates,
+        "long": audit.long_texts,
+    }
+    return {key: rows for key, rows in found.items() if len(rows)}
 
 
 def draw_set(chosen: ChosenData) -> None:
@@ -263,7 +240,7 @@ def draw_set(chosen: ChosenData) -> None:
 
 def draw_size(labelled: LabelledSet, audit: Audit) -> None:
     """Draw the numbers that matter most."""
-    sentences, intents, languages, splits = st.columns(4)
+    sentences, intents, languages, splits = st.columns(4, border=True)
     left_out = audit.rows_read - audit.rows_kept
     sentences.metric(
         "Sentences",
@@ -271,23 +248,14 @@ def draw_size(labelled: LabelledSet, audit: Audit) -> None:
         delta=f"{left_out:,} rows left out" if left_out else None,
         delta_color="off",
         delta_arrow="off",
-        border=True,
-        height="stretch",
     )
-    intents.metric("Intents", f"{len(labelled.intents):,}", border=True, height="stretch")
-    languages.metric(
-        "Languages",
-        f"{len(labelled.languages)}",
-        border=True,
-        height="stretch",
-        help=literal(", ".join(language_name(code) for code in labelled.languages)),
-    )
+    intents.metric("Intents", f"{len(labelled.intents):,}")
+    names = literal(", ".join(language_name(code) for code in labelled.languages))
+    languages.metric("Languages", f"{len(labelled.languages)}", help=names)
     sizes = labelled.frame["split"].value_counts()
     splits.metric(
         "Test sentences",
         f"{int(sizes.get('test', sizes.get('dev', 0))):,}",
-        border=True,
-        height="stretch",
         help="Rows of split test (or else dev): what a run is measured on. Without any, a run is trained and not "
         "measured.",
     )
@@ -298,17 +266,18 @@ def draw_findings(audit: Audit, token: str) -> None:
     findings = findings_of(audit)
     if not findings:
         st.success("The audit found nothing to fix.", icon=":material/check_circle:")
-    for finding in findings:
-        grave = finding.key in ("dropped", "conflicts", "leaks")
+    for key, rows in findings.items():
+        title, meaning = FINDINGS[key]
+        grave = key in ("dropped", "conflicts", "leaks")
         icon = ":material/warning:" if grave else ":material/info:"
-        with st.expander(f"{finding.title} ({len(finding.table):,})", icon=icon):
-            st.markdown(finding.meaning)
-            if finding.key == "dropped":
+        with st.expander(f"{title} ({len(rows):,})", icon=icon):
+            st.markdown(meaning)
+            if key == "dropped":
                 reasons = [line for line in audit.summary() if line.startswith("Dropped, ")]
                 st.markdown("\n".join(f"- {literal(line)}" for line in reasons))
-            draw_table(finding.table, finding.key, token)
+            draw_table(rows, key, token)
     for note in audit.notes:
-        st.info(literal(note), icon=":material/info:")
+        draw_note(literal(note))
 
 
 def draw_table(table: pd.DataFrame, key: str, token: str) -> None:

@@ -9,8 +9,8 @@ import streamlit as st
 
 from app.cache import encoded
 from app.forms.encoder import BASE, draw_encoder, encoder_specs
-from app.maps import NAMES, draw_downloads, draw_filters, layouts, sample, say_how_many
-from app.panels.widgets import draw_csv_button, roomy_columns
+from app.maps import NAMES, draw_downloads, draw_filters, is_shown, layouts, sample, say_how_many
+from app.panels.widgets import choose_one, draw_csv_button, errors_shown, roomy_columns
 from app.state import chosen_data, finished_runs, run_picker
 from app.wording import literal, sentence
 from emu_core import charts
@@ -18,18 +18,17 @@ from emu_core.charts.marks import ColourBy
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.errors import EmuError
 from emu_core.evaluation.projection import Projection
 from emu_core.evaluation.retrieval import nearest
 
-WITH_BASE, ALONE = "A run and its base encoder", "An encoder as it is"
+Drag = Literal["pan", "lasso", "select"]
 MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
+WITH_BASE, ALONE = "A run and its base encoder", "An encoder as it is"
 CHART = "explore-map"
 _PICKED = "explore-picked"
 MOST_ROWS = 1_000  # shown; the download has them all
 NEIGHBOURS = 10
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
-Drag = Literal["pan", "lasso", "select"]
 # Streamlit draws a chart anew whenever its figure differs, so the figure stays the same and this changes it in place:
 # plotly's own list of selected points, in every map at once, and what dragging does. The chart takes over what it
 # finds in data and layout when it hears that a trace was restyled.
@@ -69,28 +68,19 @@ def page() -> None:
     """Draw the page."""
     st.title("Explore")
     st.caption("Every point a sentence: who is near whom, by the base and by the specialised encoder.")
-    try:
+    with errors_shown():  # of a damaged run folder, vectors that are not numbers
         specs = draw_encoders()
         if specs is not None:
             draw_maps(specs)
-    except EmuError as error:  # a damaged run folder, vectors that are not numbers
-        st.error(sentence(error), icon=":material/error:")
 
 
 def draw_encoders() -> dict[str, str] | None:
     """Ask for a run, or for an encoder as it is; what `load_encoder` takes, by the encoder's name, once it is known."""
     alone = False
     if finished_runs():
-        shown = st.segmented_control(
-            "Show",
-            [WITH_BASE, ALONE],
-            default=WITH_BASE,
-            required=True,
-            key="explore-show",
-            persist_state="session",
-        )
+        shown = choose_one("Show", [WITH_BASE, ALONE], "explore-show")
         alone = shown == ALONE
-    run = None if alone else run_picker("Run")
+    run = None if alone else run_picker()
     if run is not None:
         return encoder_specs(run)
     choice = draw_encoder("explore-encoder")
@@ -112,13 +102,13 @@ def draw_maps(specs: dict[str, str]) -> None:
     maps = layouts(vectors, specs, chosen.sha256, method)
     if maps is None:
         return
-    is_shown = filters.shown(points)
-    shown = points[is_shown]
+    kept = is_shown(points, filters)
+    shown = points[kept]
     say_how_many(len(chosen.labelled), len(points), len(shown))
     if shown.empty:
         st.info("The filters leave no sentence; take one away.", icon=":material/filter_alt_off:")
         return
-    panels = {f"{name}: {NAMES[method]}": places[is_shown] for name, places in maps.items()}
+    panels = {f"{name}: {NAMES[method]}": places[kept] for name, places in maps.items()}
     rows = picked(chosen.sha256)
     stand_out = frozenset(rows)
     st.plotly_chart(
@@ -139,32 +129,26 @@ def draw_maps(specs: dict[str, str]) -> None:
 def draw_controls() -> tuple[Projection, ColourBy, Drag]:
     """Draw what the maps are, what their colours say and what the mouse does."""
     how, what, mouse = st.columns(3)
-    method = how.segmented_control(
+    method = choose_one(
         "Map",
         list(NAMES),
-        default=Projection.TSNE,
-        required=True,
+        "explore-method",
+        place=how,
         format_func=NAMES.__getitem__,
-        key="explore-method",
-        persist_state="session",
         help="t-SNE and UMAP keep neighbours together; PCA keeps the large distances, and is there at once.",
     )
-    colour_by = what.segmented_control(
+    colour_by = choose_one(
         "Colour by",
         ["intent", "language"],
-        default="intent",
-        required=True,
-        key="explore-colour",
-        persist_state="session",
+        "explore-colour",
+        place=what,
         help="The shape says the other one.",
     )
-    drag = mouse.segmented_control(
+    drag = choose_one(
         "Mouse",
         list(MOUSE),
-        default="Click",
-        required=True,
-        key="explore-mouse",
-        persist_state="session",
+        "explore-mouse",
+        place=mouse,
         help="Click a point for its nearest neighbours, or draw around points to fill a table. Scroll to zoom.",
     )
     return Projection(method), cast(ColourBy, colour_by), MOUSE[drag]
@@ -193,16 +177,7 @@ def take_from_chart(data_sha: str) -> None:
 
 
 def draw_picked(points: pd.DataFrame, rows: Sequence[int], data_sha: str) -> int | None:
-    """Draw the picked sentences.
-
-    Args:
-        points: the sentences drawn, with their column `row`.
-        rows: the picked ones.
-        data_sha: of the set they are of.
-
-    Returns:
-        The place in `points` of the sentence whose neighbours are wanted, if any.
-    """
+    """Draw the picked ones of the sentences drawn; return the place of the one whose neighbours are wanted, if any."""
     title, clear = st.columns([5, 1], vertical_alignment="bottom")
     title.subheader(f"Picked: {counted(len(rows), 'sentence')}" if rows else "Picked sentences")
     if not rows:
@@ -241,13 +216,7 @@ def draw_picked(points: pd.DataFrame, rows: Sequence[int], data_sha: str) -> int
 
 
 def draw_neighbours(points: pd.DataFrame, place: int, vectors: Mapping[str, FloatArray]) -> None:
-    """Draw a sentence's nearest neighbours by each encoder.
-
-    Args:
-        points: N sentences.
-        place: whose neighbours, 0 to N - 1.
-        vectors: (N, dim) by the encoder's name.
-    """
+    """Draw a sentence's nearest neighbours among N points, by each encoder's vectors (N, dim)."""
     sentence = points.iloc[place]
     st.subheader("Nearest neighbours")
     st.markdown(
@@ -293,13 +262,7 @@ def _row(customdata: Any) -> int | None:
 
 
 def draw_emphasis(chart: str, rows: Sequence[int], drag: Drag) -> None:
-    """Have the picked points stand out on a chart of `sentence_maps`, and set what dragging does there.
-
-    Args:
-        chart: the chart's key.
-        rows: the picked points, by their `customdata`; none: all stand alike.
-        drag: what dragging does.
-    """
+    """Have the picked points, by their `customdata`, stand out on the chart of this key; set what dragging does."""
     component = st.components.v2.component("emu_emphasis", js=_SCRIPT)
     component(key=f"{chart}-emphasis", data={"chart": chart, "rows": list(rows), "drag": drag}, height=1)
 

@@ -3,20 +3,18 @@
 import streamlit as st
 
 from app.cache import start_helpers
-from app.forms.encoder import KEPT
 from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_device, draw_name, draw_seed, draw_start_button
+from app.forms.starting import Plan, draw_identity, draw_method, draw_start_button
 from app.panels.monitor import draw_list, draw_runs
 from app.state import is_from_scratch, runs_root
-from app.uploads.parallel import draw_other_texts, draw_texts
-from app.uploads.texts import Kind, Read
+from app.upload.parallel import draw_other_texts, draw_texts
+from app.upload.texts import Kind, Read
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.config.settings import Settings
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted
 from emu_core.errors import EmuError
 from emu_core.methods.method import Method, Needs
-from emu_core.methods.registry import methods_that_need
 from emu_core.runs.run import list_runs
 
 WATCHED = "pretrain-watched"
@@ -46,40 +44,19 @@ def page() -> None:
 def draw_start() -> None:
     """Ask for texts and settings, and start a run."""
     parallel = draw_texts()
-    method = draw_method()
+    method = draw_method("pretrain-method", Needs.PARALLEL_TEXT)
     others = draw_other_texts() if method.reads_tasks else {}
     texts = others if parallel is None else {Kind.PARALLEL: parallel, **others}
     name, plan = draw_form(method, texts)
     draw_start_button(PLACE, name, plan, WATCHED)
 
 
-def draw_method() -> Method:
-    """Ask for the method."""
-    known = methods_that_need(Needs.PARALLEL_TEXT)
-    name = st.selectbox(
-        "Method", list(known), format_func=lambda name: known[name].title, key="pretrain-method", **KEPT
-    )
-    st.caption(known[name].summary)
-    return known[name]
-
-
 def draw_form(method: Method, texts: dict[Kind, Read]) -> tuple[str, Plan | str]:
-    """Draw the settings; return the run's name, and its plan or why it can't be started.
-
-    Args:
-        method: what is trained.
-        texts: what it is trained on, as far as there is some.
-    """
+    """Draw the settings; return the run's name, and its plan or why it can't be started."""
     parallel = texts.get(Kind.PARALLEL)
     pairs = () if parallel is None else parallel.parallel
-    device = draw_device(PLACE)
-    name_place, seed_place = st.columns([3, 1])
-    with name_place:
-        name = draw_name(
-            PLACE, method.name, "-".join(dict.fromkeys(code for text in pairs for code in text.languages))
-        )
-    with seed_place:
-        seed = draw_seed(PLACE)
+    languages = dict.fromkeys(code for text in pairs for code in text.languages)
+    name, seed, device = draw_identity(PLACE, method.name, "-".join(languages))
     settings = draw_settings(method, "")
     if parallel is None:
         return name, "there is no parallel text yet: upload some, or take the example"

@@ -10,17 +10,25 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.background import Done, Pending
-from app.cache import computed, part_embeddings, show_pending
-from app.maps import draw_downloads
+from app.cache import computed, encoded
+from app.maps import draw_downloads, layout
 from app.panels.run_table import run_facts
-from app.panels.widgets import draw_csv_button, roomy_columns
-from app.state import ChosenData, chosen_data, finished_runs
+from app.panels.widgets import (
+    choose,
+    choose_languages,
+    choose_one,
+    draw_chart,
+    draw_csv_button,
+    draw_note,
+    errors_shown,
+    roomy_columns,
+)
+from app.state import chosen_data, finished_runs, run_picker, split_picker
 from app.tasks import split
 from app.vectors import weights_of
 from app.wording import literal, sentence
 from emu_core import charts
-from emu_core.api.compare import ALL, usual_split
+from emu_core.api.compare import ALL
 from emu_core.api.split import (
     MOST_PAIRS,
     NAMED,
@@ -50,11 +58,15 @@ from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.saved import read_config
-from emu_core.errors import DataError, EmuError, EncoderError
-from emu_core.evaluation.projection import FEWEST, Projection, project
+from emu_core.errors import DataError, EncoderError
+from emu_core.evaluation.projection import FEWEST, Projection
 from emu_core.models.parts import Part
 from emu_core.runs.run import Run
 
+NO_RUN = (
+    "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set it "
+    "takes a minute or two."
+)
 FROM_DATA, TYPED = "From the data", "Typed"
 EXAMPLE = "wake me up at [time : five am]"
 MOST_TOKENS = 80  # drawn
@@ -86,13 +98,11 @@ def page() -> None:
     """Draw the page."""
     st.title("Split")
     st.caption("A sentence taken apart into its language, its template, the rest of it, and its meaning.")
-    run = choose_run()
+    run = run_picker("split-run", {name: run for name, run in finished_runs().items() if splits(run)}, NO_RUN)
     if run is None:
         return
-    try:
+    with errors_shown():  # of a damaged run folder
         draw_run(run)
-    except EmuError as error:  # a damaged run folder
-        st.error(sentence(error), icon=":material/error:")
 
 
 def draw_run(run: Run) -> None:
@@ -112,9 +122,9 @@ def draw_run(run: Run) -> None:
         if maps.open:
             left, right = st.columns(2, vertical_alignment="top")
             with left:
-                pool = choose_pool(chosen_data())
+                pool = choose_pool()
             with right:
-                kind = choose_kind()
+                kind = choose_one("Maps of", [TRANSLATIONS, FEW_TEMPLATES], "split-map-kind")
             vectors = encoded_parts(spec, pool.key, pool.texts)
             if vectors is not None:
                 draw_maps(spec, kind, pool, vectors)
@@ -124,54 +134,38 @@ def draw_utterance(run: Run, spec: str) -> None:
     """Draw the choice of an utterance, its parts and its neighbours."""
     left, right = st.columns(2, vertical_alignment="top")
     with left:
-        pool = choose_pool(chosen_data())
+        pool = choose_pool()
     with right:
-        typed = is_typed()
+        typed = choose_one("The utterance", [FROM_DATA, TYPED], "split-source") == TYPED
     trained_on = run.config().train_languages
-    one = choose_utterance(pool, trained_on[0] if trained_on else "", typed=typed)
+    one = _typed() if typed else _of_data(pool, trained_on[0] if trained_on else "")
     if one is None:
         return
+    st.caption(_utterance_facts(one))
     if one.language and one.language not in trained_on:
-        st.info(
+        draw_note(
             f"The run was not trained on {literal(language_name(one.language))}, only on "
-            f"{literal(listed(map(language_name, trained_on)))}.",
-            icon=":material/info:",
+            f"{literal(listed(map(language_name, trained_on)))}."
         )
-    found = split_by(spec, one)
+    weights = weights_of(spec)
+    label = "Opening the run's encoder and splitting the sentence"
+    found = computed(f"split:{weights}:{one.text}", label, split, spec, weights, one.text)
     if found is None:
         return
     draw_parts(one, found)
     draw_attention(one, found)
     vectors = encoded_parts(spec, pool.key, pool.texts)
     if vectors is not None:
-        draw_neighbours(one, found.parts, pool, vectors, weights_of(spec))
+        draw_neighbours(one, found.parts, pool, vectors, weights)
 
 
-def choose_run() -> Run | None:
-    """Draw a choice among the finished runs that split sentences; None, and where to train one, without any."""
-    runs = {name: run for name, run in finished_runs().items() if splits(run)}
-    if not runs:
-        st.info(
-            "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set "
-            "it takes a minute or two."
-        )
-        st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
-        return None
-    name = st.selectbox("Run", list(runs), key="split-run", bind="query-params")
-    return runs[name]
-
-
-def choose_pool(chosen: ChosenData) -> Pool:
+def choose_pool() -> Pool:
     """Ask for the rows that are used."""
-    options = [*chosen.labelled.splits, ALL]
-    split = st.selectbox(
+    chosen = chosen_data()
+    split = split_picker(
         "Sentences of the loaded data",
-        options,
-        index=options.index(usual_split(chosen.labelled)),
-        format_func=lambda name: "all rows" if name == ALL else f"split {name}",
-        key=f"split-rows-{chosen.sha256[:12]}",
-        persist_state="session",
-        help="Neighbours are looked for among these sentences, and the maps show them. Sentences that the run was not "
+        f"split-rows-{chosen.sha256[:12]}",
+        "Neighbours are looked for among these sentences, and the maps show them. Sentences that the run was not "
         "trained on tell more.",
     )
     pool = _pool(chosen.sha256, chosen.labelled, split)
@@ -196,50 +190,23 @@ def _pool(sha256: str, _labelled: LabelledSet, split: str) -> Pool:
     return read_pool(f"{sha256}:{split}", part.frame)
 
 
-def is_typed() -> bool:
-    """Ask whether a sentence is typed, or one of the data's."""
-    source = st.segmented_control(
-        "The utterance",
-        [FROM_DATA, TYPED],
-        default=FROM_DATA,
-        required=True,
-        key="split-source",
-        persist_state="session",
-    )
-    return bool(source == TYPED)
-
-
-def choose_utterance(pool: Pool, first_language: str, *, typed: bool) -> Utterance | None:
-    """Ask for an utterance.
-
-    Args:
-        pool: the sentences to choose from.
-        first_language: of the sentences that are offered at first.
-        typed: whether one is typed instead, which has no language, intent and id.
-    """
-    found = _typed() if typed else _of_data(pool, first_language)
-    if found is not None:
-        st.caption(_utterance_facts(found))
-    return found
-
-
 def _of_data(pool: Pool, first_language: str) -> Utterance:
     languages = ordered(pool.frame["language"])
     where, which = st.columns([1, 4])
-    language = where.selectbox(
+    language = choose(
         "Language",
         languages,
+        f"split-language-{pool.key}",
+        place=where,
         index=languages.index(first_language) if first_language in languages else 0,
         format_func=language_name,
-        key=f"split-language-{pool.key}",
-        persist_state="session",
     )
-    row = which.selectbox(
+    row = choose(
         "Sentence",
         pool.rows(language),
+        f"split-sentence-{pool.key}-{language}",
+        place=which,
         format_func=lambda row: pool.utterances[row].text,
-        key=f"split-sentence-{pool.key}-{language}",
-        persist_state="session",
     )
     return pool.utterances[row]
 
@@ -275,20 +242,6 @@ def splits(run: Run) -> bool:
     return False
 
 
-def split_by(spec: str, one: Utterance) -> SplitSentence | None:
-    """Return an utterance's parts by a run, or None, and draw why, while they are not there."""
-    weights = weights_of(spec)
-    outcome = computed(
-        f"split:{weights}:{one.text}",
-        "Opening the run's encoder and splitting the sentence",
-        split,
-        spec,
-        weights,
-        one.text,
-    )
-    return outcome.value if isinstance(outcome, Done) else None
-
-
 def draw_parts(one: Utterance, found: SplitSentence) -> None:
     """Draw each part in words."""
     texts = {Part.LANGUAGE: _language(found)}
@@ -310,14 +263,13 @@ def draw_parts(one: Utterance, found: SplitSentence) -> None:
 def draw_attention(one: Utterance, found: SplitSentence) -> None:
     """Draw which tokens template and residual are made of."""
     if not found.tokens:
-        st.info(
+        draw_note(
             "This is a run of the baseline. It reads the encoder's first token alone and has no attention over words, "
-            "no template and no residual; a run of FMDA has them.",
-            icon=":material/info:",
+            "no template and no residual; a run of FMDA has them."
         )
         return
     tokens = found.tokens[:MOST_TOKENS]
-    st.plotly_chart(
+    draw_chart(
         charts.attention_bars(
             [Bar(token.word, kind_of(token, one)) for token in tokens],
             {
@@ -325,9 +277,8 @@ def draw_attention(one: Utterance, found: SplitSentence) -> None:
                 NAMES[Part.RESIDUAL]: [token.residual for token in tokens],
             },
         ),
-        key="split-attention",
-        config={"displayModeBar": False},
-        alt=f"Attention over {len(tokens)} tokens, for template and residual.",
+        "split-attention",
+        f"Attention over {len(tokens)} tokens, for template and residual.",
     )
     added = [token for token in found.tokens if token.is_added]
     template, residual = (
@@ -395,23 +346,13 @@ def _named(words: list[tuple[float, Token]]) -> str:
 def draw_neighbours(
     one: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray, key: str
 ) -> None:
-    """Draw a column for each embedding.
-
-    Args:
-        one: the utterance.
-        parts: its embeddings (dim,), in the order of `vectors`.
-        pool: N sentences.
-        vectors: (P, N, dim), their embeddings.
-        key: of the run.
-    """
+    """Draw a column for each embedding of an utterance (dim,), by N sentences' (P, N, dim); `key` is the run's."""
     st.subheader("Nearest neighbours")
-    languages = st.multiselect(
+    languages = choose_languages(
         "Neighbours in",
         ordered(pool.frame["language"]),
-        format_func=language_name,
+        f"split-near-{pool.key}",
         placeholder="All languages",
-        key=f"split-near-{pool.key}",
-        persist_state="session",
     )
     # Of a typed one the language is unknown; it may be in the data.
     itself = [other.text == one.text and one.language in ("", other.language) for other in pool.utterances]
@@ -448,9 +389,7 @@ def draw_numbers(run: Run) -> None:
     metrics = run.metrics()
     measured = metrics.get("parts")
     if not measured:
-        st.info(
-            "Nothing was measured: the run's data had no rows of split test or dev.", icon=":material/info:"
-        )
+        draw_note("Nothing was measured: the run's data had no rows of split test or dev.")
         return
     table = part_table(measured)
     table["Embedding"] = table["Embedding"].map(NAMES)
@@ -475,7 +414,7 @@ def draw_numbers(run: Run) -> None:
     if asked:
         st.caption(sentence(f"on split {metrics.get('split', 'test')}: {'; '.join(asked)}"))
     for note in measured.get("notes", []):
-        st.info(sentence(note), icon=":material/info:")
+        draw_note(sentence(note))
     draw_csv_button(table, (run.name, str(measured)), "emu-split-numbers.csv", key="numbers-csv")
 
 
@@ -488,28 +427,8 @@ def _help(name: str) -> str:
     return f"Queries in {language_name(source)}, translations in {language_name(target)}, Acc@1."
 
 
-def choose_kind() -> str:
-    """Ask for what kind of sentences the maps show."""
-    kind: str = st.segmented_control(
-        "Maps of",
-        [TRANSLATIONS, FEW_TEMPLATES],
-        default=TRANSLATIONS,
-        required=True,
-        key="split-map-kind",
-        persist_state="session",
-    )
-    return kind
-
-
 def draw_maps(spec: str, kind: str, pool: Pool, vectors: FloatArray) -> None:
-    """Draw the choice of sentences and embeddings, and the maps.
-
-    Args:
-        spec: "run:DIR".
-        kind: from `choose_kind`.
-        pool: N sentences.
-        vectors: (P, N, dim), their embeddings.
-    """
+    """Draw the choice of sentences and embeddings, and their maps, of N sentences with embeddings (P, N, dim)."""
     parts = parts_of(vectors)
     if kind == TRANSLATIONS:
         rows = _translations(pool)
@@ -536,12 +455,11 @@ def _translations(pool: Pool) -> list[int]:
             icon=":material/link_off:",
         )
         return []
-    first, second = st.selectbox(
+    first, second = choose(
         "Languages",
         pairs,
+        f"split-map-pair-{pool.key}",
         format_func=lambda pair: " and ".join(map(language_name, pair)),
-        key=f"split-map-pair-{pool.key}",
-        persist_state="session",
     )
     rows = pairs_of(pool, first, second)
     most = ", the most that are drawn, as in the paper's Figure 4" if len(rows) == 2 * MOST_PAIRS else ""
@@ -564,16 +482,10 @@ def _templates(pool: Pool) -> list[Utterance]:
         )
         return []
     where, what = st.columns([1, 2])
-    language = where.selectbox(
-        "Language",
-        list(languages),
-        format_func=language_name,
-        key=f"split-few-{pool.key}",
-        persist_state="session",
+    language = choose(
+        "Language", list(languages), f"split-few-{pool.key}", place=where, format_func=language_name
     )
-    intent = what.selectbox(
-        "Intent", languages[language], key=f"split-few-{pool.key}-{language}", persist_state="session"
-    )
+    intent = choose("Intent", languages[language], f"split-few-{pool.key}-{language}", place=what)
     sentences, made = _sampled(pool.key, pool, language, intent)
     note = (
         f"; {made} of them made by putting values that the slots have elsewhere into a template"
@@ -606,13 +518,12 @@ def _controls(
         key=f"split-map-parts-{'-'.join(default)}-{len(parts)}",
         persist_state="session",
     )
-    colour_by = how.segmented_control(
+    colour_by = choose_one(
         "Colour by",
         ["language", "intent", "template"],
+        f"split-map-colour-{colour_first}",
+        place=how,
         default=colour_first,
-        required=True,
-        key=f"split-map-colour-{colour_first}",
-        persist_state="session",
     )
     return wanted, cast(ColourBy, colour_by)
 
@@ -632,22 +543,21 @@ def _draw_maps(
     digest = hashlib.sha256(json.dumps([[one.language, one.text] for one in sentences]).encode()).hexdigest()
     panels: dict[str, NDArray[np.float32]] = {}
     for part in wanted:
-        outcome = computed(
+        laid_out = layout(
             f"split-map:{weights_of(spec)}:{part}:{digest}",
             f"{literal(NAMES[part])}: t-SNE of {counted(len(sentences), 'sentence')} (some seconds)",
-            project,
             np.ascontiguousarray(vectors[list(parts).index(part)]),
             Projection.TSNE,
         )
-        if not isinstance(outcome, Done):
+        if laid_out is None:
             return
-        panels[NAMES[part]] = outcome.value
+        panels[NAMES[part]] = laid_out
     points = points_of(sentences)
-    st.plotly_chart(
+    draw_chart(
         charts.sentence_maps(panels, points, colour_by),
-        key="split-map",
-        config={"scrollZoom": True, "displaylogo": False},
-        alt=f"t-SNE of {', '.join(panels)}: {len(points)} sentences, coloured by {colour_by}.",
+        "split-map",
+        f"t-SNE of {', '.join(panels)}: {len(points)} sentences, coloured by {colour_by}.",
+        zooms=True,
     )
     if colour_by == "template" and OTHERS in set(points["template"]):
         st.caption(
@@ -666,24 +576,9 @@ def parts_of(vectors: FloatArray) -> tuple[Part, ...]:
 
 
 def encoded_parts(spec: str, data_sha: str, texts: Sequence[str]) -> FloatArray | None:
-    """Return the embeddings (P, N, dim) of N texts by a run, or None, and draw why, while they are being computed.
-
-    Args:
-        spec: "run:DIR".
-        data_sha: of the set that the texts are of, or "".
-        texts: N sentences.
-    """
-    try:
-        found = part_embeddings(spec, data_sha, texts)
-    except EncoderError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return None
-    if isinstance(found, Pending):
-        show_pending(
-            found, f"Splitting {counted(len(texts), 'sentence')}, each encoded once for all of its parts"
-        )
-        return None
-    return np.asarray(found)
+    """Return the embeddings (P, N, dim) of N texts by a run, or None, and draw why, while they are being computed."""
+    found = encoded({spec: spec}, data_sha, texts, parts=True)
+    return None if found is None else found[spec]
 
 
 if __name__ == "__main__":  # not where a test imports this file

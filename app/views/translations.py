@@ -9,15 +9,23 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.background import Done
 from app.cache import computed, encoded, start_helpers
 from app.forms.encoder import Choice, draw_encoder
 from app.forms.model_name import RUN, short_name
-from app.maps import NAMES
-from app.panels.widgets import draw_csv_button, roomy_columns
+from app.maps import NAMES, layout
+from app.panels.widgets import (
+    choose,
+    choose_languages,
+    choose_one,
+    draw_chart,
+    draw_csv_button,
+    draw_note,
+    errors_shown,
+    roomy_columns,
+)
 from app.state import finished_runs, is_from_scratch
 from app.tasks import word_spaces
-from app.uploads.parallel import (
+from app.upload.parallel import (
     Pairs,
     choose_pairs,
     choose_source,
@@ -33,9 +41,8 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import encoder_kind
-from emu_core.errors import EmuError
 from emu_core.evaluation.eigen_similarity import EigenSimilarity, eigen_similarity
-from emu_core.evaluation.projection import FEWEST, Projection, project
+from emu_core.evaluation.projection import FEWEST, Projection
 from emu_core.evaluation.translation_ranking import (
     NS,
     FoundTranslations,
@@ -64,10 +71,8 @@ def page() -> None:
     start_helpers()
     st.title("Translations")
     st.caption("Which sentence of another language lies nearest, and is it the translation?")
-    try:
+    with errors_shown():  # of a damaged run folder
         draw_encoder_and_tabs()
-    except EmuError as error:  # a damaged run folder
-        st.error(sentence(error), icon=":material/error:")
 
 
 def draw_encoder_and_tabs() -> None:
@@ -129,23 +134,15 @@ class _Query:
 
 
 def draw_ranked(name: str, spec: str, pairs: Pairs, vectors: FloatArray) -> None:
-    """Draw how often translations are found, one sentence's ranked list, and the worst misses.
-
-    Args:
-        name: the encoder's, for the page.
-        spec: what `load_encoder` takes.
-        pairs: N pairs.
-        vectors: (2N, dim), those of the asking language first.
-    """
+    """Draw how often translations are found, one sentence's list, and the misses, by N pairs' vectors (2N, dim)."""
     queries, targets = vectors[: len(pairs.text)], vectors[len(pairs.text) :]
-    outcome = computed(
+    found: FoundTranslations | None = computed(
         f"translations:{pairs.key}:{weights_of(spec)}",
         f"Ranking {counted(len(pairs.text), 'translation')}",
         find_translations, queries, targets, pairs.text.second,
     )  # fmt: skip
-    if not isinstance(outcome, Done):
+    if found is None:
         return
-    found: FoundTranslations = outcome.value
     _draw_precision(found, pairs)
     query = _choose_query(name, spec, pairs, queries)
     if query is not None:
@@ -172,17 +169,14 @@ def _draw_precision(found: FoundTranslations, pairs: Pairs) -> None:
 def _choose_query(name: str, spec: str, pairs: Pairs, queries: FloatArray) -> _Query | None:
     st.subheader("One sentence")
     how, which = st.columns([1, 3], vertical_alignment="bottom")
-    source = how.segmented_control(
-        "The sentence is", [FROM_TEXT, TYPED], default=FROM_TEXT, required=True, key="translations-how",
-        persist_state="session",
-    )  # fmt: skip
+    source = choose_one("The sentence is", [FROM_TEXT, TYPED], "translations-how", place=how)  # fmt: skip
     if source == FROM_TEXT:
-        row = which.selectbox(
+        row = choose(
             "Sentence",
             range(len(pairs.text)),
+            f"translations-sentence-{pairs.key}",
+            place=which,
             format_func=lambda row: pairs.text.first[row],
-            key=f"translations-sentence-{pairs.key}",
-            persist_state="session",
         )
         return _Query(pairs.text.first[row], queries[row], row)
     typed = which.text_input(
@@ -252,27 +246,21 @@ def _draw_table(table: pd.DataFrame, key: str) -> None:
 
 
 def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, FloatArray]) -> None:
-    """Draw one sample's spectra and how Psi is distributed over all samples.
-
-    Args:
-        specs: what `load_encoder` takes, by the encoder's name.
-        pairs: N pairs.
-        vectors: (2N, dim) by the encoder's name.
-    """
+    """Draw one sample's spectra and Psi over all samples, by each encoder's vectors (2N, dim) of N pairs."""
     n = len(pairs.text)
     if n < SIZE:
-        st.info(f"Eigen-similarity needs {SIZE} pairs, and there are {n}.", icon=":material/info:")
+        draw_note(f"Eigen-similarity needs {SIZE} pairs, and there are {n}.")
         return
     found: dict[str, EigenSimilarity] = {}
     for name, both in vectors.items():
-        outcome = computed(
+        spectra = computed(
             f"spectra:{pairs.key}:{weights_of(specs[name])}",
             f"{literal(name, 60)}: comparing the spectra of 1,000 samples",
             eigen_similarity, both[:n], both[n:],
         )  # fmt: skip
-        if not isinstance(outcome, Done):
+        if spectra is None:
             return
-        found[name] = outcome.value
+        found[name] = spectra
     st.caption(
         f"Of {SIZE} sentences, how far is each from each: the same in both languages? The eigenvalues of the graph's "
         "Laplacian say how the sentences are arranged, wherever they lie. Psi adds up the squared differences between "
@@ -280,11 +268,10 @@ def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, Flo
         "language served better in another."
     )
     st.markdown("**Psi over 1,000 samples**, with its mean and the mean's 95 % interval")
-    st.plotly_chart(
+    draw_chart(
         charts.psi_distributions({name: one.values for name, one in found.items()}),
-        key="psi",
-        config={"displayModeBar": False},
-        alt="; ".join(f"{name}: Psi {one.mean:.3f}" for name, one in found.items()),
+        "psi",
+        "; ".join(f"{name}: Psi {one.mean:.3f}" for name, one in found.items()),
     )
     table = pd.DataFrame(
         {
@@ -319,11 +306,10 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
         f"{name}: Psi {one.values[at]:.3f}": {first: one.first[at], second: one.second[at]}
         for name, one in found.items()
     }
-    st.plotly_chart(
+    draw_chart(
         charts.spectrum_lines(panels),
-        key="spectra",
-        config={"displayModeBar": False},
-        alt=f"Sorted Laplacian eigenvalues of sample {sample}: {'; '.join(panels)}.",
+        "spectra",
+        f"Sorted Laplacian eigenvalues of sample {sample}: {'; '.join(panels)}.",
     )
     with st.expander("The sentences of this sample", icon=":material/table_rows:"):
         rows = next(iter(found.values())).rows[at]
@@ -338,17 +324,13 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
 def draw_words(spec: str) -> None:
     """Draw a map of words and the nearest words of one; say so where an encoder has no words."""
     if encoder_kind(spec) != "bicvm":
-        st.info(
-            "Only BiCVM keeps a vector for each word; choose a run of that method above.",
-            icon=":material/info:",
-        )
+        draw_note("Only BiCVM keeps a vector for each word; choose a run of that method above.")
         st.page_link("views/pretrain.py", label="Train one", icon=":material/foundation:")
         return
     weights = weights_of(spec)
-    outcome = computed(f"words:{weights}", "Reading the words", word_spaces, spec, weights)
-    if not isinstance(outcome, Done):
+    spaces: Spaces | None = computed(f"words:{weights}", "Reading the words", word_spaces, spec, weights)
+    if spaces is None:
         return
-    spaces: Spaces = outcome.value
     st.caption(
         "; ".join(
             f"{language_name(code)}: {counted(len(words), 'word')}" for code, (words, _) in spaces.items()
@@ -358,25 +340,24 @@ def draw_words(spec: str) -> None:
     words, method = _choose(spaces, weights)
     if len(words) < FEWEST:
         if len(words):
-            st.info(
-                f"A map needs {FEWEST} words or more; choose the most frequent ones.", icon=":material/info:"
-            )
+            draw_note(f"A map needs {FEWEST} words or more; choose the most frequent ones.")
         return
     vectors = np.stack([_vector(spaces, *entry) for entry in words.itertuples(index=False)])
     digest = hashlib.sha256(json.dumps(words.to_numpy().tolist()).encode()).hexdigest()
-    outcome = computed(
+    places = layout(
         f"word-map:{weights}:{method}:{digest}",
         f"{NAMES[method]} of {counted(len(words), 'word')} (some seconds)",
-        project, vectors, method,
-    )  # fmt: skip
-    if isinstance(outcome, Done):
-        st.plotly_chart(
-            charts.word_map(outcome.value, words),
-            key="word-map",
-            config={"scrollZoom": True, "displaylogo": False},
-            alt=f"{NAMES[method]} of {len(words)} words, coloured by language.",
+        vectors,
+        method,
+    )
+    if places is not None:
+        draw_chart(
+            charts.word_map(places, words),
+            "word-map",
+            f"{NAMES[method]} of {len(words)} words, coloured by language.",
+            zooms=True,
         )
-        table = words.assign(x=outcome.value[:, 0], y=outcome.value[:, 1])
+        table = words.assign(x=places[:, 0], y=places[:, 1])
         draw_csv_button(table, (weights, method, digest), "emu-words.csv", key="word-map-csv")
     _draw_nearest(spaces, words, weights)
 
@@ -384,26 +365,10 @@ def draw_words(spec: str) -> None:
 def _choose(spaces: Spaces, weights: str) -> tuple[pd.DataFrame, Projection]:
     """Ask which words are drawn, and how; columns `word` and `language`."""
     what, how = st.columns([3, 2])
-    which = what.segmented_control(
-        "Words", [CALENDAR, FREQUENT, TYPED], default=FREQUENT, required=True, key="words-which",
-        persist_state="session",
-    )  # fmt: skip
-    method = how.segmented_control(
-        "Map",
-        list(NAMES),
-        default=Projection.TSNE,
-        required=True,
-        format_func=NAMES.__getitem__,
-        key="words-method",
-        persist_state="session",
-    )
-    languages = st.multiselect(
-        "Languages",
-        list(spaces),
-        default=list(spaces),
-        format_func=language_name,
-        key=f"words-languages-{weights[:12]}",
-        persist_state="session",
+    which = choose_one("Words", [CALENDAR, FREQUENT, TYPED], "words-which", place=what, default=FREQUENT)  # fmt: skip
+    method = choose_one("Map", list(NAMES), "words-method", place=how, format_func=NAMES.__getitem__)
+    languages = choose_languages(
+        "Languages", list(spaces), f"words-languages-{weights[:12]}", default=list(spaces)
     )
     chosen = {code: spaces[code] for code in languages}
     if which == FREQUENT:
@@ -422,14 +387,11 @@ def _calendar(spaces: Spaces) -> pd.DataFrame:
         for word in (*WEEKDAYS.get(code, ()), *MONTHS.get(code, ())):
             (known if word in there else unknown).append((word, code))
     if without := [code for code in spaces if code not in WEEKDAYS]:
-        st.info(
-            f"No weekdays are known here in {listed(map(language_name, without))}.", icon=":material/info:"
-        )
+        draw_note(f"No weekdays are known here in {listed(map(language_name, without))}.")
     if unknown:
-        st.info(
+        draw_note(
             f"{counted(len(unknown), 'weekday or month', 'weekdays and months')} did not stand in the training text: "
-            f"{literal(listed((word for word, _ in unknown), 8))}.",
-            icon=":material/info:",
+            f"{literal(listed((word for word, _ in unknown), 8))}."
         )
     return _frame(known)
 
@@ -452,7 +414,7 @@ def _typed(spaces: Spaces) -> pd.DataFrame:
     known = [(word, code) for word in wanted for code, (words, _) in spaces.items() if word in set(words)]
     found = {word for word, _ in known}
     if unknown := [word for word in wanted if word not in found]:
-        st.info(f"Not in the training text: {literal(listed(unknown, 8))}.", icon=":material/info:")
+        draw_note(f"Not in the training text: {literal(listed(unknown, 8))}.")
     if with_nearest:
         for word, code in list(known):
             near = word_neighbours(word, code, spaces, 1)
@@ -473,12 +435,11 @@ def _vector(spaces: Spaces, word: str, language: str) -> np.ndarray:
 def _draw_nearest(spaces: Spaces, words: pd.DataFrame, weights: str) -> None:
     st.subheader("Nearest words")
     options = list(words.itertuples(index=False, name=None))
-    word, language = st.selectbox(
+    word, language = choose(
         "Of the word",
         options,
+        f"words-one-{weights[:12]}",
         format_func=lambda entry: f"{entry[0]} ({language_name(entry[1])})",
-        key=f"words-one-{weights[:12]}",
-        persist_state="session",
     )
     table = nearest_words_table(word, language, spaces)
     cosines = {

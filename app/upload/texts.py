@@ -6,48 +6,27 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from app.cache import done_or_shown
+from app.panels.widgets import draw_note
+from app.upload.tables import text_size
+from app.wording import literal, sentence
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.text import ParallelText
+from emu_core.data.readers.opened import MAX_BYTES
 from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.data.texts.nli import Nli, read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
-from collections.abc import Sequence
-import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
-from app.cache import done_or_shown
-from app.uploads.tables import text_size
-from app.wording import literal, sentence
-from emu_core.data.readers.opened import MAX_BYTES
 
 Text = ParallelText | Dialogues | RunningText | Nli
 LONGEST = 120  # characters of a file's name
 _HARMLESS = re.compile(r"[^\w.+() -]")
-_BOXES = {
-    Kind.PARALLEL: _Box(
-        "Files of parallel text",
-        "Two files with a sentence a line, such as talks.en and talks.de, or more for more languages; a table (TSV, "
-        "CSV, JSON Lines, Parquet, Excel) with a language over each column; or a translation memory (TMX). Text may be "
-        "gzipped. Nothing leaves this machine.",
-    ),
-    Kind.RUNNING: _Box(
-        "Running text",
-        "A sentence a line in the order they were written, an empty line between documents; the file's name says the "
-        "language, as in news.en.txt. It teaches which sentences stand next to each other.",
-    ),
-    Kind.DIALOGUES: _Box(
-        "Dialogues",
-        "Tables with the columns comment and response; the file's name says the language, as in forum.en.tsv. They "
-        "teach what answers what.",
-    ),
-    Kind.NLI: _Box(
-        "Inference pairs",
-        "JSON Lines as SNLI, MultiNLI and XNLI have them. They teach which sentences follow from each other or "
-        "contradict each other.",
-    ),
-}
 
 
 class Kind(StrEnum):
@@ -150,38 +129,53 @@ def typed_languages(typed: str) -> list[str]:
     return [code for code in codes if code is not None]
 
 
-@dataclass(frozen=True)
-class _Box:
-    label: str
-    help: str
+# What is over each box, and its help.
+_BOXES = {
+    Kind.PARALLEL: (
+        "Files of parallel text",
+        "Two files with a sentence a line, such as talks.en and talks.de, or more for more languages; a table (TSV, "
+        "CSV, JSON Lines, Parquet, Excel) with a language over each column; or a translation memory (TMX). Text may be "
+        "gzipped. Nothing leaves this machine.",
+    ),
+    Kind.RUNNING: (
+        "Running text",
+        "A sentence a line in the order they were written, an empty line between documents; the file's name says the "
+        "language, as in news.en.txt. It teaches which sentences stand next to each other.",
+    ),
+    Kind.DIALOGUES: (
+        "Dialogues",
+        "Tables with the columns comment and response; the file's name says the language, as in forum.en.tsv. They "
+        "teach what answers what.",
+    ),
+    Kind.NLI: (
+        "Inference pairs",
+        "JSON Lines as SNLI, MultiNLI and XNLI have them. They teach which sentences follow from each other or "
+        "contradict each other.",
+    ),
+}
 
 
 def texts_of(place: str, kind: Kind) -> Read | None:
-    """Return what this session holds of a kind.
-
-    Args:
-        place: which page's.
-        kind: of text.
-    """
-    read = st.session_state.get(_kept(place, kind))
+    """Return what this session holds of a kind of text; `place` is the page's name."""
+    read = st.session_state.get(f"{place}-{kind}-read")
     return read if isinstance(read, Read) else None
 
 
 def keep_texts(place: str, kind: Kind, read: Read | None) -> None:
     """Have the session hold texts, or none, of a kind."""
-    st.session_state[_kept(place, kind)] = read
+    st.session_state[f"{place}-{kind}-read"] = read
 
 
 def draw_box(place: str, kind: Kind) -> None:
     """Take files, read them at once, and let go of their bytes; those that can't be read stay in the box."""
-    box, name = _BOXES[kind], f"{place}-{kind}"
+    (label, explanation), name = _BOXES[kind], f"{place}-{kind}"
     number = st.session_state.setdefault(f"{name}-number", 0)
     files = st.file_uploader(
-        box.label,
+        label,
         accept_multiple_files=True,
         max_upload_size=MAX_BYTES // 2**20,
         key=f"{name}-files-{number}",  # a new key empties the box, and with it the server's copy of the bytes
-        help=box.help,
+        help=explanation,
     )
     if not files:
         st.session_state.pop(f"{name}-refused", None)
@@ -238,8 +232,4 @@ def _take(place: str, kind: Kind, files: Sequence[UploadedFile], asked: tuple[st
 def draw_notes(read: Read) -> None:
     """Draw what is odd about texts."""
     for note in read.notes:
-        st.info(literal(note), icon=":material/info:")
-
-
-def _kept(place: str, kind: Kind) -> str:
-    return f"{place}-{kind}-read"
+        draw_note(literal(note))
