@@ -70,10 +70,8 @@ def embeddings(
 ) -> Pending | FloatArray:
     """Return the vectors (N, dim) of texts, float32 and read-only, or Pending while they are being encoded.
 
-    A model of the hub that is not in the cache is fetched first, in a task of its own.
-
-    They are stored on disk by encoder, weights and texts, so that nothing is encoded twice, not even after a
-    restart.
+    A model of the hub that is not in the cache is fetched first, in a task of its own. The vectors are stored on disk by
+    encoder, weights and texts, so that nothing is encoded twice, not even after a restart.
 
     Args:
         encoder_spec: what `load_encoder` takes, such as "use", "hf:NAME", or "run:DIR" with a finished run's folder.
@@ -140,12 +138,7 @@ def computed(key: str, label: str, function: Any, *args: Any) -> Any | None:
 def done_or_shown(key: str, size: int, label: str, function: Callable[..., Any], *args: Any) -> Any | None:
     """Return `function(*args)`, at once on small data; None while a large one runs in the background, which is drawn.
 
-    Args:
-        key: names this very work; see `Background`.
-        size: bytes that are worked on.
-        label: what the person waits for.
-        function: importable by name; returns no None.
-        args: its arguments.
+    It works on `size` bytes and returns no None; `key` names this very work, `label` what the person waits for.
 
     Raises:
         DataError: the function did.

@@ -26,14 +26,7 @@ _DATA = "data"
 
 @dataclass(frozen=True)
 class ChosenData:
-    """A labelled set with its audit.
-
-    Attributes:
-        labelled: the set.
-        audit: what was found in it.
-        is_demo: whether it is the demo set.
-        translations: machine translations of its sentences by their text, where its files have some.
-    """
+    """A labelled set with its audit, and what machine translations of its sentences its files have, by the text."""
 
     labelled: LabelledSet
     audit: Audit

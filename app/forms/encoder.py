@@ -22,17 +22,11 @@ READS_WORDS = "e5-small"  # gives a state for each token, and is there without a
 
 @dataclass(frozen=True)
 class Choice:
-    """An encoder that was chosen.
+    """An encoder that was chosen."""
 
-    Attributes:
-        info: the encoder as the list has it.
-        spec: what `load_encoder` takes; just "hf:" until a model is named.
-        problem: why it can't be used, in a sentence; "" when it can.
-    """
-
-    info: EncoderInfo
-    spec: str
-    problem: str
+    info: EncoderInfo  # the encoder as the list has it
+    spec: str  # what `load_encoder` takes; just "hf:" until a model is named
+    problem: str  # why it can't be used, in a sentence; "" when it can
 
 
 def draw_encoder(
@@ -40,11 +34,7 @@ def draw_encoder(
 ) -> Choice:
     """Ask for an encoder, and for the model's name where one is open for any.
 
-    Args:
-        key: of the choice; another place on the app's pages has another.
-        first: the spec that is chosen until a person chooses another; None is the first of the list.
-        runs: finished runs whose encoders are offered, too.
-        label: of the choice.
+    At first it is the one whose spec is `first`, or the first of the list; finished runs' encoders are offered, too.
     """
     encoders = {encoder.spec: encoder for encoder in (*available_encoders(), *map(of_run, runs))}
     spec = choose(

@@ -70,13 +70,8 @@ def draw_fields(
 ) -> dict[str, Any]:
     """Draw an input, two in a row, for each field that matters; return the values by name.
 
-    Args:
-        start: the settings they start from.
-        fields: in their order.
-        where: tells these inputs from those of other methods, encoders and presets.
-        encoder: its spec, where there is one.
-        paper: the paper's settings, where the others start from different ones.
-        headings: whether each group has its name above it.
+    They begin with those of `start`, and say what the `paper` has where that differs; `where` tells these inputs from
+    those of other methods, encoders and presets.
     """
     now, values = start, dict[str, Any]()
     for group in dict.fromkeys(info.group for info in fields):

@@ -59,13 +59,9 @@ def choose_languages(
 
 
 def roomy_columns(count: int, least_px: int, key: str, **options: Any) -> list[Any]:
-    """Return columns of which, on a narrow page, some come to stand under the others.
+    """Return columns, none narrower than `least_px` pixels: on a narrow page some come to stand under the others.
 
-    Args:
-        count: how many.
-        least_px: none becomes narrower than so many pixels.
-        key: names them on their page; letters and hyphens.
-        options: as `st.columns` takes them.
+    The key, of letters and hyphens, names them on their page; the options are those of `st.columns`.
     """
     place = st.container(key=key)
     place.html(f"<style>.st-key-{key} [data-testid='stColumn'] {{min-width: {least_px}px}}</style>")
@@ -80,15 +76,7 @@ def draw_csv_button(
     key: str | None = None,
     width: Literal["content", "stretch"] = "content",
 ) -> None:
-    """Draw the button.
-
-    Args:
-        table: what goes out, all of it.
-        which: tells this table from every other, in all sessions.
-        file_name: of the download.
-        key: of the button.
-        width: of the button.
-    """
+    """Draw a button that gives all of a table as a file; `which` tells the table from every other, in all sessions."""
     st.download_button(
         "Download as CSV",
         # Not on demand where that can be: a file that was promised by a run of the page that is over never comes.

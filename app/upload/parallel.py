@@ -25,7 +25,6 @@ from emu_core.errors import DataError, RunError
 from emu_core.runs.run import Run
 from emu_core.runs.stored_data import texts_digest
 
-PRETRAIN = "pretrain"
 OTHERS = (Kind.RUNNING, Kind.DIALOGUES, Kind.NLI)
 EXAMPLES = 5
 SMALL = 5_000  # pairs; with fewer an encoder finds translations of sentences like these at best
@@ -125,30 +124,19 @@ def _line(text: Dialogues | RunningText | Nli) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Texts to choose a pair of languages from.
+    """Texts to choose a pair of languages from."""
 
-    Attributes:
-        key: tells them from every other's.
-        read: the texts as read.
-        texts: these, and those that two of them give through a third language.
-    """
-
-    key: str
-    read: tuple[ParallelText, ...]
-    texts: tuple[ParallelText, ...]
+    key: str  # tells them from every other's
+    read: tuple[ParallelText, ...]  # the texts as read
+    texts: tuple[ParallelText, ...]  # these, and those that two of them give through a third language
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """N pairs of two languages.
+    """N pairs of two languages."""
 
-    Attributes:
-        key: stands for them, in all sessions.
-        text: the pairs, the first language asking.
-    """
-
-    key: str
-    text: ParallelText
+    key: str  # stands for them, in all sessions
+    text: ParallelText  # the pairs, the first language asking
 
     @property
     def sentences(self) -> list[str]:
@@ -183,12 +171,7 @@ def choose_source() -> Source | None:
 
 
 def choose_pairs(source: Source, languages: Sequence[str]) -> Pairs:
-    """Ask for two languages, and which of them asks.
-
-    Args:
-        source: the texts.
-        languages: that the encoder was trained on, where it is known; a pair of these stands first.
-    """
+    """Ask for two languages, and which of them asks; a pair of `languages`, if these are known, stands first."""
     texts = source.texts
     fitting = next((at for at, text in enumerate(texts) if set(text.languages) <= set(languages)), 0)
     which, whose = st.columns([3, 2])

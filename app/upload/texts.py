@@ -40,17 +40,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Texts as read; their files' bytes are gone.
+    """Texts as read; their files' bytes are gone."""
 
-    Attributes:
-        key: tells these from every other.
-        title: what a person calls them.
-        texts: one or more, all of one kind.
-    """
-
-    key: str
-    title: str
-    texts: tuple[Text, ...]
+    key: str  # tells these from every other
+    title: str  # what a person calls them
+    texts: tuple[Text, ...]  # one or more, all of one kind
 
     @property
     def parallel(self) -> tuple[ParallelText, ...]:
@@ -70,14 +64,9 @@ def read_files(
     languages: Sequence[str],
     drop_empty: bool = False,
 ) -> Read:
-    """Read uploaded files, each a name and its bytes.
+    """Read uploaded files, each a name as it came, which may be anybody's, and its bytes.
 
-    Args:
-        kind: what they hold.
-        key: tells them from every other upload.
-        files: names as they came, which may be anybody's, and bytes.
-        languages: of parallel text that doesn't say its own.
-        drop_empty: leave out pairs with an empty side, which is an error otherwise.
+    The languages are those of parallel text that doesn't say its own; a pair with an empty side is an error, or dropped.
 
     Raises:
         DataError: a file can't be read; it names file and line.

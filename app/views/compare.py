@@ -135,19 +135,12 @@ def draw_comparison(run: Run) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """Two encoders on some sentences.
+    """Two encoders on some sentences."""
 
-    Attributes:
-        specs: what `load_encoder` takes, by the encoder's name, the base first.
-        key: of the data and rows, so that other data begin with choices of their own.
-        comparison: of the two encoders.
-        is_measured: whether accuracy, leakage and neighbours can be measured on these sentences.
-    """
-
-    specs: dict[str, str]
-    key: str
-    comparison: Comparison
-    is_measured: bool
+    specs: dict[str, str]  # what `load_encoder` takes, by the encoder's name, the base first
+    key: str  # of the data and rows, so that other data begin with choices of their own
+    comparison: Comparison  # of the two encoders
+    is_measured: bool  # whether accuracy, leakage and neighbours can be measured on these sentences
 
     @property
     def weights(self) -> tuple[str, ...]:

@@ -110,7 +110,6 @@ def draw_maps(specs: dict[str, str]) -> None:
         return
     panels = {f"{name}: {NAMES[method]}": places[kept] for name, places in maps.items()}
     rows = picked(chosen.sha256)
-    stand_out = frozenset(rows)
     st.plotly_chart(
         charts.sentence_maps(panels, shown, colour_by),
         key=CHART,
@@ -120,7 +119,7 @@ def draw_maps(specs: dict[str, str]) -> None:
         alt=f"{' and '.join(panels)} of {len(shown)} sentences, coloured by {colour_by}.",
     )
     draw_emphasis(CHART, rows, drag)
-    draw_downloads(panels, shown, colour_by, stand_out, f"emu-{method}")
+    draw_downloads(panels, shown, colour_by, frozenset(rows), f"emu-{method}")
     place = draw_picked(points, rows, chosen.sha256)
     if place is not None:
         draw_neighbours(points, place, vectors)
