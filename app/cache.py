@@ -70,7 +70,7 @@ def embeddings(
 ) -> Pending | FloatArray:
     """Return the vectors (N, dim) of texts, float32 and read-only, or Pending while they are being encoded.
 
-    A model of the hub that is not in the cache is fetched first, in a task of its own. The vectors are stored on disk by
+    A model of the hub that is not in the cache is fetched first, in a task of its own. Vectors are stored on disk by
     encoder, weights and texts, so that nothing is encoded twice, not even after a restart.
 
     Args:

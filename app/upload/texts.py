@@ -66,7 +66,7 @@ def read_files(
 ) -> Read:
     """Read uploaded files, each a name as it came, which may be anybody's, and its bytes.
 
-    The languages are those of parallel text that doesn't say its own; a pair with an empty side is an error, or dropped.
+    The languages are those of parallel text that says none; a pair with an empty side is an error, or is dropped.
 
     Raises:
         DataError: a file can't be read; it names file and line.
