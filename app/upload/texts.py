@@ -17,7 +17,7 @@ from app.wording import literal, sentence
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.readers.opened import MAX_BYTES
+from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.data.texts.nli import Nli, read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text

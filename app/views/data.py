@@ -20,11 +20,10 @@ from app.upload.tables import (
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.audit import Audit
-from emu_core.data.labelled.audit_checks import LONG_TEXT
+from emu_core.data.labelled.audit import LONG_TEXT, Audit
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_name
-from emu_core.data.readers.opened import MAX_BYTES
+from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"

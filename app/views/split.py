@@ -52,8 +52,7 @@ from emu_core.charts.attention import Bar, TokenKind
 from emu_core.charts.marks import ColourBy
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name, ordered
-from emu_core.data.slots.annotation import parse_annotated
-from emu_core.data.slots.utterances import Utterance
+from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.disentangled import DisentangledEncoder
