@@ -33,8 +33,11 @@ def is_shown(
     points: pd.DataFrame, filters: Mapping[str, Sequence[str]]
 ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     """Return which rows of a frame are shown, by what a person wants of its columns; nothing wanted shows all."""
-    wanted = {column: values for column, values in filters.items() if values}
-    return points[list(wanted)].isin(wanted).all(axis="columns").to_numpy()
+    shown = np.ones(len(points), dtype=bool)
+    for column, values in filters.items():
+        if values:
+            shown &= points[column].isin(values).to_numpy()
+    return shown
 
 
 def sample(labelled: LabelledSet) -> pd.DataFrame:
