@@ -29,9 +29,7 @@ _WAITS = {
 }
 
 
-def is_shown(
-    points: pd.DataFrame, filters: Mapping[str, Sequence[str]]
-) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
     """Return which rows of a frame are shown, by what a person wants of its columns; nothing wanted shows all."""
     shown = np.ones(len(points), dtype=bool)
     for column, values in filters.items():
