@@ -16,8 +16,7 @@ from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.models.fmda import Fmda
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.fmda import Fmda, MeaningLanguage
 from emu_core.models.parts import Part
 from emu_core.trainers.disentangle_data import DisentangleData, prepare_disentangling
 from emu_core.trainers.fit import fit

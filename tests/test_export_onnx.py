@@ -31,8 +31,7 @@ from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import EncoderError
 from emu_core.exporting import writers
-from emu_core.models.fmda import Fmda
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.fmda import Fmda, MeaningLanguage
 from emu_core.trainers.posterior import fit_head
 
 TEXTS = [

@@ -59,8 +59,8 @@ class BicvmConfig(Settings):
         label="Rarest word",
         low=1,
     )
-    batch_size: int = _step(64, "Pairs in a step.", label="Batch size", low=1, group=_STEPS)
-    learning_rate: float = setting(
+    batch_size: int = _step(64, "Pairs in a step.", label="Batch size", low=1)
+    learning_rate: float = _step(
         0.1,
         "Step size of the word embeddings (AdaGrad).",
         label="Learning rate",

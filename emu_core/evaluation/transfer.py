@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from emu_core.data.languages import ordered
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_dimensions, check_length
+from emu_core.evaluation.arrays import as_matrix, check_dimensions, check_length
 
 if TYPE_CHECKING:
     import torch
@@ -34,10 +34,7 @@ class LabelledVectors:
         Raises:
             DataError: they don't fit, or a vector is not finite.
         """
-        if np.ndim(self.vectors) != 2 or 0 in np.shape(self.vectors):
-            raise DataError(
-                f"vectors are an array of (sentences, dimensions), not {np.shape(self.vectors)}; give some"
-            )
+        as_matrix(self.vectors)
         check_length(self.labels, len(self.vectors), "labels")
         if not np.isfinite(self.vectors).all():
             raise DataError("a vector has a number that is not finite; leave the sentence out")
@@ -354,8 +351,7 @@ def _accuracy(
     rows = np.random.default_rng(seed).permutation(len(train.labels))[:size]
     labels = np.array([number[train.labels[row]] for row in rows], dtype=np.int64)
     model = averaged_perceptron(train.vectors[rows], labels, len(classes), epochs=epochs, seed=seed[1])
-    truth = np.array([number[label] for label in test.labels], dtype=np.int64)
-    return 100 * float(np.mean(model.predict(test.vectors) == truth))
+    return accuracy(lambda vectors: [classes[n] for n in model.predict(vectors)], test)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,15 @@ from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import TokenStates
-from emu_core.evaluation.template_retrieval import template_retrieval
-from emu_core.evaluation.translation_retrieval import translation_retrieval
+from emu_core.evaluation.retrieval import (
+    TemplateRetrieval,
+    TranslationRetrieval,
+    template_retrieval,
+    translation_retrieval,
+)
 from emu_core.losses.cosine_contrast import clipped_contrast, cosine_contrast
 from emu_core.losses.language_embedding import language_attraction, language_repulsion
-from emu_core.models.fmda import Fmda, FmdaOutput
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.fmda import Fmda, FmdaOutput, MeaningLanguage
 from emu_core.models.parts import Part
 from emu_core.runs.checkpoint import State
 from emu_core.trainers.disentangle_data import DisentangleData, HeldOut, Sentences
@@ -167,32 +170,29 @@ def translation_score(model: Fmda | MeaningLanguage, held_out: HeldOut | None) -
     """Return what measures the meaning embeddings: Acc@1 in percent, cross-lingual, mean over pairs and both ways."""
     if held_out is None:
         return None
-
-    def score() -> float:
-        vectors = part_vectors(model, held_out.states, Part.MEANING)
-        found = []
-        for pairs in held_out.pairs:
-            first, second = (vectors[_rows(column)] for column in pairs.T)
-            found += [translation_retrieval(a, b).accuracy for a, b in ((first, second), (second, first))]
-        return float(np.mean(found))
-
-    return score
+    both_ways = [rows for pairs in held_out.pairs for rows in (pairs, pairs.flip(1))]
+    return partial(_mean_accuracy, model, held_out.states, Part.MEANING, both_ways, translation_retrieval)
 
 
 def template_score(model: Fmda, held_out: HeldOut | None) -> Score | None:
     """Return what measures the template embeddings: Acc@1 in percent in template retrieval, mean over languages."""
     if held_out is None or not held_out.templates:
         return None
+    return partial(
+        _mean_accuracy, model, held_out.states, Part.TEMPLATE, held_out.templates, template_retrieval
+    )
 
-    def score() -> float:
-        vectors = part_vectors(model, held_out.states, Part.TEMPLATE)
-        found = []
-        for pairs in held_out.templates:
-            sources, targets = (vectors[_rows(column)] for column in pairs.T)
-            found.append(template_retrieval(sources, targets).accuracy)
-        return float(np.mean(found))
 
-    return score
+def _mean_accuracy(
+    model: Fmda | MeaningLanguage,
+    states: TokenStates,
+    part: Part,
+    pairs: Sequence[Tensor],
+    retrieval: Callable[..., TranslationRetrieval | TemplateRetrieval],
+) -> float:
+    """Return the mean Acc@1 over sets of row pairs (P, 2), in percent."""
+    vectors = part_vectors(model, states, part)
+    return float(np.mean([retrieval(*vectors[rows.T.cpu().numpy()]).accuracy for rows in pairs]))
 
 
 @torch.no_grad()
@@ -200,11 +200,6 @@ def part_vectors(model: Fmda | MeaningLanguage, states: TokenStates, part: Part)
     """Compute one embedding of every sentence: (N, d)."""
     every = torch.arange(len(states), device=states.starts.device)
     return torch.cat([model(*states.batch(some)).parts()[part] for some in every.split(BATCH)]).cpu().numpy()
-
-
-def _rows(column: Tensor) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]] = column.cpu().numpy()
-    return rows
 
 
 def fmda_trainer(
