@@ -23,8 +23,8 @@ from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import DataError
+from emu_core.evaluation.retrieval import translation_retrieval
 from emu_core.evaluation.significance import mean_interval
-from emu_core.evaluation.translation_retrieval import translation_retrieval
 from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from tests.bench_cells import planned, results_of, run

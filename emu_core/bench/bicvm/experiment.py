@@ -24,9 +24,8 @@ from emu_core.data.texts.documents import sentences
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.evaluation.arrays import pair_name
-from emu_core.evaluation.document_classification import TransferAccuracy, classify_across, document_vectors
 from emu_core.evaluation.projection import FEWEST, Projection, project
-from emu_core.evaluation.transfer import LabelledVectors
+from emu_core.evaluation.transfer import LabelledVectors, TransferAccuracy, classify_across, document_vectors
 from emu_core.evaluation.word_neighbours import word_neighbours
 
 DRAWS, QUICK_DRAWS = 10, 3

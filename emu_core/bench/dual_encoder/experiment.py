@@ -16,9 +16,9 @@ from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualE
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder
 from emu_core.errors import DataError
-from emu_core.evaluation.angular_similarity import Correlation, scores_of, sts, sts_across
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
+from emu_core.evaluation.similarity import Correlation, scores_of, sts, sts_across
 from emu_core.evaluation.transfer import LabelledVectors, TransferSettings, few_shot, zero_shot
 from emu_core.evaluation.translation_ranking import PAPER_DISTRACTORS
 

@@ -27,7 +27,7 @@ from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.disentangled import Embedded, PartsOf
 from emu_core.evaluation.projection import Projection, project
 from emu_core.methods.registry import configure
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.fmda import MeaningLanguage
 from emu_core.models.parts import Part
 from emu_core.runs.config import RunConfig
 

@@ -13,7 +13,7 @@ from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.dual.encoder import DualEncoder
-from emu_core.evaluation.parallel_metrics import mean_p_at_1
+from emu_core.evaluation.run_metrics import mean_p_at_1
 from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
 from emu_core.trainers.dual_encoder import DualEncoderTrainer
 from emu_core.trainers.fit import Fitted, Trainer, fit

@@ -13,7 +13,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import open_model, quietly
 from emu_core.errors import TrainingError
-from emu_core.exporting.sentence_transformers import write_sentence_transformers
+from emu_core.exporting.writers import write_sentence_transformers
 
 SETFIT = "setfit==1.2.0"
 
