@@ -19,7 +19,7 @@ _MOST_NAMED = 30
 _NAME = 30
 
 
-def bars(values: Mapping[str, tuple[float, float]], base: float, label: str) -> str:
+def bars(values: Mapping[str, tuple[float, ...]], base: float, label: str) -> str:
     """Draw a bar for each system's mean with its spread over seeds, and a line at the base.
 
     Args:

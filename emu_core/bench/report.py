@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from emu_core.bench.figures import bars
 from emu_core.bench.tables import Row, Table
 from emu_core.data.export_csv import safe_csv
 from emu_core.errors import RunError
@@ -43,6 +44,23 @@ class Picture:
     title: str
     note: str
     svg: str
+
+
+def bars_picture(
+    table: str, title: str, note: str, values: Mapping[str, tuple[float, ...]], base: str | float, label: str
+) -> Picture:
+    """Return the bars of a table's rows.
+
+    Args:
+        table: the table's name.
+        title: above them.
+        note: below them.
+        values: mean and standard deviation in percent, by the row's label.
+        base: the row at whose mean the line is, or that mean.
+        label: of the axis.
+    """
+    line = values[base][0] if isinstance(base, str) else base
+    return Picture(f"figure_{table}", title, note, bars(values, line, label))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Tables of a report: text for people, numbers for programs, and the scores that both are made of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -116,11 +116,6 @@ class Table:
         )
 
 
-def plain_rows(rows: Sequence[Sequence[str]]) -> tuple[Row, ...]:
-    """Return rows that are text alone, such as those of a printed table."""
-    return tuple(Row(tuple(row)) for row in rows)
-
-
 @dataclass(frozen=True)
 class Score:
     """A measure over seeds.
@@ -143,26 +138,27 @@ class Score:
     text: str
 
     @classmethod
-    def of(cls, values: Values) -> "Score":
+    def of(cls, values: Values) -> Self:
         """Make a score in percent of (seeds, queries) values from 0 to 1."""
-        means = 100 * values.mean(axis=1)
-        interval = mean_interval(values.mean(axis=0))
-        return cls(
-            float(means.mean()),
-            float(deviation(means)),
-            interval.low,
-            interval.high,
-            len(values),
-            spread(means),
-        )
+        means, interval = 100 * values.mean(axis=1), mean_interval(values.mean(axis=0))
+        spread_over = float(means.mean()), float(deviation(means))
+        return cls(*spread_over, interval.low, interval.high, len(values), spread(means))
 
     @classmethod
-    def of_numbers(cls, numbers: Sequence[float]) -> "Score | None":
-        """Make a score of one number a seed; None where there is none."""
+    def of_numbers(cls, numbers: Sequence[float], times: float = 1, places: int = 1) -> Self | None:
+        """Make a score of one number a seed; None where there is none.
+
+        Args:
+            numbers: as people read them.
+            times: what they are multiplied by in JSON.
+            places: of decimals that people read.
+        """
         if not len(numbers):
             return None
-        means = np.asarray(numbers, dtype=np.float64)
-        return cls(float(means.mean()), float(deviation(means)), None, None, len(means), spread(means))
+        own = np.asarray(numbers, dtype=np.float64)
+        means = own * times
+        text = spread(own, places)
+        return cls(float(means.mean()), float(deviation(means)), None, None, len(own), text)
 
     def facts(self) -> dict[str, Any]:
         """Return it as it stands in JSON."""
@@ -172,11 +168,6 @@ class Score:
 def scored(values: Values | None) -> Score | None:
     """Return the score of (seeds, queries) values; None where there are none."""
     return None if values is None else Score.of(values)
-
-
-def present(scores: Mapping[str, Score | None]) -> dict[str, Score]:
-    """Return the scores that were measured."""
-    return {name: score for name, score in scores.items() if score is not None}
 
 
 def mean_score(scores: Sequence[Score | None]) -> float | None:
@@ -227,27 +218,31 @@ class Line:
     Attributes:
         labels: its first cells.
         key: its name in JSON.
-        scores: by column; a column that is not there was not measured.
-        paper: the paper's figures, by column.
-        texts: shown in place of the score's own text, by column.
+        scores: by column; None, or no entry, where nothing was measured.
+        paper: the name of the paper's row beside it; "" where it has none.
         reasons: why something is missing, a sentence each.
     """
 
     labels: tuple[str, ...]
     key: str
-    scores: Mapping[str, Score]
-    paper: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
+    scores: Mapping[str, Score | None]
+    paper: str = ""
     reasons: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> dict[str, Score]:
+        """The scores that were measured."""
+        return {column: score for column, score in self.scores.items() if score is not None}
 
 
 def grid(
     name: str,
     title: str,
     heads: tuple[str, ...],
-    columns: Sequence[str],
+    columns: Sequence[str] | Mapping[str, str],
     lines: Sequence[Line],
     *,
+    printed: Callable[[str, str], str] = lambda row, column: "",
     verdict: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     missing: str = "–",
@@ -258,27 +253,61 @@ def grid(
         name: of its file.
         title: above it.
         heads: over the labels.
-        columns: ours; those that the paper has figures of come once more after them.
+        columns: ours, or what people read by column; those that the paper has figures of come once more after them.
         lines: the rows.
+        printed: gives the paper's figure of a row and a column, by the paper's name of the row; "" where it has none.
         verdict: what it shows.
         notes: how to read it.
         missing: the text of a cell that was not measured.
     """
-    printed = [column for column in columns if any(column in line.paper for line in lines)]
+    figures = {line.key: {c: printed(line.paper, c) for c in columns} for line in lines if line.paper}
+    beside = [column for column in columns if any(own[column] for own in figures.values())]
+    measured = {line.key: line.measured for line in lines}
     rows = []
     for line in lines:
-        own = [line.texts.get(c) or (line.scores[c].text if c in line.scores else missing) for c in columns]
-        rows.append(Row((*line.labels, *own, *(line.paper.get(column, "") for column in printed)), line.key))
+        own, paper = measured[line.key], figures.get(line.key, {})
+        texts = (own[column].text if column in own else missing for column in columns)
+        rows.append(Row((*line.labels, *texts, *(paper.get(column, "") for column in beside)), line.key))
     reasons = dict.fromkeys(reason for line in lines for reason in line.reasons)
+    shown = columns.values() if isinstance(columns, Mapping) else columns
     return Table(
         name,
         title,
-        (*heads, *columns, *(f"paper: {column}" for column in printed)),
+        (*heads, *shown, *(f"paper: {column}" for column in beside)),
         tuple(rows),
         verdict,
-        notes=(*reasons, *notes, *_width([score for line in lines for score in line.scores.values()])),
-        data={line.key: {column: score.facts() for column, score in line.scores.items()} for line in lines},
+        notes=(*reasons, *notes, *_width([score for own in measured.values() for score in own.values()])),
+        data={key: {column: score.facts() for column, score in own.items()} for key, own in measured.items()},
     )
+
+
+def system_table(
+    name: str,
+    title: str,
+    head: tuple[str, ...],
+    systems: Iterable[tuple[str, str, OverSeeds]],
+    show: Callable[[str, OverSeeds], tuple[tuple[str, ...], Any]],
+    **others: Any,
+) -> Table:
+    """Make a table of a row a system: its own texts, or why it was not measured.
+
+    Args:
+        name: of its file.
+        title: above it.
+        head: the columns' names.
+        systems: key, label and cells of each row.
+        show: gives the texts after the label and the data of a system that was measured.
+        others: what else a table has.
+    """
+    rows, data = list[Row](), dict[str, Any]()
+    for key, label, row in systems:
+        if row.cells:
+            texts, data[key] = show(key, row)
+            rows.append(Row((row.named(label), *texts), key))
+        else:
+            data[key] = {"not_measured": row.reason}
+            rows.append(Row((label,), key, row.reason))
+    return Table(name, title, head, tuple(rows), data=data, **others)
 
 
 def _width(scores: Sequence[Score]) -> tuple[str, ...]:
