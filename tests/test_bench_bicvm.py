@@ -10,12 +10,11 @@ import pytest
 from emu_core.bench import costs
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System
 from emu_core.bench.bicvm.glosses import bags, glosses
-from emu_core.bench.bicvm.tables import (
+from emu_core.bench.bicvm.report import (
     ENCODERS,
     LABELS,
     DocumentResults,
-    paper_row,
-    paper_table,
+    printed_table,
     translation_table,
 )
 from emu_core.bench.bicvm.word_lists import MONTHS, WEEKDAYS, shown_words
@@ -23,7 +22,7 @@ from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.costs import Pace, Took
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.figures import word_maps
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
 from emu_core.bench.parallel.ranking import COSINE, EUCLID, ranking
 from emu_core.bench.parallel.read import named_files, read_texts
