@@ -16,17 +16,11 @@ LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table.
+    """A row of a table."""
 
-    Attributes:
-        cells: as people read them; of a row without numbers its label alone.
-        key: the name of its numbers in the table's data; "" where it has none.
-        missing: why nothing was measured; "" where something was.
-    """
-
-    cells: tuple[str, ...]
-    key: str = ""
-    missing: str = ""
+    cells: tuple[str, ...]  # as people read them; of a row without numbers its label alone
+    key: str = ""  # the name of its numbers in the table's data; "" where it has none
+    missing: str = ""  # why nothing was measured; "" where something was
 
     def texts(self, width: int) -> tuple[str, ...]:
         """Return the texts of a row as wide as the table, the reason included."""
@@ -36,14 +30,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning of training.
+    """A warning of training."""
 
-    Attributes:
-        system: what was trained.
-        text: the warning.
-    """
-
-    system: str
+    system: str  # what was trained
     text: str
 
     def __str__(self) -> str:
@@ -53,27 +42,16 @@ class Warned:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table."""
 
-    Attributes:
-        name: of its CSV file, such as "table2".
-        title: above it.
-        head: the columns' names.
-        rows: its rows.
-        verdict: what it shows, a sentence each.
-        warnings: of training.
-        notes: how to read it, a sentence or more each.
-        data: its numbers, unrounded, by row.
-    """
-
-    name: str
+    name: str  # of its CSV file, such as "table2"
     title: str
-    head: tuple[str, ...]
+    head: tuple[str, ...]  # the columns' names
     rows: tuple[Row, ...]
-    verdict: tuple[str, ...] = ()
+    verdict: tuple[str, ...] = ()  # what it shows, a sentence each
     warnings: tuple[Warned, ...] = ()
-    notes: tuple[str, ...] = ()
-    data: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # how to read it, a sentence or more each
+    data: dict[str, Any] = field(default_factory=dict)  # its numbers, unrounded, by row
 
     @property
     def texts(self) -> list[tuple[str, ...]]:
@@ -98,21 +76,18 @@ class Table:
             KeyError, TypeError: it is something else.
         """
         blank = [""] * len(values["rows"])
-        rows = [
-            Row(tuple(map(str, cells[:1] if missing else cells)), str(key), str(missing))
-            for cells, key, missing in zip(
-                values["rows"], values.get("keys", blank), values.get("missing", blank), strict=True
-            )
-        ]
+        whole = zip(values["rows"], values.get("keys", blank), values.get("missing", blank), strict=True)
+        texts: dict[str, Any] = {name: tuple(map(str, values[name])) for name in ("head", "verdict", "notes")}
         return cls(
             name=str(values["name"]),
             title=str(values["title"]),
-            head=tuple(map(str, values["head"])),
-            rows=tuple(rows),
-            verdict=tuple(map(str, values["verdict"])),
+            rows=tuple(
+                Row(tuple(map(str, cells[:1] if missing else cells)), str(key), str(missing))
+                for cells, key, missing in whole
+            ),
             warnings=tuple(Warned(**warning) for warning in values.get("warnings", ())),
-            notes=tuple(map(str, values["notes"])),
             data=dict(data),
+            **texts,
         )
 
 
@@ -120,22 +95,15 @@ class Table:
 class Score:
     """A measure over seeds.
 
-    Attributes:
-        mean: over seeds.
-        deviation: the standard deviation over seeds; 0 for one.
-        low: lower end of the 95 % interval over the queries, each one's mean over seeds being one score; None where
-            there are no queries.
-        high: its upper end.
-        seeds: how many there are.
-        text: as people read it.
+    The 95 % interval is over the queries, each one's mean over seeds being one score; None where there are none.
     """
 
     mean: float
-    deviation: float
+    deviation: float  # standard deviation over seeds; 0 for one
     low: float | None
     high: float | None
     seeds: int
-    text: str
+    text: str  # as people read it
 
     @classmethod
     def of(cls, values: Values) -> Self:
@@ -213,21 +181,13 @@ def stars(level: float | None) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a grid.
+    """A row of a grid."""
 
-    Attributes:
-        labels: its first cells.
-        key: its name in JSON.
-        scores: by column; None, or no entry, where nothing was measured.
-        paper: the name of the paper's row beside it; "" where it has none.
-        reasons: why something is missing, a sentence each.
-    """
-
-    labels: tuple[str, ...]
-    key: str
-    scores: Mapping[str, Score | None]
-    paper: str = ""
-    reasons: tuple[str, ...] = ()
+    labels: tuple[str, ...]  # its first cells
+    key: str  # its name in JSON
+    scores: Mapping[str, Score | None]  # by column; None, or no entry, where nothing was measured
+    paper: str = ""  # the name of the paper's row beside it; "" where it has none
+    reasons: tuple[str, ...] = ()  # why something is missing, a sentence each
 
     @property
     def measured(self) -> dict[str, Score]:
@@ -345,21 +305,18 @@ def costs_table(
     """
     rows, data = [], dict[str, Any]()
     for labels, key, row in lines:
-        if not row.cells:
-            continue
-        costs = {name: row.mean(name) for name in COSTS}
-        chosen = [cell.facts.get("selected_epoch") for cell in row.cells]
-        data[key] = {**costs, **({"selected_epochs": chosen} if any(chosen) else {})}
-        shown = (f"{value:.{0 if name.endswith('mb') else 1}f}" for name, value in costs.items())
-        rows.append(Row((*labels, *shown), key))
-    heads = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "GPU MB")
-    warned = [(cell.label, OverSeeds((result,))) for cell, result in results.measured()]
+        if row.cells:
+            costs = {name: row.mean(name) for name in COSTS}
+            shown = (f"{value:.{0 if name.endswith('mb') else 1}f}" for name, value in costs.items())
+            rows.append(Row((*labels, *shown), key))
+            chosen = [cell.facts.get("selected_epoch") for cell in row.cells]
+            data[key] = {**costs, **({"selected_epochs": chosen} if any(chosen) else {})}
     return Table(
         "costs",
         "Time and memory",
-        ("model", "trained on", *heads),
+        ("model", "trained on", "seconds of training", "CPU seconds", "seconds in all", "peak MB", "GPU MB"),
         tuple(rows),
-        warnings=warnings_of(warned),
+        warnings=warnings_of([(cell.label, OverSeeds((result,))) for cell, result in results.measured()]),
         notes=(note, MEMORY_NOTE),
         data=data,
     )

@@ -103,7 +103,7 @@ class Accuracies:
     def relative(
         self, row: OverSeeds, directions: Sequence[str]
     ) -> tuple[tuple[str, ...], list[float | None]]:
-        """Return texts and numbers of the change in percent of the base's accuracy, by direction; None where that is 0."""
+        """Return the changes in percent of the base's accuracy, as texts and numbers; None where that is 0."""
         base, mean = self.base_percent(directions), self.percent(row, directions).mean(axis=0)
         changes = [None if b == 0 else float(100 * (m - b) / b) for m, b in zip(mean, base, strict=True)]
         return tuple("n/a" if one is None else f"{one:+.1f} %" for one in changes), changes
