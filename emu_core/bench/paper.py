@@ -2,10 +2,11 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from emu_core import __version__
@@ -40,8 +41,8 @@ def paper_figure(paper: str, table: str, row: str, column: str) -> str:
         row: such as "multi-task en-fr".
         column: such as "fr".
     """
-    found = paper_numbers(paper)[table]
-    if row not in found["rows"] or column not in found["columns"]:
+    found = paper_numbers(paper).get(table)
+    if not found or row not in found["rows"] or column not in found["columns"]:
         return ""
     return _printed(paper, found, found["rows"][row][found["columns"].index(column)])
 
@@ -80,16 +81,18 @@ def _printed(paper: str, table: Mapping[str, Any], value: float | list[float] | 
     return "" if value is None else shown.format(paper_numbers(paper).get("times", 1) * value)
 
 
-def differences(paper: str, values: Mapping[str, Any], without: Collection[str] = ()) -> tuple[str, ...]:
+def differences(
+    paper: str, values: Mapping[str, Any], applies: Mapping[str, object] = MappingProxyType({})
+) -> tuple[str, ...]:
     """Return what differs from the paper, a sentence each.
 
     Args:
         paper: the package of its benchmark.
         values: what is filled in.
-        without: names of the sentences that do not apply.
+        applies: whether a sentence does, by its name; one that is not there does.
     """
     sentences = words(paper)["differences"].items()
-    return tuple(sentence.format_map(values) for name, sentence in sentences if name not in without)
+    return tuple(sentence.format_map(values) for name, sentence in sentences if applies.get(name, True))
 
 
 def versions_of(*packages: str) -> dict[str, str]:

@@ -42,16 +42,7 @@ class Picture:
 def bars_picture(
     table: str, title: str, note: str, values: Mapping[str, tuple[float, ...]], base: str | float, label: str
 ) -> Picture:
-    """Return the bars of a table's rows.
-
-    Args:
-        table: the table's name.
-        title: above them.
-        note: below them.
-        values: mean and standard deviation in percent, by the row's label.
-        base: the row at whose mean the line is, or that mean.
-        label: of the axis.
-    """
+    """Return the bars of a table's rows, by label; `base` is the row at whose mean the line is, or that mean."""
     line = values[base][0] if isinstance(base, str) else base
     return Picture(f"figure_{table}", title, note, bars(values, line, label))
 

@@ -209,16 +209,9 @@ def grid(
 ) -> Table:
     """Make a table of one shape: a row a system, a column a measure, the paper's figures beside ours.
 
-    Args:
-        name: of its file.
-        title: above it.
-        heads: over the labels.
-        columns: ours, or what people read by column; those that the paper has figures of come once more after them.
-        lines: the rows.
-        printed: gives the paper's figure of a row and a column, by the paper's name of the row; "" where it has none.
-        verdict: what it shows.
-        notes: how to read it.
-        missing: the text of a cell that was not measured.
+    `heads` are over the labels; `columns` ours, or what people read by column. `printed` gives the paper's figure of a
+    row, by the paper's name of it, and a column, "" where it has none; columns with such figures come once more after
+    ours. `missing` is the text of a cell that was not measured; for the other arguments see `Table`.
     """
     figures = {line.key: {c: printed(line.paper, c) for c in columns} for line in lines if line.paper}
     beside = [column for column in columns if any(own[column] for own in figures.values())]
@@ -251,13 +244,8 @@ def system_table(
 ) -> Table:
     """Make a table of a row a system: its own texts, or why it was not measured.
 
-    Args:
-        name: of its file.
-        title: above it.
-        head: the columns' names.
-        systems: key, label and cells of each row.
-        show: gives the texts after the label and the data of a system that was measured.
-        others: what else a table has.
+    `systems` are key, label and cells of each row; `show` gives the texts after the label and the data of one that was
+    measured; for the other arguments see `Table`.
     """
     rows, data = list[Row](), dict[str, Any]()
     for key, label, row in systems:

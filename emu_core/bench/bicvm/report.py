@@ -11,7 +11,6 @@ from emu_core.bench.figures import curves, word_maps
 from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.parallel.ranking import COSINE, EUCLID
-from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import OverSeeds, Results, View
 from emu_core.bench.tables import Line, Score, Table, grid, mean_score, why_missing
@@ -114,68 +113,38 @@ def _translation_verdict(results: Results, pairs: Sequence[Pair], unseen: list[s
 
 @dataclass(frozen=True, eq=False)
 class _Classified:
-    """A system that classified documents.
+    """A system that classified documents."""
 
-    Attributes:
-        key: its name in JSON; one with a plus is the system trained on all pairs together.
-        label: what people read.
-        paper: the name of the paper's row; "" for none.
-        rows: its cells, by direction.
-    """
-
-    key: str
-    label: str
-    paper: str
-    rows: Mapping[str, OverSeeds]
-
-    def scores(self, sizes: Mapping[str, int]) -> dict[str, Score | None]:
-        """Return accuracies over seeds by direction, each with its number of training documents."""
-        return {way: self.score(way, size) for way, size in sizes.items()}
+    key: str  # its name in JSON; one with a plus is the system trained on all pairs together
+    label: str  # what people read
+    paper: str  # the name of the paper's row; "" for none
+    rows: Mapping[str, OverSeeds]  # its cells, by direction
 
     def score(self, way: str, size: int) -> Score | None:
-        """Return the accuracy over seeds."""
+        """Return the accuracy over seeds with a number of training documents."""
         return Score.of_numbers(self.rows[way].numbers("documents", str(size), way))
 
 
 class DocumentResults:
-    """Accuracies of document classification by system, direction and number of training documents.
-
-    Attributes:
-        ways: the directions that were measured.
-        majority: the share of the largest class of the test documents in percent, by direction.
-        sizes: the numbers of training documents that were measured, by direction.
-        size: the number of Table 1, by direction: 1,000, or as many as there are.
-        systems: those that classified.
-    """
+    """Accuracies of document classification by system, direction and number of training documents."""
 
     def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
         """Take the results of all finished cells."""
-        cells = [cell for _, cell in results.measured()]
-        found = [(cell, key) for cell in cells for key in cell.values]
-        self.ways = list(dict.fromkeys(way for _, (measure, _, way) in found if measure == "documents"))
-        majority = (one for one in found if one[1][0] == "majority")
-        self.majority = {key[2]: float(cell.values[key][0]) for cell, key in majority}
-        self.sizes = {
-            way: sorted(
-                {int(part) for _, (measure, part, where) in found if (measure, where) == ("documents", way)}
-            )
-            for way in self.ways
-        }
+        found = [(cell, key) for _, cell in results.measured() for key in cell.values]
+        documents = [(int(part), way) for _, (measure, part, way) in found if measure == "documents"]
+        self.ways = list(dict.fromkeys(way for _, way in documents))
+        # The share of the largest class of the test documents in percent, and the numbers to train on, by direction.
+        self.majority = {key[2]: float(cell.values[key][0]) for cell, key in found if key[0] == "majority"}
+        self.sizes = {way: sorted({n for n, own in documents if own == way}) for way in self.ways}
         self.size = {way: max(n for n in sizes if n <= TABLE_1_SIZE) for way, sizes in self.sizes.items()}
         draws = max((int(cell.values[key][0]) for cell, key in found if key[0] == "draws"), default=0)
         seeds = " and over seeds ± their standard deviation" if len(results.seeds) > 1 else ""
         self._note = NOTES["documents"].format(draws=draws, seeds=seeds)
-        on = {
-            way: name
-            for pair, name in zip(pairs, pair_names(pairs), strict=True)
-            for way in both_ways([pair])
-        }
-        self.systems = [
-            _Classified(
-                key, LABELS[key], paper, {way: results.of(key, [on.get(way, way)]) for way in self.ways}
-            )
-            for key, paper in _SINGLE.items()
-        ]
+        on = {way: pair_names([pair]) for pair in pairs for way in both_ways([pair])}
+        self.systems = []
+        for key, paper in _SINGLE.items():
+            rows = {way: results.of(key, on.get(way, (way,))) for way in self.ways}
+            self.systems.append(_Classified(key, LABELS[key], paper, rows))
         for key, paper in _JOINED.items() if len(pairs) > 1 else ():
             label = f"{LABELS[key]}, all pairs ({'joined' if key is System.SUM_OF_WORDS else 'BiCVM+'})"
             row = results.of(key, pair_names(pairs))
@@ -187,7 +156,8 @@ class DocumentResults:
         lines = [Line((PAPER_LABELS["majority"],), "majority", majority, "majority")]
         for one in self.systems:
             reasons = filter(None, (why_missing([one.label], row) for row in one.rows.values()))
-            lines.append(Line((one.label,), one.key, one.scores(self.size), one.paper, next(reasons, ())))
+            scores = {way: one.score(way, size) for way, size in self.size.items()}
+            lines.append(Line((one.label,), one.key, scores, one.paper, next(reasons, ())))
         lines += [Line((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
         sizes = ", ".join(f"{way} {size:,}" for way, size in self.size.items())
         return grid(
@@ -220,16 +190,14 @@ class DocumentResults:
 
     def curves(self) -> str:
         """Draw Figure 2."""
-        panels: dict[str, dict[str, Mapping[int, float]]] = {}
+        panels: dict[str, dict[str, dict[int, float]]] = {}
         for way in self.ways:
-            found = {
-                one.label: {
-                    n: score.mean for n in self.sizes[way] if (score := one.score(way, n)) is not None
-                }
-                for one in self.systems
-            }
-            panels[way.replace("-", " → ", 1)] = {label: own for label, own in found.items() if own}
-        lines = {way.replace("-", " → ", 1): self.majority[way] for way in self.ways}
+            panel = panels.setdefault(way.replace("-", " → ", 1), {})
+            for one in self.systems:
+                for size in self.sizes[way]:
+                    if score := one.score(way, size):
+                        panel.setdefault(one.label, {})[size] = score.mean
+        lines = dict(zip(panels, (self.majority[way] for way in self.ways), strict=True))
         return curves(panels, lines, [one.label for one in self.systems])
 
     def _verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
@@ -275,11 +243,7 @@ def _found_words(view: View) -> str:
 
 def _facts(experiment: BicvmExperiment) -> dict[str, Any]:
     documents = experiment.data.documents
-    settings = {
-        f"settings, {LABELS[system]}": {name: str(value) for name, value in asdict(recipe.config).items()}
-        for system in (System.PAPER, System.OURS)
-        if (recipe := experiment.recipe(system)) is not None
-    }
+    recipes = {LABELS[system]: experiment.recipe(system) for system in _BICVM}
     classified = {
         "training_documents": experiment.documents_facts(0),
         "test_documents": experiment.documents_facts(1),
@@ -288,23 +252,24 @@ def _facts(experiment: BicvmExperiment) -> dict[str, Any]:
     return {
         **experiment.shared_facts(),
         **(classified if documents else {}),
-        **settings,
+        **{
+            f"settings, {label}": {name: str(value) for name, value in asdict(recipe.config).items()}
+            for label, recipe in recipes.items()
+            if recipe is not None
+        },
         "protocol": "among equals (within 1e-6) the sentence that comes first; BiCVM is told each text's language",
         "versions": versions_of("torch", "numpy", "scikit-learn"),
     }
 
 
 def _differences(experiment: BicvmExperiment) -> tuple[str, ...]:
-    paper, texts = experiment.recipe(System.PAPER), experiment.data
+    paper, documents = experiment.recipe(System.PAPER), experiment.data.documents
+    lengths = [len(text.split()) for both in documents.values() for text in both[0].texts]
     values = {
         **experiment.shared_values(),
         "epochs": paper.config.epochs if paper else 0,
-        "short": " (short texts, not news stories)" if _are_short(texts) else "",
+        "short": " (short texts, not news stories)" if lengths and sum(lengths) < 60 * len(lengths) else "",
     }
-    without = ["no_documents" if texts.documents else "documents"]
-    return differences("bicvm", values, without if experiment.settings.quick else [*without, "quick"])
-
-
-def _are_short(texts: BenchTexts) -> bool:
-    lengths = [len(text.split()) for both in texts.documents.values() for text in both[0].texts]
-    return bool(lengths) and sum(lengths) < 60 * len(lengths)
+    quick = experiment.settings.quick
+    applies = {"documents": documents, "no_documents": not documents, "quick": quick}
+    return differences("bicvm", values, applies)

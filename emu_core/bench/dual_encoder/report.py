@@ -62,17 +62,10 @@ def printed_table(name: str) -> Table:
 
 
 class DualTables:
-    """Makes the tables of finished cells.
-
-    Attributes:
-        results: the cells.
-        systems: that were trained.
-        pairs: language pairs; a model is trained on each.
-        names: of the pairs.
-    """
+    """Makes the tables of finished cells."""
 
     def __init__(self, results: Results, systems: Sequence[System], pairs: Sequence[Pair]) -> None:
-        """Take the results of cells."""
+        """Take the results of cells: of these systems, each trained on each of these pairs."""
         self.results, self.systems, self.pairs = results, tuple(systems), tuple(pairs)
         self.names = pair_names(pairs)
         # Pair and direction, both ways of each pair.
@@ -272,37 +265,30 @@ def _pictures(make: DualTables) -> tuple[Picture, ...]:
         if (mean := mean_score(scores)) is not None:
             deviations = [score.deviation for score in scores if score is not None]
             values[LABELS[system]] = (mean, sum(deviations) / len(deviations))
-    plain = LABELS[System.SUM_OF_WORDS]
+    plain, title = LABELS[System.SUM_OF_WORDS], "Translation ranking, P@1: means over the directions"
     if plain not in values:
         return ()
-    title, label = (
-        "Translation ranking, P@1: means over the directions",
-        "P@1, % (the line is the sum of words)",
-    )
+    label = "P@1, % (the line is the sum of words)"
     return (bars_picture("ranking", title, NOTES["bars"], values, plain, label),)
 
 
 def _facts(experiment: DualExperiment) -> dict[str, Any]:
     texts, tasks = experiment.data, experiment.data.tasks
-    others: dict[str, Any] = {}
-    if tasks.running_text:
-        others["running_text"] = {
+    others = {
+        "running_text": {
             text.language: f"{sum(map(len, text.documents)):,} sentences" for text in tasks.running_text
-        }
-    if tasks.dialogues:
-        others["dialogues"] = {talk.language: f"{len(talk.comments):,}" for talk in tasks.dialogues}
-    if tasks.nli:
-        others["nli"] = {nli.language: f"{len(nli.premises):,}" for nli in tasks.nli}
-    if texts.sts:
-        others["sts_pairs"] = {code: f"{len(pairs.scores):,}" for code, pairs in texts.sts.items()}
-    if texts.documents:
-        others["sentences_to_train_the_classifier"] = experiment.documents_facts(0)
-        others["sentences_to_test_it"] = experiment.documents_facts(1)
-        others["classifier"] = asdict(CLASSIFIER)
+        },
+        "dialogues": {talk.language: f"{len(talk.comments):,}" for talk in tasks.dialogues},
+        "nli": {nli.language: f"{len(nli.premises):,}" for nli in tasks.nli},
+        "sts_pairs": {code: f"{len(pairs.scores):,}" for code, pairs in texts.sts.items()},
+        "sentences_to_train_the_classifier": experiment.documents_facts(0),
+        "sentences_to_test_it": experiment.documents_facts(1),
+        "classifier": asdict(CLASSIFIER) if texts.documents else {},
+    }
     config = asdict(experiment.recipe(System.TRANSLATION).config)
     return {
         **experiment.shared_facts(),
-        **others,
+        **{name: fact for name, fact in others.items() if fact},
         "settings": {name: str(value) for name, value in config.items()},
         "protocol": "a model a language pair; among equals (within 1e-6) the sentence that comes first",
         "versions": versions_of("torch", "numpy", "scikit-learn"),
@@ -325,12 +311,6 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
         "epochs": config.epochs,
         "missing": missing,
     }
-    without = {
-        "missing": not missing,
-        "sts": not texts.sts,
-        "no_sts": texts.sts,
-        "documents": not texts.documents,
-        "no_documents": texts.documents,
-        "quick": not experiment.settings.quick,
-    }
-    return differences("dual_encoder", values, [name for name, leave in without.items() if leave])
+    sts, documents, quick = texts.sts, texts.documents, experiment.settings.quick
+    applies = {"missing": missing, "sts": sts, "no_sts": not sts, "documents": documents, "quick": quick}
+    return differences("dual_encoder", values, {**applies, "no_documents": not documents})

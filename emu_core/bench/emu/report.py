@@ -33,6 +33,8 @@ from emu_core.bench.tables import (
     deviation,
     level_above,
     level_of,
+    mean_score,
+    scored,
     spread,
     stars,
     system_table,
@@ -49,6 +51,7 @@ _COMPONENTS = {
     "language discriminator": ("emu", "emu-without-ld"),
     "center loss": ("emu-without-ld", "emu-without-ld-cl"),
 }
+_DATASETS = ("HotelQA", "ATIS", "Quora")
 _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
 
@@ -100,14 +103,6 @@ class Accuracies:
         base = self.base_percent()
         return (f"{base.mean():.1f}", *[""] * (len(_HEAD) - 1), *(f"{value:.1f}" for value in base))
 
-    def relative(
-        self, row: OverSeeds, directions: Sequence[str]
-    ) -> tuple[tuple[str, ...], list[float | None]]:
-        """Return the changes in percent of the base's accuracy, as texts and numbers; None where that is 0."""
-        base, mean = self.base_percent(directions), self.percent(row, directions).mean(axis=0)
-        changes = [None if b == 0 else float(100 * (m - b) / b) for m, b in zip(mean, base, strict=True)]
-        return tuple("n/a" if one is None else f"{one:+.1f} %" for one in changes), changes
-
     def numbers(self, row: OverSeeds) -> dict[str, Any]:
         """Return a system's accuracies against the base, as JSON has them."""
         values, base = self.percent(row), self.base_percent()
@@ -130,12 +125,7 @@ class Accuracies:
         }
 
     def texts(self, row: OverSeeds, found: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return what _HEAD names, then each direction's accuracy with its spread over seeds and its marks.
-
-        Args:
-            row: the system.
-            found: its `numbers`.
-        """
+        """Return what _HEAD names, then each direction's accuracy, spread and marks; `found` are its `numbers`."""
         values = self.percent(row)
         shown = [
             spread(values[:, i]) + stars(found["significance"][way]) for i, way in enumerate(self.directions)
@@ -158,16 +148,16 @@ def table_2(found: Accuracies) -> Table:
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         numbers = found.numbers(row)
         texts = found.base_texts() if name == BASE else found.texts(row, numbers)
-        printed = {"mt": "mt-sent2vec", BASE: BASE} | dict(zip(PAPER_ORDER, PAPER_ORDER, strict=True))
-        if name not in printed:
-            return (*texts, "not in the paper"), numbers
-        means = (f"{paper_mean(dataset, printed[name]):.1f}" for dataset in ("HotelQA", "ATIS", "Quora"))
-        return (*texts, " / ".join(means)), numbers
+        means = "not in the paper"
+        if name in ("mt", BASE, *PAPER_ORDER):
+            printed = "mt-sent2vec" if name == "mt" else name
+            means = " / ".join(f"{paper_mean(dataset, printed):.1f}" for dataset in _DATASETS)
+        return (*texts, means), numbers
 
     return system_table(
         "table2",
         "Table 2: Acc@1 in percent",
-        ("method", *_HEAD, *found.directions, "paper's mean (HotelQA / ATIS / Quora)"),
+        ("method", *_HEAD, *found.directions, f"paper's mean ({' / '.join(_DATASETS)})"),
         systems,
         show,
         warnings=warnings_of([(label, row) for _, label, row in systems]),
@@ -187,39 +177,46 @@ def table_3(found: Accuracies) -> Table:
     single = [mix[0] for mix in mixes if len(mix) == 1]
     directions = [pair_name(source, target) for source in single for target in single]
     systems = [("+".join(mix), " + ".join(mix), found.of("emu-without-ld", mix)) for mix in mixes]
-
-    def show(_: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
-        texts, values = found.relative(row, directions)
-        return texts, dict(zip(directions, values, strict=True))
-
-    head, title = ("trained on", *directions), "Table 3: training languages"
-    return system_table("table3", title, head, systems, show, notes=(NOTES["relative"],))
+    ways = {key: dict(zip(directions, directions, strict=True)) for key, _, _ in systems}
+    return _relative_table(found, "table3", "Table 3: training languages", "trained on", systems, ways)
 
 
 def table_4(found: Accuracies) -> Table:
     """Return Table 4: Emu w/o LD over all ordered pairs: a row a query language, a column a pool's."""
     row, languages = found.of("emu-without-ld"), found.experiment.languages
+    ways = {source: {target: pair_name(source, target) for target in languages} for source in languages}
     systems = [(source, source, replace(row, asked=0)) for source in languages]
     title = f"Table 4: all ordered pairs, trained on {' + '.join(found.experiment.config.train_languages)}"
+    if not row.cells:
+        systems = [("emu-without-ld", LABELS["emu-without-ld"], row)]
+    title = row.named(title) if row.cells else title
+    return _relative_table(found, "table4", title, "queries in \\ pool in", systems, ways)
 
-    def show(source: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
-        texts, values = found.relative(row, [pair_name(source, target) for target in languages])
-        return texts, dict(zip(languages, values, strict=True))
 
-    return system_table(
-        "table4",
-        row.named(title) if row.cells else title,
-        ("queries in \\ pool in", *languages),
-        systems if row.cells else [("emu-without-ld", LABELS["emu-without-ld"], row)],
-        show,
-        notes=(NOTES["relative"],),
-    )
+def _relative_table(
+    found: Accuracies,
+    name: str,
+    title: str,
+    head: str,
+    systems: Sequence[tuple[str, str, OverSeeds]],
+    ways: Mapping[str, Mapping[str, str]],
+) -> Table:
+    """Return changes in percent of the base's accuracy; `ways` has each row's directions, by column."""
+
+    def show(key: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
+        directions = list(ways[key].values())
+        base, mean = found.base_percent(directions), found.percent(row, directions).mean(axis=0)
+        changes = [None if b == 0 else float(100 * (m - b) / b) for m, b in zip(mean, base, strict=True)]
+        texts = tuple("n/a" if change is None else f"{change:+.1f} %" for change in changes)
+        return texts, dict(zip(ways[key], changes, strict=True))
+
+    columns = next(iter(ways.values()))
+    return system_table(name, title, (head, *columns), systems, show, notes=(NOTES["relative"],))
 
 
 def table_5(found: Accuracies) -> Table:
     """Return Table 5: what each component of Emu adds, with a Wilcoxon test over the directions."""
     paper = paper_numbers("emu")
-    datasets = list(paper["table1"])
     pairs = {name: [found.of(method) for method in both] for name, both in _COMPONENTS.items()}
 
     def show(component: str, _: OverSeeds) -> tuple[tuple[str, ...], Any]:
@@ -231,7 +228,7 @@ def table_5(found: Accuracies) -> Table:
             f"{drops.mean():+.2f}{stars(level)}",
             f"{test.p_value:.3f}",
             f"{test.n} of {len(drops)}",
-            *(f"{printed[d]['drop']:+.2f}{printed[d]['mark']}" for d in datasets),
+            *(f"{printed[d]['drop']:+.2f}{printed[d]['mark']}" for d in _DATASETS),
         )
         return texts, {
             "drop": float(drops.mean()),
@@ -240,7 +237,13 @@ def table_5(found: Accuracies) -> Table:
             "directions": dict(zip(found.directions, drops.tolist(), strict=True)),
         }
 
-    head = ("component", "drop", "p (Wilcoxon)", "directions that differ", *(f"paper: {d}" for d in datasets))
+    head = (
+        "component",
+        "drop",
+        "p (Wilcoxon)",
+        "directions that differ",
+        *(f"paper: {d}" for d in _DATASETS),
+    )
     systems = [(name, name, min(both, key=lambda row: len(row.cells))) for name, both in pairs.items()]
     return system_table("table5", "Table 5: ablation", head, systems, show, notes=(NOTES["ablation"],))
 
@@ -252,26 +255,22 @@ class _Compared:
     name: str
     label: str
     row: OverSeeds
-    is_peer: bool
-    trains: bool = True
-    rate: str = ""
+    peer: Peer | None = None  # None for a method of this library
+    rate: str = ""  # the learning rate with which a peer is better
 
 
 def peers_table(found: Accuracies) -> Table:
     """Return Emu and the methods that are not the paper's, beside the peers: the same encoder, labels and epochs."""
-    compared = [
-        _Compared(name, LABELS.get(name, name), found.of(name), False) for name in compared_with_peers()
-    ]
+    compared = [_Compared(name, LABELS.get(name, name), found.of(name)) for name in compared_with_peers()]
     compared += [_peer(peer, found) for peer in Peer]
     rates = {one.name: one.rate for one in compared}
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
-        wheres = row.cells[0].wheres("classified")
-        classified = {
-            code: float(np.mean([100 * cell.values["classified", "", code].mean() for cell in row.cells]))
-            for code in wheres
+        scores = {
+            code: scored(row.values("classified", "", code)) for code in row.cells[0].wheres("classified")
         }
-        as_classifier = sum(classified.values()) / len(classified) if classified else None
+        classified = {code: score.mean for code, score in scores.items() if score}
+        as_classifier = mean_score(list(scores.values()))
         costs = {cost: row.mean(cost) for cost in COSTS}
         numbers = found.numbers(row)
         texts = found.texts(row, numbers)
@@ -312,20 +311,20 @@ def _peer(peer: Peer, found: Accuracies) -> _Compared:
     system, on = peer_system(peer), found.experiment.config.train_languages
     label = LABELS.get(system, system)
     if peer.is_frozen:
-        return _Compared(peer.value, label, found.results.of(system, on, seeds=(0,)), True, trains=False)
+        return _Compared(peer.value, label, found.results.of(system, on, seeds=(0,)), peer)
     tried = {rate: found.of(system, variant=rate) for rate in (THEIRS, OURS)}
     measured = {rate: row for rate, row in tried.items() if row.cells}
     if not measured:
-        return _Compared(peer.value, label, tried[THEIRS], True)
+        return _Compared(peer.value, label, tried[THEIRS], peer)
     best = max(measured, key=lambda rate: found.percent(measured[rate]).mean())
     rate = "2e-05" if best == THEIRS else f"{found.experiment.budget.learning_rate:g}"
-    return _Compared(peer.value, f"{label} (learning rate {rate}, {best})", measured[best], True, rate=rate)
+    return _Compared(peer.value, f"{label} (learning rate {rate}, {best})", measured[best], peer, rate)
 
 
 def _peers_verdict(compared: list[_Compared], found: Accuracies) -> tuple[str, ...]:
     """Name the best peer, and the fastest that trains the encoder."""
     means = {one: float(found.percent(one.row).mean()) for one in compared if one.row.cells}
-    peers, ours = ([one for one in means if one.is_peer is is_peer] for is_peer in (True, False))
+    peers, ours = ([one for one in means if (one.peer is None) is ours] for ours in (False, True))
     if not peers or not ours:
         return ()
     best, own = (max(group, key=means.__getitem__) for group in (peers, ours))
@@ -333,7 +332,10 @@ def _peers_verdict(compared: list[_Compared], found: Accuracies) -> tuple[str, .
         f"The best peer is {best.label} with {means[best]:.1f}; the best of this library's here is {own.label} with "
         f"{means[own]:.1f} ({means[own] - means[best]:+.1f})."
     ]
-    tuned, emu = [one for one in peers if one.trains], [one for one in ours if one.name == "emu"]
+    tuned, emu = (
+        [one for one in peers if one.peer and not one.peer.is_frozen],
+        [one for one in ours if one.name == "emu"],
+    )
     if tuned and emu:
         fastest = min(tuned, key=lambda one: one.row.mean("seconds"))
         sentences.append(
@@ -437,4 +439,4 @@ def _differences(experiment: EmuExperiment) -> tuple[str, ...]:
         **atis,
         **{f"paper_{name}": count for name, count in PAPER_COUNTS.items()},
     }
-    return differences("emu", values, ("atis",) if atis == PAPER_COUNTS else ())
+    return differences("emu", values, {"atis": atis != PAPER_COUNTS})

@@ -45,19 +45,12 @@ class Place(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes:
-        name: such as "en-de", or "en (en-de)": English, of the model that is trained on en-de.
-        on: the name of the pair that the systems of the column are trained on.
-        measure: what is measured.
-        where: the direction, the language or the pair.
-    """
-
-    name: str
-    on: str
+    name: str  # such as "en-de", or "en (en-de)": English, of the model that is trained on en-de
+    on: str  # the name of the pair that its systems are trained on
     measure: str
-    where: str
+    where: str  # the direction, the language or the pair
 
 
 _CLS, _MEAN = Place(System.BASE, Part.CLS), Place(System.BASE, Part.MEAN)
@@ -65,41 +58,29 @@ _BASELINE = Place(System.BASELINE, Part.MEANING)
 _FMDA = tuple(Place(System.FMDA, part) for part in _SENSE)
 _TWO_STAGE = tuple(Place(System.TWO_STAGE, part) for part in _SENSE)
 _FIVE_PLACES = (_CLS, _MEAN, _BASELINE, *_FMDA)
-_PROBED = (
-    *(_CLS, _MEAN, Place(System.BASELINE, Part.LANGUAGE), _BASELINE),
-    *(Place(System.FMDA, Part.LANGUAGE), *_FMDA),
-)
-_PROBES = {"probe": "probe", "neighbours": "neighbours in own language"}
+_LANGUAGE = Place(System.FMDA, Part.LANGUAGE)
+_PROBED = (_CLS, _MEAN, Place(System.BASELINE, Part.LANGUAGE), _BASELINE, _LANGUAGE, *_FMDA)
+_PROBES = {"probe": "{1}: probe", "neighbours": "{1}: neighbours in own language"}
 
 
 @dataclass(frozen=True)
-class _Retrieval:
-    """A table of retrieval.
+class _Spec:
+    """A table of embeddings."""
 
-    Attributes:
-        measures: over its columns.
-        places: its rows.
-        notes: how to read it.
-        pairs: how many of the language pairs it has; None for all.
-    """
-
-    measures: tuple[str, ...]
-    places: tuple[Place, ...] = _FIVE_PLACES
-    notes: tuple[str, ...] = ()
-    pairs: int | None = None
+    measures: tuple[str, ...]  # over its columns
+    places: tuple[Place, ...] = _FIVE_PLACES  # its rows
+    notes: tuple[str, ...] = ("templates",)
+    pairs: int | None = None  # how many of the language pairs it has; None for all
 
 
-_RETRIEVAL = {
-    FmdaPart.TABLE_2: _Retrieval(("translation",)),
-    FmdaPart.TABLE_3: _Retrieval(("template",), notes=("templates",)),
-    FmdaPart.TABLE_4: _Retrieval(
-        ("translation",),
-        (_CLS, _BASELINE, *(Place(system, Part.MEANING) for system in (System.FMDA, *ABLATION))),
-        ("ablation",),
-        pairs=1,
-    ),
-    FmdaPart.TABLE_5: _Retrieval(("translation", "template"), (*_FMDA, *_TWO_STAGE), ("templates",)),
-    FmdaPart.TABLE_6: _Retrieval(("precision",), notes=("templates",)),
+_ABLATED = tuple(Place(system, Part.MEANING) for system in (System.FMDA, *ABLATION))
+_TABLES = {
+    FmdaPart.TABLE_2: _Spec(("translation",), notes=()),
+    FmdaPart.TABLE_3: _Spec(("template",)),
+    FmdaPart.TABLE_4: _Spec(("translation",), (_CLS, _BASELINE, *_ABLATED), ("ablation",), pairs=1),
+    FmdaPart.TABLE_5: _Spec(("translation", "template"), (*_FMDA, *_TWO_STAGE)),
+    FmdaPart.TABLE_6: _Spec(("precision",)),
+    FmdaPart.PROBES: _Spec(("probe",), _PROBED, ("probes",)),
 }
 _PANELS = {
     "a": (System.FMDA, "(a) language embeddings"),
@@ -141,33 +122,40 @@ def printed_table(number: str) -> Table:
 
 
 class FmdaTables:
-    """Makes the tables of finished cells.
-
-    Attributes:
-        results: the cells.
-        pairs: the language pairs.
-    """
+    """Makes the tables of finished cells."""
 
     def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
         """Take the results of the cells trained on these language pairs."""
         self.results, self.pairs = results, tuple(pairs)
+        self._verdicts = {
+            "2": self._meaning_verdict,
+            "5": self._two_stage_verdict,
+            "probes": self._probes_verdict,
+        }
 
     def table(self, part: str) -> Table:
         """Return the table of a part of the report."""
-        if part in ("9", "probes"):
-            return self._table_9() if part == "9" else self._probes()
-        own = _RETRIEVAL[FmdaPart(part)]
-        columns = [column for measure in own.measures for column in self._columns(measure, own.pairs)]
-        verdicts = {"2": self._meaning_verdict, "5": self._two_stage_verdict}
+        name, lines, notes = part if part == "probes" else f"table{part}", list[Line](), list[str]()
+        if part == FmdaPart.TABLE_9:
+            columns = {column: column for column in paper_numbers("fmda")[name]["columns"]}
+            lines, notes = self._tasks()
+        else:
+            own = _TABLES[FmdaPart(part)]
+            each = [column for measure in own.measures for column in self._columns(measure, own.pairs)]
+            columns = {one.name: _PROBES.get(one.measure, "{}").format(one.name, one.on) for one in each}
+            lines, notes = (
+                [self._line(place, each) for place in own.places],
+                [NOTES[one] for one in own.notes],
+            )
         return grid(
-            f"table{part}",
-            f"Table {part}: {_TITLES[f'table{part}']}",
-            _HEADS,
-            [column.name for column in columns],
-            [self._line(place, columns, place.key) for place in own.places],
-            printed=partial(paper_figure, "fmda", f"table{part}"),
-            verdict=verdicts.get(part, tuple)(),
-            notes=tuple(NOTES[name] for name in own.notes),
+            name,
+            _TITLES[name],
+            ("task",) if part == FmdaPart.TABLE_9 else _HEADS,
+            columns,
+            lines,
+            printed=partial(paper_figure, "fmda", name),
+            verdict=self._verdicts.get(part, tuple)(),
+            notes=tuple(notes),
             missing=NOT_MEASURED,
         )
 
@@ -181,6 +169,8 @@ class FmdaTables:
         if measure == "translation":
             ways = [(pair_name(*way), on) for pair, on in named for way in (pair, pair[::-1])]
             return [Column(way, on, measure, way) for way, on in ways]
+        if measure in _PROBES:
+            return [Column(f"{on} {probe}", on, probe, on) for _, on in named for probe in _PROBES]
         return [
             Column(f"{pair[side]} ({on})", on, measure, pair[side]) for side in (0, 1) for pair, on in named
         ]
@@ -191,9 +181,15 @@ class FmdaTables:
 
     def _scores(self, place: Place, columns: Sequence[Column]) -> dict[str, Score]:
         """Return an embedding's scores by column, of those that were measured."""
-        return Line((), "", {one.name: scored(self._values(place, one)) for one in columns}).measured
+        scores = {}
+        for one in columns:
+            values = self._values(place, one)
+            if values is not None:
+                own = Score.of_numbers(values[:, 0]) if one.measure in _PROBES else Score.of(values)
+                scores |= {one.name: own} if own else {}
+        return scores
 
-    def _line(self, place: Place, columns: Sequence[Column], paper: str = "") -> Line:
+    def _line(self, place: Place, columns: Sequence[Column]) -> Line:
         reasons = []
         for on in dict.fromkeys(column.on for column in columns):
             row, label = self.row(place.system, [on]), f"{LABELS[place.system]} on {on}"
@@ -201,10 +197,10 @@ class FmdaTables:
                 reasons.append(f"{label}, {NOT_MEASURED}: {row.reason}")
             elif len(row.cells) < row.asked:
                 reasons.append(f"{label}: {len(row.cells)} of {row.asked} seeds.")
-        return Line(place.labels, place.key, self._scores(place, columns), paper, tuple(reasons))
+        return Line(place.labels, place.key, self._scores(place, columns), place.key, tuple(reasons))
 
-    def _table_9(self) -> Table:
-        """A model for each pair against one for all pairs."""
+    def _tasks(self) -> tuple[list[Line], list[str]]:
+        """Return the lines of Table 9, a model for each pair against one for all pairs, and its notes."""
         templates = self._columns("template")
         tasks = {c.name: ([c], Part.MEANING) for c in self._columns("translation") if c.name != c.on}
         for code in dict.fromkeys(column.where for column in templates):
@@ -218,51 +214,8 @@ class FmdaTables:
                 "all pairs": scored(every.values(columns[0].measure, part, columns[0].where)),
             }
             lines.append(Line((name,), name, scores, name))
-        return grid(
-            "table9",
-            f"Table 9: {_TITLES['table9']}",
-            ("task",),
-            paper_numbers("fmda")["table9"]["columns"],
-            lines,
-            printed=partial(paper_figure, "fmda", "table9"),
-            notes=(
-                NOTES["pairs"],
-                *(() if every.cells else (f"All pairs in one model, {NOT_MEASURED}: {every.reason}",)),
-            ),
-            missing=NOT_MEASURED,
-        )
-
-    def _probes(self) -> Table:
-        """Return how well each embedding tells the two languages of each pair."""
-        names = pair_names(self.pairs)
-        columns = {f"{name} {measure}": (name, measure) for name in names for measure in _PROBES}
-        scores = {
-            place: {
-                column: Score.of_numbers(self.row(place.system, [name]).numbers(measure, place.part, name))
-                for column, (name, measure) in columns.items()
-            }
-            for place in _PROBED
-        }
-        verdict = []
-        for name in names:
-            probed = (_CLS, Place(System.FMDA, Part.LANGUAGE), Place(System.FMDA, Part.MEANING))
-            cls, language, meaning = (scores[place][f"{name} probe"] for place in probed)
-            if cls and language and meaning:
-                verdict.append(
-                    f"{name}: a linear probe is right on {language.mean:.1f} % of language embeddings and "
-                    f"on {meaning.mean:.1f} % of meaning embeddings, {cls.mean - meaning.mean:.1f} points fewer "
-                    "than on [CLS]."
-                )
-        return grid(
-            "probes",
-            "Language probes",
-            _HEADS,
-            {column: f"{name}: {_PROBES[measure]}" for column, (name, measure) in columns.items()},
-            [Line(place.labels, place.key, own) for place, own in scores.items()],
-            verdict=tuple(verdict),
-            notes=(NOTES["probes"],),
-            missing=NOT_MEASURED,
-        )
+        missing = [] if every.cells else [f"All pairs in one model, {NOT_MEASURED}: {every.reason}"]
+        return lines, [NOTES["pairs"], *missing]
 
     def costs(self) -> Table:
         """Return time and memory of each system and the pairs it is trained on."""
@@ -271,6 +224,19 @@ class FmdaTables:
             key = f"{system}.{'+'.join(on)}" if on else system
             lines.append(((LABELS[system], " + ".join(on)), key, self.row(system, on)))
         return costs_table(self.results, lines, NOTES["costs"])
+
+    def _probes_verdict(self) -> tuple[str, ...]:
+        columns, sentences = self._columns("probe"), []
+        probed = [self._scores(place, columns) for place in (_CLS, _LANGUAGE, _FMDA[0])]
+        for name in pair_names(self.pairs):
+            cls, language, meaning = (scores.get(f"{name} probe") for scores in probed)
+            if cls and language and meaning:
+                sentences.append(
+                    f"{name}: a linear probe is right on {language.mean:.1f} % of language embeddings and "
+                    f"on {meaning.mean:.1f} % of meaning embeddings, {cls.mean - meaning.mean:.1f} points fewer "
+                    "than on [CLS]."
+                )
+        return tuple(sentences)
 
     def _meaning_verdict(self) -> tuple[str, ...]:
         """Whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
@@ -290,7 +256,7 @@ class FmdaTables:
         """Return a sentence on FMDA's meaning against another embedding, query by query."""
         changes = {}
         for column in columns:
-            own, theirs = self._values(Place(System.FMDA, Part.MEANING), column), self._values(other, column)
+            own, theirs = self._values(_FMDA[0], column), self._values(other, column)
             if own is None or theirs is None:
                 return ""
             # Of two numbers of seeds, those of the smaller are used in turn.
