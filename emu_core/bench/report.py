@@ -69,6 +69,11 @@ class Report:
         """The names of the report's files, without those of the pictures."""
         return [PAGE, MARKDOWN, JSON, *(f"{table.name}.csv" for table in (*self.tables, *self.paper))]
 
+    @property
+    def shown(self) -> tuple[Table | Picture, ...]:
+        """Tables and pictures in the order of the page."""
+        return (*self.tables, *self.pictures, *self.paper)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values, with the tables' numbers unrounded."""
         return {
@@ -139,7 +144,7 @@ def as_markdown(report: Report) -> str:
     blocks = [f"# {plain(report.title)}"]
     for title, items in _lists(report).items():
         blocks += [f"## {title}", "\n".join(f"- {plain(item)}" for item in items)]
-    for shown in (*report.tables, *report.pictures, *report.paper):
+    for shown in report.shown:
         title = plain(shown.title)
         if isinstance(shown, Picture):
             blocks += [f"## {title}", f"![{title}]({shown.name}.svg)", plain(shown.note)]
@@ -156,7 +161,7 @@ def as_html(report: Report) -> str:
     parts = [_tag("h1", report.title)]
     for title, items in _lists(report).items():
         parts += [_tag("h2", title), f"<ul>{''.join(_tag('li', item) for item in items)}</ul>"]
-    for shown in (*report.tables, *report.pictures, *report.paper):
+    for shown in report.shown:
         parts.append(_tag("h2", shown.title))
         parts += (
             [shown.svg, _tag("p", shown.note, ' class="note"')]

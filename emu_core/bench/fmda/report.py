@@ -181,13 +181,13 @@ class FmdaTables:
 
     def _scores(self, place: Place, columns: Sequence[Column]) -> dict[str, Score]:
         """Return an embedding's scores by column, of those that were measured."""
-        scores = {}
-        for one in columns:
-            values = self._values(place, one)
-            if values is not None:
-                own = Score.of_numbers(values[:, 0]) if one.measure in _PROBES else Score.of(values)
-                scores |= {one.name: own} if own else {}
-        return scores
+        values = {one: self._values(place, one) for one in columns}
+        scores = {
+            one.name: Score.of_numbers(own[:, 0].tolist()) if one.measure in _PROBES else Score.of(own)
+            for one, own in values.items()
+            if own is not None
+        }
+        return Line((), "", scores).measured
 
     def _line(self, place: Place, columns: Sequence[Column]) -> Line:
         reasons = []
