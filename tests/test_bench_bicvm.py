@@ -26,8 +26,7 @@ from emu_core.bench.figures import word_maps
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
 from emu_core.bench.parallel.ranking import COSINE, EUCLID, ranking
-from emu_core.bench.parallel.read import named_files, read_texts
-from emu_core.bench.parallel.texts import BenchTexts
+from emu_core.bench.parallel.texts import BenchTexts, named_files, read_texts
 from emu_core.bench.results import CellResult, View
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.labelled import LabelledSet

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from emu_core.bench.cells import Cell
 from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
-from emu_core.bench.results import CellResult, Results, View, read_cell, write_cell
-from emu_core.bench.settings import BenchSettings
+from emu_core.bench.papers import PAPERS
+from emu_core.bench.results import CellResult, View, read_cell, write_cell
+from emu_core.config.settings import infos
 from emu_core.data.labelled import LabelledSet
-from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
+from emu_core.devices import pick_device
+from emu_core.errors import CancelledError, DataError, EmuError, RunError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, Storable
 from emu_core.runs.versions import versions
@@ -97,27 +99,73 @@ class Experiment(ABC):
         config: the configuration of the run.
         data: as it was stored.
         folder: of the run.
+        paper: its name among `PAPERS`.
         first: what the first cell is, without which none can be measured.
-        settings_class: the class of its settings.
-        plan: returns what `create_bench` takes, from a user's data and options.
+        data_class: the class of the data.
+        gather: returns a user's data as they are stored, and the fields of the configuration that they decide, from
+            the data as a user names them, the settings, and options of its own.
     """
 
     config: RunConfig
     data: Any
     folder: Path
+    paper: ClassVar[str]
     first: ClassVar[str]
-    settings_class: ClassVar[type[BenchSettings]]
-    plan: ClassVar[Callable[..., tuple[RunConfig, Storable]]]
+    data_class: ClassVar[Any]
+    gather: ClassVar[Callable[..., tuple[Storable, dict[str, Any]]]]
 
-    @staticmethod
-    @abstractmethod
-    def load_data(folder: Path, name: str) -> Any:
-        """Read the data that `data.store` wrote.
+    @classmethod
+    def plan(
+        cls,
+        data: Any,
+        *,
+        encoder: str = "",
+        seeds: Sequence[int] = (0,),
+        epochs: int | None = None,
+        device: str = "auto",
+        **options: Any,
+    ) -> tuple[RunConfig, Storable]:
+        """Return what `create_bench` takes.
 
         Args:
-            folder: where it is.
-            name: of the data, for people.
+            data: what `gather` takes.
+            encoder: what `load_encoder` takes; "" takes the paper's usual one.
+            seeds: of all that draws.
+            epochs: of every system that trains, at most; None takes the numbers measured for each.
+            device: "auto", "cpu", "cuda:0".
+            options: of the settings (such as parts, what the report holds), and what else `gather` takes.
+
+        Raises:
+            EmuError: the data can't be read, or does not do.
         """
+        paper = PAPERS[cls.paper]
+        own = {info.name: options.pop(info.name) for info in infos(paper.settings) if info.name in options}
+        if "parts" in own:
+            own["parts"] = tuple(own["parts"])
+        settings = paper.settings(seeds=tuple(seeds), epochs=epochs, **own)
+        stored, decided = cls.gather(data, settings, **options)
+        values = {
+            name: list(one) if isinstance(one, tuple) else one for name, one in asdict(settings).items()
+        }
+        config = RunConfig(
+            method=paper.name,
+            hyperparameters=values,
+            task=Task.BENCH,
+            encoder=encoder or paper.encoder,
+            seed=settings.seeds[0],
+            device=pick_device(device),
+            versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
+            **decided,
+        )
+        return config, stored
+
+    @classmethod
+    def load_data(cls, folder: Path, name: str) -> Any:
+        """Read what `data.store` wrote; the name is for people. Raises RunError where it is damaged."""
+        try:
+            return cls.data_class.load(folder, name)
+        except (OSError, ValueError, KeyError, TypeError, IndexError, DataError):
+            raise RunError(f"the data stored in {folder} is damaged; run the benchmark again") from None
 
     @classmethod
     def open(cls, run: Run) -> Self:
@@ -128,7 +176,7 @@ class Experiment(ABC):
     @cached_property
     def settings(self) -> Any:
         """The settings of the benchmark, of the paper's own class."""
-        return self.settings_class.from_json(self.config.hyperparameters)
+        return PAPERS[self.paper].settings.from_json(self.config.hyperparameters)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -242,74 +290,6 @@ class Experiment(ABC):
             "hyperparameters": self.hyperparameters(cell),
         }
         write_cell(path, result, facts)
-
-
-def bench_config(
-    paper: str,
-    settings: BenchSettings,
-    *,
-    data: str,
-    device: str,
-    encoder: str = "",
-    train_languages: tuple[str, ...] = (),
-    pairs: tuple[tuple[str, str], ...] = (),
-) -> RunConfig:
-    """Return the configuration of a benchmark's run.
-
-    Args:
-        paper: its name.
-        settings: of its kind.
-        data: the name of the data, for people.
-        device: such as "cpu".
-        encoder: what `load_encoder` takes; "" where encoders are trained from scratch.
-        train_languages: languages whose labels are used.
-        pairs: language pairs whose translations are used.
-    """
-    values = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(settings).items()}
-    return RunConfig(
-        method=paper,
-        data=data,
-        hyperparameters=values,
-        task=Task.BENCH,
-        encoder=encoder,
-        train_languages=train_languages,
-        pairs=pairs,
-        seed=settings.seeds[0],
-        device=device,
-        versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
-    )
-
-
-RunCell = Callable[[Experiment, Cell], CellResult]
-OnCell = Callable[[int, int, str], None]
-
-
-def run_cells(experiment: Experiment, on_cell: OnCell, run_cell: RunCell) -> Results:
-    """Run each cell that is not finished, and write what it measured.
-
-    A cell that can't be measured is not written, and so is tried again the next time.
-
-    Args:
-        experiment: whose cells.
-        on_cell: called with (cells done, cells in all, the next cell's label); may raise CancelledError.
-        run_cell: runs a cell.
-
-    Raises:
-        TrainingError: the first cell can't be measured: whatever prevents that prevents every cell.
-    """
-    cells = experiment.cells()
-    # All are read before any is run: a cell of other settings is refused before an hour's work and not after it.
-    found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
-    for cell in cells:
-        if cell in found:
-            continue
-        on_cell(len(found), len(cells), cell.label)
-        found[cell] = run_cell(experiment, cell)
-        if not found[cell].error:
-            experiment.write(cell, found[cell])
-        elif cell == cells[0]:
-            raise TrainingError(f"{experiment.first} can't be measured: {found[cell].error}")
-    return Results({cell: found[cell] for cell in cells}, experiment.seeds)
 
 
 def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:

@@ -1,21 +1,24 @@
 """A benchmark as a run: its folder is created, worked on until its report is written, and gone on with after a stop."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from emu_core.api.execute import record_failure
-from emu_core.bench.experiment import FIXED, Experiment, RunCell, fixed_of, in_process, run_cells
+from emu_core.bench.cells import Cell
+from emu_core.bench.experiment import FIXED, Experiment, fixed_of, in_process
 from emu_core.bench.papers import paper_named
 from emu_core.bench.report import Report
-from emu_core.errors import RunError
+from emu_core.bench.results import CellResult, Results
+from emu_core.errors import RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 
+RunCell = Callable[[Experiment, Cell], CellResult]
 RESULTS = "results.parquet"
 _OLD = "bench.json"  # of the folders of earlier versions
 _HALF = {"config.json", "data.json", "training", ".training"}  # what is written before status.json
@@ -26,7 +29,7 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
 
     Args:
         folder: the run's folder; one of the same benchmark goes on, its finished cells staying.
-        config: see `bench_config`.
+        config: see `Experiment.plan`.
         data: what is trained on and measured.
 
     Raises:
@@ -65,6 +68,8 @@ def queue_again(run: Run) -> Run:
 def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunCell | None = None) -> Report:
     """Run every cell of a benchmark that is not finished, and write the report.
 
+    A cell that can't be measured is not written, and so is tried again the next time.
+
     Args:
         run: made by `create_bench`; one that was killed, cancelled or failed goes on where it stopped.
         on_progress: called with the run's status as it moves; its steps are the cells.
@@ -74,28 +79,39 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
         The report, whose files are in the run's folder.
 
     Raises:
-        EmuError: the first cell can't be measured, a finished cell is of other settings, or the run was cancelled.
+        EmuError: the first cell can't be measured (whatever prevents that prevents every cell), a finished cell is of
+            other settings, or the run was cancelled.
     """
-    experiment = open_bench(run)
+    experiment, run_cell = open_bench(run), run_cell or in_process
     make_report = paper_named(experiment.config.method).load_report()
     progress = Progress(run, on_progress)
-
-    def on_cell(done: int, total: int, label: str) -> None:
-        progress.status = replace(progress.status, step=done, steps=total)
-        progress.phase(label)
-
     with record_failure(progress):
-        before = [result for cell in experiment.cells() if (result := experiment.read(cell)) is not None]
-        spent = sum(result.seconds_whole for result in before)
-        progress.status = replace(progress.status, training_since=progress.status.started_at - spent)
-        results = run_cells(experiment, on_cell, in_process if run_cell is None else run_cell)
-        on_cell(len(results.cells), len(results.cells), "the report")
+        cells = experiment.cells()
+        # All are read before any is run: a cell of other settings is refused before an hour's work and not after it.
+        found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
+        since = progress.status.started_at - sum(result.seconds_whole for result in found.values())
+        progress.status = replace(progress.status, steps=len(cells), training_since=since)
+        for cell in cells:
+            if cell in found:
+                continue
+            progress.status = replace(progress.status, step=len(found))
+            progress.phase(cell.label)
+            found[cell] = run_cell(experiment, cell)
+            if not found[cell].error:
+                experiment.write(cell, found[cell])
+            elif cell == cells[0]:
+                raise TrainingError(f"{experiment.first} can't be measured: {found[cell].error}")
+        progress.status = replace(progress.status, step=len(cells))
+        progress.phase("the report")
+        results = Results({cell: found[cell] for cell in cells}, experiment.seeds)
         errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
+        first = next(iter(errors.values()), "")
         report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
         report.write()
         results.frame().to_parquet(run.folder / RESULTS)
         shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
-        progress.end(RunState.FINISHED, _message(errors))
+        message = f"{len(errors)} of the cells could not be measured, the first because {first}"
+        progress.end(RunState.FINISHED, message if errors else "")
     return report
 
 
@@ -139,13 +155,6 @@ def _check_free(run: Run) -> None:
     shutil.rmtree(folder)  # a kill came while it was created
 
 
-def _message(errors: Mapping[str, str]) -> str:
-    if not errors:
-        return ""
-    first = next(iter(errors.values()))
-    return f"{len(errors)} of the cells could not be measured, the first because {first}"
-
-
 def bench(
     paper: str,
     data: Any,
@@ -163,11 +172,11 @@ def bench(
 
     Args:
         paper: "emu", "fmda", "bicvm" or "dual-encoder".
-        data: see `plan` of the paper's experiment.
+        data: see `gather` of the paper's experiment.
         out: the folder of the benchmark's run.
         on_progress: called with the run's status as it moves; its steps are the cells.
         run_cell: runs a cell; None runs it in a process of its own.
-        options: what else `plan` takes: encoder, seeds, epochs, parts, device and others.
+        options: what else `Experiment.plan` and `gather` take: encoder, seeds, epochs, parts, device and others.
 
     Returns:
         The report, whose files are in `out`.

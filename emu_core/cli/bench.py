@@ -113,7 +113,7 @@ def _bench_fmda(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _bench_bicvm(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.bench.parallel.read import named_files
+    from emu_core.bench.parallel.texts import named_files
 
     documents, tested = named_files(options.documents), named_files(options.test_documents)
     return _on_parallel("bicvm", options, documents=documents, test_documents=tested)

@@ -12,10 +12,9 @@ from emu_core.bench.bicvm.glosses import bags, glosses
 from emu_core.bench.bicvm.word_lists import Meanings, shown_words
 from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw, draw_nothing
-from emu_core.bench.parallel.experiment import ParallelExperiment
+from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe
 from emu_core.bench.parallel.ranking import COSINE, EUCLID, encode_in, ranking, tested_pairs
 from emu_core.bench.parallel.texts import Documents
-from emu_core.bench.parallel.training import Recipe
 from emu_core.bench.results import Key, View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw, draw_nothing
-from emu_core.bench.parallel.experiment import ParallelExperiment
+from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe
 from emu_core.bench.parallel.ranking import DOT, encode_in, ranking
 from emu_core.bench.parallel.texts import BenchTexts, Documents
-from emu_core.bench.parallel.training import Recipe
 from emu_core.bench.results import Key
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText

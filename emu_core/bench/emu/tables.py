@@ -20,7 +20,7 @@ from emu_core.bench.emu.experiment import (
     training_sets,
 )
 from emu_core.bench.paper import paper_numbers, words
-from emu_core.bench.peers.system import Peer
+from emu_core.bench.peers import Peer
 from emu_core.bench.results import COSTS, OverSeeds, Results, Values
 from emu_core.bench.tables import (
     Row,

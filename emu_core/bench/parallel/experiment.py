@@ -2,70 +2,87 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from emu_core.api.pretrain import Texts
 from emu_core.bench.cells import Cell, Pair, pair_names
-from emu_core.bench.experiment import Draw, Experiment, bench_config
+from emu_core.bench.costs import Pace, now, since
+from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.paper import paper_numbers, words
-from emu_core.bench.parallel.read import Parallel, read_texts
-from emu_core.bench.parallel.texts import BenchTexts
-from emu_core.bench.parallel.training import Recipe, trained
+from emu_core.bench.parallel.texts import BenchTexts, read_texts
 from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
 from emu_core.bench.settings import ParallelBench
 from emu_core.bench.tables import Row, Score, Table, costs_table, scored
-from emu_core.data.parallel.text import names_of
-from emu_core.devices import pick_device
+from emu_core.config.bicvm import BicvmConfig
+from emu_core.config.dual_encoder import DualEncoderConfig
+from emu_core.data.parallel.held_out import hold_out, usual_count
+from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.arrays import pair_name
-from emu_core.runs.config import RunConfig
+from emu_core.evaluation.parallel_metrics import mean_p_at_1
+from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
+from emu_core.trainers.dual_encoder import DualEncoderTrainer
+from emu_core.trainers.fit import Fitted, Trainer, fit
 
 QUICK_EPOCHS = 5
 MISSING = "–"
 _NOTES = words("parallel")["notes"]
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """How a system is trained.
+
+    Attributes:
+        config: the settings, whose class names the method.
+        dialogues: whether it learns from dialogues, too.
+        running: whether it learns from running text, too.
+        nli: whether it learns from NLI, too.
+    """
+
+    config: DualEncoderConfig | BicvmConfig
+    dialogues: bool = False
+    running: bool = False
+    nli: bool = False
+
+    def tasks(self, train: Sequence[ParallelText], given: Tasks) -> Tasks:
+        """Return what it learns from: parallel text, and of the other texts given those of its tasks."""
+        return Tasks(
+            train,
+            given.dialogues if self.dialogues else (),
+            given.running_text if self.running else (),
+            given.nli if self.nli else (),
+        )
+
+
 class ParallelExperiment(Experiment):
     """Experiments on parallel text."""
 
     data: BenchTexts
-    load_data = staticmethod(BenchTexts.load)
-    paper: ClassVar[str]
+    data_class = BenchTexts
     plain: ClassVar[str]  # the system that the others' speed is compared with
-    settings_class = ParallelBench
     first: ClassVar[str] = "the plain sum of words"
 
-    @classmethod
-    def plan(
-        cls,
-        files: Parallel,
-        *,
-        seeds: Sequence[int] = (0,),
-        epochs: int | None = None,
-        quick: bool = False,
-        device: str = "auto",
-        **others: Any,
-    ) -> tuple[RunConfig, BenchTexts]:
-        """Return what `create_bench` takes.
+    @staticmethod
+    def gather(files: Texts, settings: ParallelBench, **others: Any) -> tuple[BenchTexts, dict[str, Any]]:
+        """Return the texts as they are stored, and the fields of the configuration that they decide.
 
         Args:
-            files: parallel text, as `pretrain` takes it; see `read_texts`.
-            seeds: of all that draws.
-            epochs: of every system; None takes the settings' own.
-            quick: 3,000 pairs and a few epochs, to see that all works.
-            device: "auto", "cpu", "cuda:0".
+            files: parallel text, as `pretrain` takes it.
+            settings: of the benchmark.
             others: what else `read_texts` takes: texts to measure on, documents, other tasks.
 
         Raises:
             EmuError: a file can't be read, or does not do.
         """
-        settings = ParallelBench(seeds=tuple(seeds), epochs=epochs, quick=quick)
-        texts = read_texts(files, quick=quick, **others)
-        place, name = pick_device(device), names_of(texts.train)
-        return bench_config(cls.paper, settings, data=name, device=place, pairs=texts.pairs), texts
+        texts = read_texts(files, quick=settings.quick, **others)
+        return texts, {"data": names_of(texts.train), "pairs": texts.pairs}
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -106,10 +123,19 @@ class ParallelExperiment(Experiment):
         if recipe is None:
             values, facts, draw = self.values(cell, None)
             return CellResult(numbers(values), facts=facts), draw
-        made = trained(cell, recipe, self.data, self.config.device)
-        values, facts, draw = self.values(cell, made.encoder)
-        values |= {("speed", name, ""): speed for name, speed in made.speed.items()}
-        result = CellResult(numbers(values), **made.took.costs(), facts={**made.facts, **facts})
+        whole, _ = self.data.of_pairs(cell.on)
+        train, dev = hold_out(whole, usual_count(whole), cell.seed)
+        start, pace = now(), Pace()
+        encoder, fitted = _fitted(
+            recipe.config, recipe.tasks(train, self.data.tasks), dev, cell.seed, self.config.device, pace
+        )
+        took = since(start)
+        values, more, draw = self.values(cell, encoder)
+        speed = {("speed", name, ""): value for name, value in pace.speed(recipe.config.batch_size).items()}
+        facts: dict[str, Any] = {"selected_epoch": fitted.selected_epoch, "pairs": sum(map(len, train))}
+        if fitted.warnings:
+            facts["warnings"] = list(fitted.warnings)
+        result = CellResult(numbers({**values, **speed}), **took.costs(), facts={**facts, **more})
         return result, draw
 
     def shared_facts(self) -> dict[str, Any]:
@@ -227,3 +253,24 @@ def _shared(texts: BenchTexts) -> int:
         for text in texts.train
         for first, second in zip(text.first, text.second, strict=True)
     )
+
+
+def _fitted(
+    config: DualEncoderConfig | BicvmConfig,
+    tasks: Tasks,
+    dev: list[ParallelText],
+    seed: int,
+    device: str,
+    pace: Pace,
+) -> tuple[Encoder, Fitted]:
+    encoder: Encoder
+    if isinstance(config, BicvmConfig):
+        words = untrained_encoder(tasks.translation, config, seed=seed).to(device)
+        encoder, score = words, lambda: mean_p_at_1(words.encode, dev)
+        trainer: Trainer = BicvmTrainer(words, tasks.translation, config, seed=seed, score=score)
+    else:
+        languages = tuple(dict.fromkeys(code for text in tasks.translation for code in text.languages))
+        dual = DualEncoder.random(config, languages, seed=seed).to(device)
+        encoder, score = dual, lambda: mean_p_at_1(dual.encode, dev)
+        trainer = DualEncoderTrainer(dual, tasks, config, seed=seed, score=score)
+    return encoder, fit(trainer, on_record=pace, should_stop=lambda: False)
