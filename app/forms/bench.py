@@ -17,8 +17,7 @@ from app.wording import sentence, time_span
 from emu_core.bench.emu.data import BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
-from emu_core.bench.papers import PAPERS, Paper
-from emu_core.bench.settings import BenchSettings
+from emu_core.bench.papers import PAPERS, BenchSettings, Paper
 from emu_core.config.settings import infos
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted

@@ -47,11 +47,6 @@ FIXED = {
 Draw = Callable[[], Mapping[str, View]]
 
 
-def draw_nothing() -> Mapping[str, View]:
-    """Return no views, for a cell that no picture shows."""
-    return {}
-
-
 # Measured with `use` on two busy CPU cores: 33 to 130 s for five epochs over 701 sentences, 6 to 9 s beside training.
 PASS_S, BESIDE_S = 0.03, 8.0
 
@@ -81,12 +76,7 @@ class Outlook:
 
 
 def fixed_of(config: RunConfig, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of `FIXED`.
-
-    Args:
-        config: of a benchmark.
-        facts: the facts of its data.
-    """
+    """Return the values of `FIXED`, from a benchmark's configuration and the facts of its data."""
     there = {**vars(config), **config.hyperparameters, **facts}
     return {name: there.get(name) for name in FIXED}
 
@@ -181,14 +171,12 @@ class Experiment(ABC):
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds of the cells."""
-        seeds: tuple[int, ...] = self.settings.seeds
-        return seeds
+        return tuple(self.settings.seeds)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The facts of the data, as in data.json."""
-        facts: dict[str, Any] = self.data.facts(self.config)
-        return facts
+        return dict(self.data.facts(self.config))
 
     @abstractmethod
     def cells(self) -> tuple[Cell, ...]:
@@ -207,12 +195,11 @@ class Experiment(ABC):
         """Return the settings that a cell is trained with."""
 
     @abstractmethod
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
-        """Train and measure a cell; the views of its pictures are drawn afterwards.
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
+        """Train and measure a cell, in an empty folder that is deleted afterwards.
 
-        Args:
-            cell: which.
-            folder: an empty folder, which is deleted afterwards.
+        Returns:
+            What was measured, and what draws the views of its pictures afterwards; None where none shows it.
 
         Raises:
             EmuError: what can't be trained or measured, with how to fix it.
@@ -221,13 +208,7 @@ class Experiment(ABC):
     def train(
         self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
     ) -> "tuple[Encoder, Took, dict[str, Any]]":
-        """Train a method of this library as any user would.
-
-        Args:
-            labelled: what is trained on.
-            cell: whose seed is taken.
-            folder: an empty one.
-            options: what else `train` takes.
+        """Train a method of this library in an empty folder, as any user would; the options are those of `train`.
 
         Returns:
             The trained encoder, how long that took, and facts that a reader should see.
@@ -252,12 +233,8 @@ class Experiment(ABC):
 
     def fingerprint(self, cell: Cell) -> str:
         """Return a checksum of everything that decides the figures of a cell."""
-        deciding = [
-            self.config.method,
-            fixed_of(self.config, self.facts),
-            asdict(cell),
-            self.hyperparameters(cell),
-        ]
+        fixed = fixed_of(self.config, self.facts)
+        deciding = [self.config.method, fixed, asdict(cell), self.hyperparameters(cell)]
         return hashlib.sha256(json.dumps(deciding, sort_keys=True, default=str).encode()).hexdigest()
 
     def file_of(self, cell: Cell) -> Path:
@@ -308,7 +285,7 @@ def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
             seconds_whole=round(seconds_whole, 3),
             peak_mb=round(peak, 1),
             gpu_mb=gpu_megabytes(),
-            views=draw(),
+            views=draw() if draw else {},
         )
 
 

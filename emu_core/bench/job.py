@@ -36,18 +36,29 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
         RunError: the folder is in use, or holds cells of other data or settings.
     """
     run = Run(Path(folder))
-    _check_free(run)
+    elsewhere = "choose another folder with --out"
+    if (run.folder / _OLD).exists():
+        raise RunError(
+            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; {elsewhere}"
+        )
     if not (run.folder / "status.json").exists():
+        names = [path.name for path in run.folder.iterdir()] if run.folder.is_dir() else []
+        others = {name for name in names if not name.startswith((".config.json", ".data.json"))} - _HALF
+        if others or run.folder.is_file():
+            raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
+        if names:
+            shutil.rmtree(run.folder)  # a kill came while it was created
         return create_run(run.folder, config, data)
-    if run.config().method != config.method:
-        raise RunError(f"{run.folder} holds the benchmark of another paper; choose another folder with --out")
-    before, now = fixed_of(run.config(), run.data()), fixed_of(config, data.facts(config))
+    old = run.config()
+    if old.task is not Task.BENCH:
+        raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
+    if old.method != config.method:
+        raise RunError(f"{folder} holds the benchmark of another paper; {elsewhere}")
+    before, now = fixed_of(old, run.data()), fixed_of(config, data.facts(config))
     for name, words in FIXED.items():
         if before[name] != now[name]:
             values = "" if name.endswith("sha256") else f" ({before[name]}, not {now[name]})"
-            raise RunError(
-                f"{run.folder} holds cells that differ in {words}{values}; choose another folder with --out"
-            )
+            raise RunError(f"{folder} holds cells that differ in {words}{values}; {elsewhere}")
     run.write("config.json", config.to_json())
     return queue_again(run)
 
@@ -134,25 +145,6 @@ def open_bench(run: Run) -> Experiment:
 def experiment_of(config: RunConfig, data: Any, folder: str | Path = "") -> Experiment:
     """Return the experiment that a benchmark would be; nothing is written."""
     return paper_named(config.method).load()(config, data, Path(folder))
-
-
-def _check_free(run: Run) -> None:
-    folder = run.folder
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if (folder / _OLD).exists():
-        raise RunError(
-            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; choose another "
-            "folder with --out"
-        )
-    if (folder / "status.json").exists():
-        if run.config().task is not Task.BENCH:
-            raise RunError(f"{folder} is in use and holds no benchmark; choose another folder with --out")
-        return
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {""}
-    if not {name for name in names if not name.startswith((".config.json", ".data.json"))} <= _HALF:
-        raise RunError(f"{folder} is in use and holds no benchmark; choose another folder with --out")
-    shutil.rmtree(folder)  # a kill came while it was created
 
 
 def bench(

@@ -2,18 +2,135 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-from emu_core.bench.settings import BenchSettings, EmuBench, FmdaBench, ParallelBench
-from emu_core.errors import RunError
+from emu_core.config.settings import Settings, setting
+from emu_core.errors import RunError, TrainingError
 from emu_core.methods.method import Needs
 
 if TYPE_CHECKING:
     from emu_core.bench.experiment import Experiment
     from emu_core.bench.report import Report
     from emu_core.bench.results import Results
+
+
+class EmuPart(StrEnum):
+    """A part of the report on Emu, by the paper's number where it has one."""
+
+    TABLE_2 = "2"
+    TABLE_3 = "3"
+    TABLE_4 = "4"
+    TABLE_5 = "5"
+    PEERS = "peers"
+    FIGURE_2 = "figure2"
+
+
+class FmdaPart(StrEnum):
+    """A part of the report on FMDA, by the paper's number where it has one."""
+
+    TABLE_2 = "2"
+    TABLE_3 = "3"
+    TABLE_4 = "4"
+    TABLE_5 = "5"
+    TABLE_6 = "6"
+    TABLE_9 = "9"
+    PROBES = "probes"
+    FIGURE_4 = "figure4"
+
+
+_PARTS_HELP = "Table and figure numbers are the paper's. Tables share cells: each is run once."
+_EMU_PARTS = {
+    EmuPart.TABLE_2: "Table 2: every method",
+    EmuPart.PEERS: "Peers: what others do today",
+    EmuPart.TABLE_3: "Table 3: training languages",
+    EmuPart.TABLE_4: "Table 4: every pair of languages",
+    EmuPart.TABLE_5: "Table 5: what each part adds",
+    EmuPart.FIGURE_2: "Figure 2: maps of two languages",
+}
+_FMDA_PARTS = {
+    FmdaPart.TABLE_2: "Table 2: cross-lingual retrieval",
+    FmdaPart.TABLE_3: "Table 3: template retrieval",
+    FmdaPart.TABLE_4: "Table 4: what each loss adds",
+    FmdaPart.TABLE_5: "Table 5: one stage or two",
+    FmdaPart.TABLE_6: "Table 6: template retrieval with five targets",
+    FmdaPart.TABLE_9: "Table 9: all language pairs in one model",
+    FmdaPart.PROBES: "Language probes of every embedding",
+    FmdaPart.FIGURE_4: "Figure 4: maps of the embeddings",
+}
+
+
+@dataclass(frozen=True)
+class BenchSettings(Settings):
+    """The settings that every benchmark has."""
+
+    seeds: tuple[int, ...] = setting(
+        (0,),
+        "Each system that draws is trained once with each seed. With several, the report shows how far they lie apart.",
+        label="Seeds",
+        low=0,
+        common=True,
+    )
+    epochs: int | None = setting(
+        None,
+        "Epochs of every system that trains, at most. Empty takes the numbers that were measured to be good.",
+        label="Epochs",
+        low=1,
+        common=True,
+    )
+
+    def check_together(self) -> None:
+        """Check that there is a seed. Raises TrainingError."""
+        object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
+        if not self.seeds:
+            raise TrainingError("there is no seed; give one or more whole numbers, 0 or more, with --seeds")
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The change to the settings of a system that trains in epochs."""
+        return {} if self.epochs is None else {"epochs": self.epochs}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the settings in config.json. Raises RunError where another version wrote them."""
+        try:
+            return cls(**values)
+        except (TypeError, TrainingError):
+            raise RunError(
+                "the settings of the benchmark were written by another version; run it again"
+            ) from None
+
+
+@dataclass(frozen=True)
+class EmuBench(BenchSettings):
+    """The settings of Emu's benchmark."""
+
+    parts: tuple[EmuPart, ...] = setting(
+        tuple(EmuPart), _PARTS_HELP, label="Tables", choices=_EMU_PARTS, common=True
+    )
+
+
+@dataclass(frozen=True)
+class FmdaBench(BenchSettings):
+    """The settings of FMDA's benchmark."""
+
+    parts: tuple[FmdaPart, ...] = setting(
+        tuple(FmdaPart), _PARTS_HELP, label="Tables", choices=_FMDA_PARTS, common=True
+    )
+
+
+@dataclass(frozen=True)
+class ParallelBench(BenchSettings):
+    """The settings of the benchmarks of encoders that are trained from scratch."""
+
+    quick: bool = setting(
+        False,
+        "Train on 3,000 pairs of each language pair for a few epochs, to see that all works.",
+        label="Quick",
+        common=True,
+    )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ SETFIT = "setfit==1.2.0"
 SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: so many pairs of each sort a sentence
 TUNED_PACKAGES = ("datasets", "accelerate")
 SETFIT_PACKAGES = ("setfit", "datasets")
-_QUIET = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no"}
+_QUIET: dict[str, Any] = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no"}
 
 
 class Peer(StrEnum):
@@ -233,8 +234,10 @@ def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budg
     model, epochs, sampler = sentences.model, budget.epochs, BatchSamplers.BATCH_SAMPLER
     columns: dict[str, Sequence[Any]] = {"text": texts, "label": labels}
     loss: nn.Module
+    classify: Classify | None = None
     if peer is Peer.SOFTMAX:
-        loss = Classification(model, sentences.dim, len(intents)).to(budget.device)
+        loss = head = Classification(model, sentences.dim, len(intents)).to(budget.device)
+        classify = partial(_classify, head, sentences, intents)
     elif peer is Peer.TRIPLET:
         loss, sampler = losses.BatchAllTripletLoss(model), BatchSamplers.GROUP_BY_LABEL
     else:
@@ -269,16 +272,16 @@ def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budg
         trainer.train()
         took = since(start)
     model.eval()
-
-    def classify(texts: Sequence[str]) -> list[str]:
-        with torch.no_grad():
-            vectors = torch.as_tensor(sentences.encode(texts)).to(loss.classifier.weight)
-            return [intents[i] for i in loss.classifier(vectors).argmax(dim=1).tolist()]
-
     passes = len(data) * epochs * (1 if "text" in columns else 2)
-    return System(
-        sentences.encode, classify if peer is Peer.SOFTMAX else None, took, {"sentence_passes": passes}
-    )
+    return System(sentences.encode, classify, took, {"sentence_passes": passes})
+
+
+def _classify(
+    head: Classification, sentences: SentenceModel, intents: Sequence[str], texts: Sequence[str]
+) -> list[str]:
+    with torch.no_grad():
+        vectors = torch.as_tensor(sentences.encode(texts)).to(head.classifier.weight)
+        return [intents[i] for i in head.classifier(vectors).argmax(dim=1).tolist()]
 
 
 def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:

@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from emu_core.bench.papers import PAPERS
-from emu_core.bench.settings import EmuPart, FmdaPart
+from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart
 from emu_core.cli.options import (
     FRESH,
     add_data,

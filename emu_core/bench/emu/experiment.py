@@ -14,7 +14,8 @@ from emu_core.api.train import plan_training
 from emu_core.bench.cells import Cell, cells_of
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
-from emu_core.bench.experiment import Draw, Experiment, Outlook, draw_nothing
+from emu_core.bench.experiment import Draw, Experiment, Outlook
+from emu_core.bench.papers import EmuBench, EmuPart
 from emu_core.bench.peers import (
     LDA_SHRINKAGE,
     SETFIT_PACKAGES,
@@ -30,7 +31,6 @@ from emu_core.bench.peers import (
     tuned_peer,
 )
 from emu_core.bench.results import CellResult, View, numbers
-from emu_core.bench.settings import EmuBench, EmuPart
 from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
@@ -271,7 +271,7 @@ class EmuExperiment(Experiment):
         rate = ours.learning_rate if cell.variant == OURS else THEIR_RATE
         return {"epochs": ours.epochs, "batch_size": ours.batch_size, "learning_rate": rate}
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
         """Train a cell, and measure its retrieval and its classifier on the test sentences."""
         system = self._system(cell, folder)
         frame = self.data.test.frame
@@ -291,7 +291,7 @@ class EmuExperiment(Experiment):
                 values["classified", "", code] = right[rows]
         result = CellResult(numbers(values), **system.took.costs(), facts=system.facts)
         is_drawn = cell == Cell(BASE) or cell.system in FIGURE_METHODS
-        return result, (lambda: {"map": self._map(vectors)}) if is_drawn else draw_nothing
+        return result, (lambda: {"map": self._map(vectors)}) if is_drawn else None
 
     def _system(self, cell: Cell, folder: Path) -> System:
         encoder, device = self.config.encoder, self.config.device

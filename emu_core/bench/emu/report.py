@@ -18,9 +18,9 @@ from emu_core.bench.emu.tables import (
 )
 from emu_core.bench.figures import bars, maps
 from emu_core.bench.paper import differences, paper_numbers, versions_of
+from emu_core.bench.papers import EmuPart
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import Results
-from emu_core.bench.settings import EmuPart
 from emu_core.bench.tables import Table
 
 _TABLES = {

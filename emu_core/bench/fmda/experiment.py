@@ -13,9 +13,9 @@ import pandas as pd
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
 from emu_core.bench.costs import Took
-from emu_core.bench.experiment import Draw, Experiment, draw_nothing
+from emu_core.bench.experiment import Draw, Experiment
+from emu_core.bench.papers import FmdaBench, FmdaPart
 from emu_core.bench.results import CellResult, Key, View, numbers
-from emu_core.bench.settings import FmdaBench, FmdaPart
 from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -191,16 +191,13 @@ def read_pairs(pairs: Sequence[Pair | str] | None, languages: Sequence[str]) -> 
     """
     found = [] if pairs is not None else [(languages[0], other) for other in languages[1:]]
     for pair in pairs or ():
-        ways = [pair]
-        if isinstance(pair, str):  # a code may have a hyphen itself
-            words = pair.split("-")
-            ways = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
+        words = pair.split("-") if isinstance(pair, str) else pair  # a code may have a hyphen itself
+        ways = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
         read = [(language_code(a) or a, language_code(b) or b) for a, b in ways]
         fits = [(a, b) for a, b in read if a in languages and b in languages and a != b]
         if not fits:
-            name = pair if isinstance(pair, str) else "-".join(pair)
             raise DataError(
-                f"'{shown(name)}' is no pair of languages of the set; there are: {listed(languages)}; write it as en-de"
+                f"'{shown('-'.join(words))}' is no pair of languages of the set; there are: {listed(languages)}; write it as en-de"
             )
         found.append(fits[0])
     if not found:
@@ -284,13 +281,13 @@ class FmdaExperiment(Experiment):
         """Return the pairs that a cell is measured on: those it is trained on; of the frozen encoder all."""
         return tuple(pair for pair in self.pairs if not cell.on or pair_name(*pair) in cell.on)
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
         """Train a cell, and measure each of its embeddings on the test split."""
         embed, took, facts = self._trained(cell, folder)
         result, draw = measured(self.data, self.pairs_of(cell), embed, System(cell.system).parts)
         figure = cells_of((System.FMDA, System.TWO_STAGE), [pair_names(self.pairs[:1])], self.seeds[:1])
         whole = CellResult(result, **took.costs(), facts=facts)
-        return whole, draw if cell in figure else draw_nothing
+        return whole, draw if cell in figure else None
 
     def _trained(self, cell: Cell, folder: Path) -> tuple[PartsOf, Took, dict[str, Any]]:
         """Return the embeddings of a system: the frozen encoder as it is, or a method trained as any user would."""
@@ -317,7 +314,7 @@ class FmdaExperiment(Experiment):
 
 def measured(
     data: FmdaData, pairs: Sequence[Pair], embed: PartsOf, parts: Sequence[Part]
-) -> tuple[dict[Key, Any], Draw]:
+) -> tuple[dict[Key, Any], Draw | None]:
     """Measure embeddings on the test split: retrieval of translations and of templates, and language probes.
 
     Args:

@@ -17,9 +17,9 @@ from emu_core.bench.fmda.tables import (
     row_of,
 )
 from emu_core.bench.paper import differences, paper_numbers, versions_of
+from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import Results, View
-from emu_core.bench.settings import FmdaPart
 from emu_core.bench.tables import Table, costs_table
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name

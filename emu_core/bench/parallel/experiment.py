@@ -10,12 +10,12 @@ import numpy as np
 
 from emu_core.api.pretrain import Texts
 from emu_core.bench.cells import Cell, Pair, pair_names
-from emu_core.bench.costs import Pace, now, since
+from emu_core.bench.costs import Pace, Took, now, since
 from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.paper import paper_numbers, words
+from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_texts
 from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
-from emu_core.bench.settings import ParallelBench
 from emu_core.bench.tables import Row, Score, Table, costs_table, scored
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
@@ -23,6 +23,7 @@ from emu_core.data.parallel.held_out import hold_out, usual_count
 from emu_core.data.parallel.text import ParallelText, names_of
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.parallel_metrics import mean_p_at_1
@@ -51,14 +52,37 @@ class Recipe:
     running: bool = False
     nli: bool = False
 
-    def tasks(self, train: Sequence[ParallelText], given: Tasks) -> Tasks:
-        """Return what it learns from: parallel text, and of the other texts given those of its tasks."""
-        return Tasks(
-            train,
-            given.dialogues if self.dialogues else (),
-            given.running_text if self.running else (),
-            given.nli if self.nli else (),
-        )
+    def fit(
+        self,
+        train: Sequence[ParallelText],
+        dev: Sequence[ParallelText],
+        others: Tasks,
+        *,
+        seed: int,
+        device: str,
+        pace: Pace,
+    ) -> tuple[Encoder, Fitted]:
+        """Train an encoder on parallel text, and of the other texts on those of its tasks; `dev` chooses the epoch."""
+        encoder: BicvmEncoder | DualEncoder
+        trainer: Trainer[Any]
+        if isinstance(self.config, BicvmConfig):
+            encoder = untrained_encoder(train, self.config, seed=seed).to(device)
+            trainer = BicvmTrainer(
+                encoder, train, self.config, seed=seed, score=lambda: mean_p_at_1(encoder.encode, dev)
+            )
+        else:
+            tasks = Tasks(
+                train,
+                others.dialogues if self.dialogues else (),
+                others.running_text if self.running else (),
+                others.nli if self.nli else (),
+            )
+            languages = tuple(dict.fromkeys(code for text in train for code in text.languages))
+            encoder = DualEncoder.random(self.config, languages, seed=seed).to(device)
+            trainer = DualEncoderTrainer(
+                encoder, tasks, self.config, seed=seed, score=lambda: mean_p_at_1(encoder.encode, dev)
+            )
+        return encoder, fit(trainer, on_record=pace, should_stop=lambda: False)
 
 
 class ParallelExperiment(Experiment):
@@ -94,7 +118,9 @@ class ParallelExperiment(Experiment):
         """Return how a system is trained; None where there is nothing to train."""
 
     @abstractmethod
-    def values(self, cell: Cell, encoder: Encoder | None) -> tuple[dict[Key, Any], dict[str, Any], Draw]:
+    def values(
+        self, cell: Cell, encoder: Encoder | None
+    ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
         """Measure a trained encoder, which is None where the system has nothing to train.
 
         Returns:
@@ -117,26 +143,24 @@ class ParallelExperiment(Experiment):
         texts, _ = self.data.of_pairs(cell.on)
         return tuple(dict.fromkeys(code for text in texts for code in text.languages))
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
         """Train a cell, and measure what its encoder is worth."""
-        recipe = self.recipe(cell.system)
-        if recipe is None:
-            values, facts, draw = self.values(cell, None)
-            return CellResult(numbers(values), facts=facts), draw
-        whole, _ = self.data.of_pairs(cell.on)
-        train, dev = hold_out(whole, usual_count(whole), cell.seed)
-        start, pace = now(), Pace()
-        encoder, fitted = _fitted(
-            recipe.config, recipe.tasks(train, self.data.tasks), dev, cell.seed, self.config.device, pace
-        )
-        took = since(start)
+        recipe, encoder, took = self.recipe(cell.system), None, Took()
+        facts, speed = dict[str, Any](), dict[Key, Any]()
+        if recipe is not None:
+            whole, _ = self.data.of_pairs(cell.on)
+            train, dev = hold_out(whole, usual_count(whole), cell.seed)
+            start, pace, device = now(), Pace(), self.config.device
+            encoder, fitted = recipe.fit(
+                train, dev, self.data.tasks, seed=cell.seed, device=device, pace=pace
+            )
+            took = since(start)
+            speed = {("speed", name, ""): own for name, own in pace.speed(recipe.config.batch_size).items()}
+            facts = {"selected_epoch": fitted.selected_epoch, "pairs": sum(map(len, train))}
+            if fitted.warnings:
+                facts["warnings"] = list(fitted.warnings)
         values, more, draw = self.values(cell, encoder)
-        speed = {("speed", name, ""): value for name, value in pace.speed(recipe.config.batch_size).items()}
-        facts: dict[str, Any] = {"selected_epoch": fitted.selected_epoch, "pairs": sum(map(len, train))}
-        if fitted.warnings:
-            facts["warnings"] = list(fitted.warnings)
-        result = CellResult(numbers({**values, **speed}), **took.costs(), facts={**facts, **more})
-        return result, draw
+        return CellResult(numbers(values | speed), **took.costs(), facts=facts | more), draw
 
     def shared_facts(self) -> dict[str, Any]:
         """Return what was run: data, pairs and seeds."""
@@ -253,24 +277,3 @@ def _shared(texts: BenchTexts) -> int:
         for text in texts.train
         for first, second in zip(text.first, text.second, strict=True)
     )
-
-
-def _fitted(
-    config: DualEncoderConfig | BicvmConfig,
-    tasks: Tasks,
-    dev: list[ParallelText],
-    seed: int,
-    device: str,
-    pace: Pace,
-) -> tuple[Encoder, Fitted]:
-    encoder: Encoder
-    if isinstance(config, BicvmConfig):
-        words = untrained_encoder(tasks.translation, config, seed=seed).to(device)
-        encoder, score = words, lambda: mean_p_at_1(words.encode, dev)
-        trainer: Trainer = BicvmTrainer(words, tasks.translation, config, seed=seed, score=score)
-    else:
-        languages = tuple(dict.fromkeys(code for text in tasks.translation for code in text.languages))
-        dual = DualEncoder.random(config, languages, seed=seed).to(device)
-        encoder, score = dual, lambda: mean_p_at_1(dual.encode, dev)
-        trainer = DualEncoderTrainer(dual, tasks, config, seed=seed, score=score)
-    return encoder, fit(trainer, on_record=pace, should_stop=lambda: False)
