@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from emu_core.bench.cells import Cell
+from emu_core.bench.cells import Cell, Pair
 from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
 from emu_core.bench.papers import PAPERS
 from emu_core.bench.results import CellResult, View, read_cell, write_cell
@@ -167,6 +167,11 @@ class Experiment(ABC):
     def settings(self) -> Any:
         """The settings of the benchmark, of the paper's own class."""
         return PAPERS[self.paper].settings.from_json(self.config.hyperparameters)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The language pairs; of a figure or an ablation that is of one, the first."""
+        return self.config.pairs
 
     @property
     def seeds(self) -> tuple[int, ...]:

@@ -157,15 +157,10 @@ def check_packages(*names: str) -> None:
 
 
 def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
-    """Fit a classifier over the encoder's vectors, which is read as a space too.
+    """Fit a classifier over the base encoder's vectors of labelled sentences, which is read as a space too.
 
     As retrieval, a sentence's vector is its class probabilities (logistic regression) or its discriminant scores
     (LDA).
-
-    Args:
-        peer: logistic regression or LDA.
-        encode: the base encoder.
-        labelled: sentences of the training languages.
 
     Raises:
         TrainingError: there is a single intent.
@@ -211,13 +206,7 @@ def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
 
 
 def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
-    """Train the encoder in place with sentence-transformers' own trainer.
-
-    Args:
-        peer: one of sentence-transformers' losses.
-        sentences: the model.
-        labelled: sentences of the training languages.
-        budget: what it may use.
+    """Train the encoder in place on sentences of the training languages, with sentence-transformers' own trainer.
 
     Raises:
         TrainingError: a package is missing, or the labels give no pairs.
@@ -285,15 +274,10 @@ def _classify(
 
 
 def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
-    """Train the encoder in place by SetFit's own package (Tunstall et al. 2022).
+    """Train the encoder in place on sentences of the training languages, by SetFit's own package.
 
-    It learns from sampled pairs with a cosine loss, then a logistic regression over its vectors: R = 20 pairs of each
+    Tunstall et al. 2022: it learns from sampled pairs with a cosine loss, then a logistic regression over its vectors: R = 20 pairs of each
     sort a sentence, stopped after as many sentence passes as the budget's epochs have.
-
-    Args:
-        sentences: the model.
-        labelled: sentences of the training languages.
-        budget: what it may use.
 
     Raises:
         TrainingError: a package is missing.

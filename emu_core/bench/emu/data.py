@@ -146,14 +146,7 @@ def _held_out(frame: pd.DataFrame) -> np.ndarray:
 def read_machine_translations(
     files: Sequence[str | Path], mapping: ColumnMapping | None = None
 ) -> dict[str, str]:
-    """Return the translations in a column `translation` of a labelled set's files.
-
-    Args:
-        files: the set's files.
-        mapping: columns of the files, where their names are unusual.
-
-    Returns:
-        Translations by text; empty where no file has such a column.
+    """Return the translations in a column `translation` of a labelled set's files, by text.
 
     Raises:
         DataError: a file can't be read.
@@ -166,12 +159,7 @@ def read_machine_translations(
 
 
 def translations_by_text(frame: pd.DataFrame, text: str | None) -> dict[str, str]:
-    """Return the translations that a table of strings holds, by text.
-
-    Args:
-        frame: the table.
-        text: its column of sentences; None where it has none.
-    """
+    """Return the translations that a table of strings holds, by text, which is in the column `text` if it has one."""
     columns = {str(name).strip().casefold().replace(" ", "_"): name for name in frame.columns}
     column = next((columns[name] for name in NAMES if name in columns), None)
     if column is None or text is None:

@@ -197,7 +197,8 @@ def read_pairs(pairs: Sequence[Pair | str] | None, languages: Sequence[str]) -> 
         fits = [(a, b) for a, b in read if a in languages and b in languages and a != b]
         if not fits:
             raise DataError(
-                f"'{shown('-'.join(words))}' is no pair of languages of the set; there are: {listed(languages)}; write it as en-de"
+                f"'{shown('-'.join(words))}' is no pair of languages of the set; there are: {listed(languages)}; write "
+                "it as en-de"
             )
         found.append(fits[0])
     if not found:
@@ -242,11 +243,6 @@ class FmdaExperiment(Experiment):
         labelled = labelled_set(data, mapping=mapping, language=language)[0]
         chosen = read_pairs(pairs, labelled.languages)
         return fmda_data(labelled, chosen), {"data": labelled.name, "pairs": chosen}
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The language pairs; the ablation and the figure are of the first."""
-        return self.config.pairs
 
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell that the parts need, each once, the frozen encoder first."""

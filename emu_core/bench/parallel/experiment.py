@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from emu_core.api.pretrain import Texts
-from emu_core.bench.cells import Cell, Pair, pair_names
+from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.costs import Pace, Took, now, since
 from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.paper import paper_numbers, words
@@ -19,17 +19,16 @@ from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
 from emu_core.bench.tables import Row, Score, Table, costs_table, scored
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
-from emu_core.data.parallel.held_out import hold_out, usual_count
+from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
 from emu_core.data.parallel.text import ParallelText, names_of
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.parallel_metrics import mean_p_at_1
 from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
 from emu_core.trainers.dual_encoder import DualEncoderTrainer
-from emu_core.trainers.fit import Fitted, Trainer, fit
+from emu_core.trainers.fit import Fitted, fit
 
 QUICK_EPOCHS = 5
 MISSING = "–"
@@ -63,26 +62,25 @@ class Recipe:
         pace: Pace,
     ) -> tuple[Encoder, Fitted]:
         """Train an encoder on parallel text, and of the other texts on those of its tasks; `dev` chooses the epoch."""
-        encoder: BicvmEncoder | DualEncoder
-        trainer: Trainer[Any]
-        if isinstance(self.config, BicvmConfig):
-            encoder = untrained_encoder(train, self.config, seed=seed).to(device)
-            trainer = BicvmTrainer(
-                encoder, train, self.config, seed=seed, score=lambda: mean_p_at_1(encoder.encode, dev)
+        config, never = self.config, lambda: False
+        if isinstance(config, BicvmConfig):
+            words = untrained_encoder(train, config, seed=seed).to(device)
+            bicvm = BicvmTrainer(
+                words, train, config, seed=seed, score=lambda: mean_p_at_1(words.encode, dev)
             )
-        else:
-            tasks = Tasks(
-                train,
-                others.dialogues if self.dialogues else (),
-                others.running_text if self.running else (),
-                others.nli if self.nli else (),
-            )
-            languages = tuple(dict.fromkeys(code for text in train for code in text.languages))
-            encoder = DualEncoder.random(self.config, languages, seed=seed).to(device)
-            trainer = DualEncoderTrainer(
-                encoder, tasks, self.config, seed=seed, score=lambda: mean_p_at_1(encoder.encode, dev)
-            )
-        return encoder, fit(trainer, on_record=pace, should_stop=lambda: False)
+            return words, fit(bicvm, on_record=pace, should_stop=never)
+        tasks = Tasks(
+            train,
+            others.dialogues if self.dialogues else (),
+            others.running_text if self.running else (),
+            others.nli if self.nli else (),
+        )
+        languages = tuple(dict.fromkeys(code for text in train for code in text.languages))
+        dual = DualEncoder.random(config, languages, seed=seed).to(device)
+        trainer = DualEncoderTrainer(
+            dual, tasks, config, seed=seed, score=lambda: mean_p_at_1(dual.encode, dev)
+        )
+        return dual, fit(trainer, on_record=pace, should_stop=never)
 
 
 class ParallelExperiment(Experiment):
@@ -107,11 +105,6 @@ class ParallelExperiment(Experiment):
         """
         texts = read_texts(files, quick=settings.quick, **others)
         return texts, {"data": names_of(texts.train), "pairs": texts.pairs}
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The language pairs."""
-        return self.config.pairs
 
     @abstractmethod
     def recipe(self, system: str) -> Recipe | None:
@@ -187,23 +180,12 @@ class ParallelExperiment(Experiment):
         }
 
     def documents_facts(self, part: int) -> dict[str, str]:
-        """Return numbers of documents by language.
-
-        Args:
-            part: 0 for those to train on, 1 for those to test on.
-        """
+        """Return numbers of documents by language; of part 0, which is trained on, or 1, which is tested."""
         return {code: f"{len(both[part].texts):,}" for code, both in self.data.documents.items()}
 
 
 def precision(row: OverSeeds, by: str, way: str, n: int = 1) -> Score | None:
-    """Return P@n of translation ranking; None where it was not measured.
-
-    Args:
-        row: a system.
-        by: what ranks: "cosine", "euclid" or "dot".
-        way: the direction.
-        n: the worst rank that is right.
-    """
+    """Return a system's P@n in a direction, ranked by "cosine", "euclid" or "dot"; None where it was not measured."""
     ranks = row.values("rank", by, way)
     return scored(None if ranks is None else (ranks <= n).astype(np.float64))
 
@@ -220,30 +202,19 @@ def candidates_of(results: Results) -> dict[str, int]:
 def speed_table(
     results: Results, systems: Sequence[str], plain: str, labels: Mapping[str, str], first: str
 ) -> Table:
-    """Return sentence pairs a second, and how many times the plain model's.
-
-    Args:
-        results: the finished cells.
-        systems: a row for each of them and what it was trained on.
-        plain: the system that the others are compared with.
-        labels: what to call each.
-        first: the first language pair.
-    """
+    """Return sentence pairs a second of each system, and the ratio to the plain one's on the same (or first) pairs."""
     rows, data = [], dict[str, Any]()
     first_speed = _speed(results.of(plain, [first]))
     for system, on, row in results.trained(systems):
-        own = _speed(row)
+        own, key = _speed(row), f"{system} on {', '.join(on)}"
         if not own:
             continue
         base = _speed(results.of(plain, on)) or first_speed
-        ratios = {name: own[name] / base[name] for name in own} if base else {}
-        key = f"{system} on {', '.join(on)}"
-        data[key] = {**own, **{f"ratio_{name}": ratio for name, ratio in ratios.items()}}
-        texts = [
-            text
-            for name in ("seconds", "cpu_seconds")
-            for text in (f"{own[name]:,.0f}", f"{ratios[name]:.2f}" if ratios else MISSING)
-        ]
+        ratios = {f"ratio_{name}": own[name] / base[name] for name in own} if base else {}
+        data[key] = {**own, **ratios}
+        texts = []
+        for name, speed in own.items():
+            texts += [f"{speed:,.0f}", f"{ratios[f'ratio_{name}']:.2f}" if ratios else MISSING]
         rows.append(Row((labels[system], ", ".join(on), *texts), key))
     head = ("model", "trained on", "pairs a second", "ratio", "pairs a CPU second", "ratio (CPU)")
     title = "Training speed beside the plain sum of words"
@@ -266,14 +237,5 @@ def _speed(row: OverSeeds) -> dict[str, float]:
 
 def _shared(texts: BenchTexts) -> int:
     """Return how many pairs that are trained on have a sentence that is measured."""
-    measured = {
-        (code, sentence)
-        for text in texts.test
-        for code, side in zip(text.languages, (text.first, text.second), strict=True)
-        for sentence in side
-    }
-    return sum(
-        (text.source, first) in measured or (text.target, second) in measured
-        for text in texts.train
-        for first, second in zip(text.first, text.second, strict=True)
-    )
+    measured = {side for text in texts.test for pair in with_language(text) for side in pair}
+    return sum(not measured.isdisjoint(pair) for text in texts.train for pair in with_language(text))

@@ -72,15 +72,9 @@ class BenchTexts:
         return tuple(text.languages for text in self.train)
 
     def of_pairs(self, names: Sequence[str]) -> tuple[list[ParallelText], list[ParallelText]]:
-        """Return the parallel text of some language pairs to train on, and to measure on.
-
-        Args:
-            names: such as "en-de".
-        """
-        chosen = set(names)
+        """Return the parallel text of language pairs such as "en-de" to train on, and to measure on."""
         train, test = (
-            [text for text in part if pair_name(*text.languages) in chosen]
-            for part in (self.train, self.test)
+            [text for text in part if pair_name(*text.languages) in names] for part in (self.train, self.test)
         )
         return train, test
 
