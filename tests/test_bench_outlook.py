@@ -82,7 +82,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_machine_translations_are_a_cell_where_every_sentence_measured_has_one() -> None:
-    config, data = PAPERS["emu"].load().plan(bench_set(), device="cpu", **{**EMU, "parts": ("2",)})
+    config, data = PAPERS["emu"].plan(bench_set(), device="cpu", **{**EMU, "parts": ("2",)})
     assert isinstance(data, BenchData)
     of_text = {text: f"in English: {text}" for text in FRAME.loc[FRAME["language"] == "de", "text"]}
 

@@ -144,7 +144,7 @@ def _plan(
     options: Mapping[str, Any],
 ) -> tuple[Plan, Outlook] | str:
     try:
-        config, data = PAPERS[paper].load().plan(_data, **asdict(settings), **options)
+        config, data = PAPERS[paper].plan(_data, **asdict(settings), **options)
         if _chosen.translations and isinstance(data, BenchData):
             data = data.translated(config.train_languages[0], _chosen.translations)
         return (config, data), experiment_of(config, data).outlook()

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -19,15 +19,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from emu_core.bench.cells import Cell, Pair
 from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
-from emu_core.bench.papers import PAPERS
 from emu_core.bench.results import CellResult, View, read_cell, write_cell
-from emu_core.config.settings import infos
 from emu_core.data.labelled import LabelledSet
-from emu_core.devices import pick_device
 from emu_core.errors import CancelledError, DataError, EmuError, RunError
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, Storable
-from emu_core.runs.versions import versions
 
 if TYPE_CHECKING:
     from emu_core.encoders.base import Encoder
@@ -89,7 +85,7 @@ class Experiment(ABC):
         config: the configuration of the run.
         data: as it was stored.
         folder: of the run.
-        paper: its name among `PAPERS`.
+        settings_class: the class of its settings.
         first: what the first cell is, without which none can be measured.
         data_class: the class of the data.
         gather: returns a user's data as they are stored, and the fields of the configuration that they decide, from
@@ -99,55 +95,10 @@ class Experiment(ABC):
     config: RunConfig
     data: Any
     folder: Path
-    paper: ClassVar[str]
+    settings_class: ClassVar[Any]
     first: ClassVar[str]
     data_class: ClassVar[Any]
     gather: ClassVar[Callable[..., tuple[Storable, dict[str, Any]]]]
-
-    @classmethod
-    def plan(
-        cls,
-        data: Any,
-        *,
-        encoder: str = "",
-        seeds: Sequence[int] = (0,),
-        epochs: int | None = None,
-        device: str = "auto",
-        **options: Any,
-    ) -> tuple[RunConfig, Storable]:
-        """Return what `create_bench` takes.
-
-        Args:
-            data: what `gather` takes.
-            encoder: what `load_encoder` takes; "" takes the paper's usual one.
-            seeds: of all that draws.
-            epochs: of every system that trains, at most; None takes the numbers measured for each.
-            device: "auto", "cpu", "cuda:0".
-            options: of the settings (such as parts, what the report holds), and what else `gather` takes.
-
-        Raises:
-            EmuError: the data can't be read, or does not do.
-        """
-        paper = PAPERS[cls.paper]
-        own = {info.name: options.pop(info.name) for info in infos(paper.settings) if info.name in options}
-        if "parts" in own:
-            own["parts"] = tuple(own["parts"])
-        settings = paper.settings(seeds=tuple(seeds), epochs=epochs, **own)
-        stored, decided = cls.gather(data, settings, **options)
-        values = {
-            name: list(one) if isinstance(one, tuple) else one for name, one in asdict(settings).items()
-        }
-        config = RunConfig(
-            method=paper.name,
-            hyperparameters=values,
-            task=Task.BENCH,
-            encoder=encoder or paper.encoder,
-            seed=settings.seeds[0],
-            device=pick_device(device),
-            versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
-            **decided,
-        )
-        return config, stored
 
     @classmethod
     def load_data(cls, folder: Path, name: str) -> Any:
@@ -166,7 +117,7 @@ class Experiment(ABC):
     @cached_property
     def settings(self) -> Any:
         """The settings of the benchmark, of the paper's own class."""
-        return PAPERS[self.paper].settings.from_json(self.config.hyperparameters)
+        return self.settings_class.from_json(self.config.hyperparameters)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:

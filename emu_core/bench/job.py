@@ -29,7 +29,7 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
 
     Args:
         folder: the run's folder; one of the same benchmark goes on, its finished cells staying.
-        config: see `Experiment.plan`.
+        config: see `Paper.plan`.
         data: what is trained on and measured.
 
     Raises:
@@ -168,7 +168,7 @@ def bench(
         out: the folder of the benchmark's run.
         on_progress: called with the run's status as it moves; its steps are the cells.
         run_cell: runs a cell; None runs it in a process of its own.
-        options: what else `Experiment.plan` and `gather` take: encoder, seeds, epochs, parts, device and others.
+        options: what else `Paper.plan` and `gather` take: encoder, seeds, epochs, parts, device and others.
 
     Returns:
         The report, whose files are in `out`.
@@ -176,7 +176,7 @@ def bench(
     Raises:
         EmuError: what can't be read, or a folder that holds cells of other data or settings.
     """
-    run = create_bench(out, *paper_named(paper).load().plan(data, **options))
+    run = create_bench(out, *paper_named(paper).plan(data, **options))
     return run_bench(run, on_progress, run_cell=run_cell)
 
 

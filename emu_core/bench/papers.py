@@ -1,20 +1,22 @@
 """The table of benchmarks: each paper's name, title, summary and settings."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from emu_core.config.settings import Settings, setting
+from emu_core.config.settings import Settings, infos, setting
 from emu_core.errors import RunError, TrainingError
 from emu_core.methods.method import Needs
+from emu_core.runs.config import RunConfig, Task
 
 if TYPE_CHECKING:
     from emu_core.bench.experiment import Experiment
     from emu_core.bench.report import Report
     from emu_core.bench.results import Results
+    from emu_core.runs.run import Storable
 
 
 class EmuPart(StrEnum):
@@ -163,6 +165,50 @@ class Paper:
         """Import the class of its experiment."""
         found: type[Experiment] = resolve_name(f"emu_core.bench.{self.experiment}")
         return found
+
+    def plan(
+        self,
+        data: Any,
+        *,
+        encoder: str = "",
+        seeds: Sequence[int] = (0,),
+        epochs: int | None = None,
+        device: str = "auto",
+        **options: Any,
+    ) -> "tuple[RunConfig, Storable]":
+        """Return what `create_bench` takes.
+
+        Args:
+            data: what the experiment's `gather` takes.
+            encoder: what `load_encoder` takes; "" takes the paper's usual one.
+            seeds: of all that draws.
+            epochs: of every system that trains, at most; None takes the numbers measured for each.
+            device: "auto", "cpu", "cuda:0".
+            options: of the settings (such as parts, what the report holds), and what else `gather` takes.
+
+        Raises:
+            EmuError: the data can't be read, or does not do.
+        """
+        from emu_core.devices import pick_device
+        from emu_core.runs.versions import versions
+
+        own = {info.name: options.pop(info.name) for info in infos(self.settings) if info.name in options}
+        if "parts" in own:
+            own["parts"] = tuple(own["parts"])
+        settings = self.settings(seeds=tuple(seeds), epochs=epochs, **own)
+        stored, decided = self.load().gather(data, settings, **options)
+        values = asdict(settings).items()
+        config = RunConfig(
+            method=self.name,
+            hyperparameters={name: list(one) if isinstance(one, tuple) else one for name, one in values},
+            task=Task.BENCH,
+            encoder=encoder or self.encoder,
+            seed=settings.seeds[0],
+            device=pick_device(device),
+            versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
+            **decided,
+        )
+        return config, stored
 
     def load_report(self) -> "Callable[[Experiment, Results], Report]":
         """Import the function that makes its report."""

@@ -276,8 +276,8 @@ def _classify(
 def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
     """Train the encoder in place on sentences of the training languages, by SetFit's own package.
 
-    Tunstall et al. 2022: it learns from sampled pairs with a cosine loss, then a logistic regression over its vectors: R = 20 pairs of each
-    sort a sentence, stopped after as many sentence passes as the budget's epochs have.
+    It learns from sampled pairs with a cosine loss (Tunstall et al. 2022), then a logistic regression over its vectors:
+    R = 20 pairs of each sort a sentence, stopped after as many sentence passes as the budget's epochs have.
 
     Raises:
         TrainingError: a package is missing.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import permutations
 from typing import Any, ClassVar
@@ -56,7 +56,6 @@ class System(StrEnum):
 class BicvmExperiment(ParallelExperiment):
     """BiCVM's experiments on parallel text."""
 
-    paper: ClassVar[str] = "bicvm"
     plain: ClassVar[str] = System.SUM_OF_WORDS
 
     def cells(self) -> tuple[Cell, ...]:
@@ -151,12 +150,10 @@ def document_values(found: Sequence[TransferAccuracy]) -> dict[Key, Any]:
     """Return accuracies of document classification: the measure "documents", whose parts are sizes, and its facts."""
     values: dict[Key, Any] = {}
     for one in found:
-        facts = asdict(one)
-        way = pair_name(facts.pop("source"), facts.pop("target"))
-        size = facts.pop("size")
-        values["documents", str(size), way] = facts.pop("accuracy")
-        values["draws", str(size), way] = facts["draws"]
-        values["majority", "", way] = facts["majority"]
+        way = pair_name(one.source, one.target)
+        values["documents", str(one.size), way] = one.accuracy
+        values["draws", str(one.size), way] = one.draws
+        values["majority", "", way] = one.majority
     return values
 
 

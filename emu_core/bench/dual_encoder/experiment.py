@@ -9,7 +9,7 @@ from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe
 from emu_core.bench.parallel.ranking import DOT, encode_in, encode_pairs, rank_values
-from emu_core.bench.parallel.texts import BenchTexts, Documents
+from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import Key
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
@@ -55,7 +55,6 @@ def systems_for(texts: BenchTexts) -> tuple[System, ...]:
 class DualExperiment(ParallelExperiment):
     """The dual encoder's experiments on parallel text and other tasks."""
 
-    paper: ClassVar[str] = "dual-encoder"
     plain: ClassVar[str] = System.SUM_OF_WORDS
 
     @property
@@ -133,9 +132,11 @@ def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str],
     """Measure zero-shot both ways, and few-shot in the pair's second language (section 4.2)."""
     if any(code not in texts.documents for code in languages):
         return {}
-    train, test = (
-        {code: _labelled(encoder, texts.documents[code][part], code) for code in languages} for part in (0, 1)
-    )
+    train, test = dict[str, LabelledVectors](), dict[str, LabelledVectors]()
+    for code in languages:
+        for part, own in zip((train, test), texts.documents[code], strict=True):
+            vectors = encode_in(encoder, own.texts[:MOST_SENTENCES], code)
+            part[code] = LabelledVectors(vectors, own.labels[:MOST_SENTENCES])
     values: dict[Key, Any] = {
         ("zero_shot", "", pair_name(source, target)): right
         for source in languages
@@ -147,8 +148,3 @@ def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str],
             if getattr(one, kind) is not None:
                 values[kind, f"{one.share:g}", pair_name(source, target)] = getattr(one, kind)
     return values
-
-
-def _labelled(encoder: Encoder, documents: Documents, language: str) -> LabelledVectors:
-    texts, labels = documents.texts[:MOST_SENTENCES], documents.labels[:MOST_SENTENCES]
-    return LabelledVectors(encode_in(encoder, texts, language), labels)

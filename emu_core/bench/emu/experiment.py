@@ -1,7 +1,8 @@
 """Emu's experiments: the cells of its tables, how each is trained, and what is measured."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, ClassVar
@@ -95,7 +96,7 @@ class EmuExperiment(Experiment):
 
     data: BenchData
     data_class = BenchData
-    paper: ClassVar[str] = "emu"
+    settings_class = EmuBench
     first: ClassVar[str] = "the base encoder"
 
     @staticmethod
@@ -224,26 +225,28 @@ class EmuExperiment(Experiment):
 
     def _missing(self, cells: Sequence[Cell]) -> tuple[str, ...]:
         """Return what can't be measured with this data, or on this machine."""
-        there, found = methods_that_need(Needs.INTENTS), []
-        for name in dict.fromkeys(cell.system for cell in cells if cell.system in there):
+        parts, there, config = self.settings.parts, methods_that_need(Needs.INTENTS), self.config
+        found = []
+        if EmuPart.TABLE_2 in parts and not self.data.translations:
+            found.append(f"MT + {config.encoder}: {NOT_TRANSLATED}")
+        checks: dict[str, Callable[[], object]] = {
+            there[name].title: partial(
+                plan_training,
+                self.data.train,
+                method=name,
+                encoder=config.encoder,
+                train_languages=config.train_languages,
+                config=self._settings_of(name),
+            )
+            for name in (cell.system for cell in cells if cell.system in there)
+        }
+        if EmuPart.PEERS in parts:
+            checks |= {name: partial(check_packages, *packages) for name, packages in _PEER_PACKAGES.items()}
+        for title, check in checks.items():
             try:
-                plan_training(
-                    self.data.train,
-                    method=name,
-                    encoder=self.config.encoder,
-                    train_languages=self.config.train_languages,
-                    config=self._settings_of(name),
-                )
+                check()
             except EmuError as error:
-                found.append(f"{there[name].title}: {error}")
-        if EmuPart.TABLE_2 in self.settings.parts and not self.data.translations:
-            found.insert(0, f"MT + {self.config.encoder}: {NOT_TRANSLATED}")
-        if EmuPart.PEERS in self.settings.parts:
-            for peers, packages in _PEER_PACKAGES.items():
-                try:
-                    check_packages(*packages)
-                except TrainingError as error:
-                    found.append(f"{peers}: {error}")
+                found.append(f"{title}: {error}")
         return tuple(found)
 
     @property

@@ -214,7 +214,7 @@ class FmdaExperiment(Experiment):
 
     data: FmdaData
     data_class = FmdaData
-    paper: ClassVar[str] = "fmda"
+    settings_class = FmdaBench
     first: ClassVar[str] = "the frozen encoder"
 
     @staticmethod

@@ -88,6 +88,7 @@ class ParallelExperiment(Experiment):
 
     data: BenchTexts
     data_class = BenchTexts
+    settings_class = ParallelBench
     plain: ClassVar[str]  # the system that the others' speed is compared with
     first: ClassVar[str] = "the plain sum of words"
 
@@ -172,7 +173,7 @@ class ParallelExperiment(Experiment):
     def shared_values(self) -> dict[str, Any]:
         """Return what is filled into the sentences on what differs from the paper."""
         sizes = (f"{len(text):,} {pair_name(*text.languages)} pairs" for text in self.data.train)
-        printed = paper_numbers(self.paper.replace("-", "_"))
+        printed = paper_numbers(self.config.method.replace("-", "_"))
         return {
             "data": self.config.data,
             "sizes": ", ".join(sizes),

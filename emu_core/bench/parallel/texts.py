@@ -90,8 +90,8 @@ class BenchTexts:
 
     def _sha256(self) -> str:
         """Return a checksum of all texts, the same on every machine; file names don't count."""
-        digest = hashlib.sha256()
-        parts: list[Any] = [
+        parts: list[Any] = [[len(self.train), len(self.test)]]
+        parts += [
             [one.languages, one.first, one.second] for texts in (self.train, self.test) for one in texts
         ]
         parts += [[code, both.texts, both.labels] for code, own in self.documents.items() for both in own]
@@ -101,9 +101,7 @@ class BenchTexts:
         parts += [
             [nli.language, nli.premises, nli.hypotheses, list(map(int, nli.labels))] for nli in self.tasks.nli
         ]
-        for part in [[len(self.train), len(self.test)], *parts]:
-            digest.update(json.dumps(part).encode())
-        return digest.hexdigest()
+        return hashlib.sha256("".join(map(json.dumps, parts)).encode()).hexdigest()
 
     def store(self, folder: Path) -> None:
         """Write all of it into an empty folder."""
@@ -230,15 +228,16 @@ def _merged(texts: Sequence[ParallelText]) -> list[ParallelText]:
 
 def _of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText]) -> list[ParallelText]:
     by_pair = {frozenset(text.languages): text for text in test}
-    if missing := [text for text in train if frozenset(text.languages) not in by_pair]:
-        raise DataError(
-            f"the test files have no pairs of {pair_name(*missing[0].languages)}, which is trained on; name a file of "
-            "them with --test, or none"
-        )
-    found = [by_pair[frozenset(text.languages)] for text in train]
-    return [
-        one if one.source == text.source else one.turned() for one, text in zip(found, train, strict=True)
-    ]
+    found = []
+    for text in train:
+        own = by_pair.get(frozenset(text.languages))
+        if own is None:
+            raise DataError(
+                f"the test files have no pairs of {pair_name(*text.languages)}, which is trained on; name a file of "
+                "them with --test, or none"
+            )
+        found.append(own if own.source == text.source else own.turned())
+    return found
 
 
 def _of_labelled(labelled: LabelledSet, codes: Sequence[str]) -> dict[str, tuple[Documents, Documents]]:
