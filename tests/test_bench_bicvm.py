@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from emu_core.bench import costs
-from emu_core.bench.bicvm.experiment import BicvmExperiment, System
-from emu_core.bench.bicvm.glosses import bags, glosses
+from emu_core.bench.bicvm.experiment import BicvmExperiment, System, bags, glosses, shown_words
 from emu_core.bench.bicvm.report import (
     ENCODERS,
     LABELS,
@@ -17,7 +16,6 @@ from emu_core.bench.bicvm.report import (
     printed_table,
     translation_table,
 )
-from emu_core.bench.bicvm.word_lists import MONTHS, WEEKDAYS, shown_words
 from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.costs import Pace, Took
 from emu_core.bench.experiment import measure_cell
@@ -25,10 +23,10 @@ from emu_core.bench.figures import word_maps
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
 from emu_core.bench.parallel.ranking import COSINE, EUCLID, ranking
-from emu_core.bench.parallel.read import named_files, read_texts
-from emu_core.bench.parallel.texts import BenchTexts
+from emu_core.bench.parallel.texts import BenchTexts, named_files, read_texts
 from emu_core.bench.results import CellResult, View
 from emu_core.config.bicvm import BicvmConfig, Composition
+from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.running_text import RunningText

@@ -12,8 +12,7 @@ from emu_core.api.train import train
 from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.figures import group_maps
-from emu_core.bench.fmda.data import fmda_data, read_pairs
-from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, measured
+from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured, read_pairs
 from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_table
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.results import CellResult, Results, View, numbers

@@ -25,9 +25,8 @@ from emu_core.bench.emu.experiment import BASE
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
 from emu_core.bench.paper import words
-from emu_core.bench.papers import PAPERS, Paper
+from emu_core.bench.papers import PAPERS, BenchSettings, Paper
 from emu_core.bench.report import JSON, MARKDOWN, PAGE, Report, load_report, shown_fact
-from emu_core.bench.settings import BenchSettings
 from emu_core.bench.tables import Table
 from emu_core.charts.systems import Gain, system_gains
 from emu_core.config.settings import infos
@@ -242,7 +241,7 @@ def _plan(
     options: Mapping[str, Any],
 ) -> tuple[Plan, Outlook] | str:
     try:
-        config, data = PAPERS[paper].load().plan(_data, **asdict(settings), **options)
+        config, data = PAPERS[paper].plan(_data, **asdict(settings), **options)
         if _chosen.translations and isinstance(data, BenchData):
             data = data.translated(config.train_languages[0], _chosen.translations)
         return (config, data), experiment_of(config, data).outlook()

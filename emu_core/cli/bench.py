@@ -5,8 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from emu_core.bench.papers import PAPERS
-from emu_core.bench.settings import EmuPart, FmdaPart
+from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart
 from emu_core.cli.options import (
     FRESH,
     add_data,
@@ -114,7 +113,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 
 def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.bench.job import bench
-    from emu_core.bench.parallel.read import named_files
+    from emu_core.bench.parallel.texts import named_files
 
     own: dict[str, Any] = {name: getattr(options, name) for name in _TAKES[paper]}
     own |= {name: named_files(own[name]) for name in ("documents", "test_documents") if name in own}

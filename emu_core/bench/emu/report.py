@@ -23,10 +23,10 @@ from emu_core.bench.emu.experiment import (
 )
 from emu_core.bench.figures import maps
 from emu_core.bench.paper import differences, paper_numbers, paper_table, versions_of, words
-from emu_core.bench.peers.system import Peer
+from emu_core.bench.papers import EmuPart
+from emu_core.bench.peers import Peer
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import COSTS, OverSeeds, Results, Values
-from emu_core.bench.settings import EmuPart
 from emu_core.bench.tables import (
     Row,
     Table,
