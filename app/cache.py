@@ -22,7 +22,7 @@ POLL_S = 0.5
 FETCH = "fetch:"  # begins the key of a task that gets a model from the hub
 QUICK_BYTES = 5_000_000  # audited in about a second
 # An uploaded file decides how much its reading takes: a few kilobytes can unfold to gigabytes, or take minutes.
-MOST_MEMORY = 4 * 2**30  # bytes; 200 MB of text need 3 GB
+MOST_MEMORY = 3 * 2**30  # bytes; a table of 192 MB and a million rows is read within them
 LEAST_READ_S, BYTES_READ_IN_A_S = 30.0, 250_000
 MOMENT_S = 1.0  # that a page waits for a file before it draws a bar
 
