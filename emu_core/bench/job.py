@@ -13,12 +13,11 @@ from emu_core.bench.papers import paper_named
 from emu_core.bench.report import Report
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
-from emu_core.runs.progress import OnProgress, Progress
+from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 
 RESULTS = "results.parquet"
 _OLD = "bench.json"  # of the folders of earlier versions
-_HALF = {"config.json", "data.json", "training", ".training"}  # what is written before status.json
 
 
 def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
@@ -33,9 +32,20 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
         RunError: the folder is in use, or holds cells of other data or settings.
     """
     run = Run(Path(folder))
-    _check_free(run)
+    if (run.folder / _OLD).exists():
+        raise RunError(
+            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; choose another "
+            "folder with --out"
+        )
     if not (run.folder / "status.json").exists():
         return create_run(run.folder, config, data)
+    if run.config().task is not Task.BENCH:
+        raise RunError(f"{folder} is in use and holds no benchmark; choose another folder with --out")
+    with run.locked():
+        return _extend(run, config, data)
+
+
+def _extend(run: Run, config: RunConfig, data: Storable) -> Run:
     if run.config().method != config.method:
         raise RunError(f"{run.folder} holds the benchmark of another paper; choose another folder with --out")
     before, now = fixed_of(run.config(), run.data()), fixed_of(config, data.facts(config))
@@ -76,19 +86,23 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
     Raises:
         EmuError: the first cell can't be measured, a finished cell is of other settings, or the run was cancelled.
     """
+    with run.locked():
+        return _run_bench(run, on_progress, in_process if run_cell is None else run_cell)
+
+
+def _run_bench(run: Run, on_progress: OnProgress | None, run_cell: RunCell) -> Report:
     experiment = open_bench(run)
     make_report = paper_named(experiment.config.method).load_report()
-    progress = Progress(run, on_progress)
 
     def on_cell(done: int, total: int, label: str) -> None:
         progress.status = replace(progress.status, step=done, steps=total)
         progress.phase(label)
 
-    with record_failure(progress):
+    with record_failure(run, on_progress) as progress:
         before = [result for cell in experiment.cells() if (result := experiment.read(cell)) is not None]
         spent = sum(result.seconds_whole for result in before)
         progress.status = replace(progress.status, training_since=progress.status.started_at - spent)
-        results = run_cells(experiment, on_cell, in_process if run_cell is None else run_cell)
+        results = run_cells(experiment, on_cell, run_cell)
         on_cell(len(results.cells), len(results.cells), "the report")
         errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
         report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
@@ -105,9 +119,10 @@ def resume_bench(run: Run, on_progress: OnProgress | None = None) -> Report:
     Raises:
         EmuError: it is running, or what `run_bench` raises.
     """
-    if run.status().state is not RunState.QUEUED:
-        queue_again(run)
-    return run_bench(run, on_progress)
+    with run.locked():
+        if run.status().state is not RunState.QUEUED:
+            queue_again(run)
+        return run_bench(run, on_progress)
 
 
 def open_bench(run: Run) -> Experiment:
@@ -118,25 +133,6 @@ def open_bench(run: Run) -> Experiment:
 def experiment_of(config: RunConfig, data: Any, folder: str | Path = "") -> Experiment:
     """Return the experiment that a benchmark would be; nothing is written."""
     return paper_named(config.method).load()(config, data, Path(folder))
-
-
-def _check_free(run: Run) -> None:
-    folder = run.folder
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if (folder / _OLD).exists():
-        raise RunError(
-            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; choose another "
-            "folder with --out"
-        )
-    if (folder / "status.json").exists():
-        if run.config().task is not Task.BENCH:
-            raise RunError(f"{folder} is in use and holds no benchmark; choose another folder with --out")
-        return
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {""}
-    if not {name for name in names if not name.startswith((".config.json", ".data.json"))} <= _HALF:
-        raise RunError(f"{folder} is in use and holds no benchmark; choose another folder with --out")
-    shutil.rmtree(folder)  # a kill came while it was created
 
 
 def _message(errors: Mapping[str, str]) -> str:
@@ -175,7 +171,8 @@ def bench(
     Raises:
         EmuError: what can't be read, or a folder that holds cells of other data or settings.
     """
-    run = create_bench(out, *paper_named(paper).load().plan(data, **options))
+    config, stored = paper_named(paper).load().plan(data, **options)
+    run = create_bench(out, config, stored)
     return run_bench(run, on_progress, run_cell=run_cell)
 
 

@@ -4,19 +4,25 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
 import psutil
+from filelock import FileLock, Timeout
 
 from emu_core.errors import RunError
-from emu_core.files import whole_folder, write_json
-from emu_core.runs.config import RunConfig
+from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json
+from emu_core.runs.config import RunConfig, Task
 
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
+# Windows keeps these names for devices, whatever follows the dot.
+NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
+LOCK = ".emu-lock"
+_HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # what is written before the first status
+MOST = 1e11  # no count, number or time of a status is larger; in seconds, the year 5138
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
 
@@ -129,6 +135,37 @@ class Run:
         """Whether the data it works on is whole in its folder."""
         return self.training_folder.is_dir()
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from working in the folder; whoever has locked it may lock it again.
+
+        The operating system takes the lock back when the process dies.
+
+        Raises:
+            RunError: another process has it, or the folder can't be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.folder / LOCK, timeout=0, is_singleton=True)
+            lock.acquire()
+        except Timeout:
+            raise RunError(
+                f"another process is training in {self.folder}; wait until it is over, or choose another folder with "
+                "--out"
+            ) from None
+        except OSError as error:
+            raise cant_write(self.folder, disk_fault(error)) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def tidy(self) -> None:
+        """Delete the sentences of a training that was killed between its last status and their deletion."""
+        over = self.training_folder.is_dir() and self.status().state is RunState.FINISHED
+        if over and self.config().task is Task.TRAIN:
+            self.delete_training()
+
     def delete_training(self) -> None:
         """Delete the stored data and the checkpoint."""
         shutil.rmtree(self.training_folder, ignore_errors=True)
@@ -140,10 +177,9 @@ class Run:
             RunError: there is no readable status.json.
         """
         values = self._read("status.json", required=True)
-        try:
-            status = Status(**values | {"state": RunState(values["state"])})
-        except (TypeError, KeyError, ValueError):
-            raise RunError(f"{self.folder / 'status.json'} is damaged; delete the run's folder") from None
+        if not _is_status(values):
+            raise RunError(f"{self.folder / 'status.json'} is damaged; delete the run's folder")
+        status = Status(**values | {"state": RunState(values["state"])})
         if status.state is RunState.RUNNING and not _is_alive(status.pid, status.updated_at):
             return replace(status, state=RunState.INTERRUPTED, message="its process ended before the run did")
         return status
@@ -162,18 +198,12 @@ class Run:
         return self._read("metrics.json")
 
     def history(self) -> list[dict[str, Any]]:
-        """The log: one dict a step and one an epoch, so far."""
+        """The log: one dict a step and one an epoch, so far; lines that are no record are passed over."""
         try:
-            lines = (self.folder / "log.jsonl").read_text("utf-8").splitlines()
-        except FileNotFoundError:
+            text = (self.folder / "log.jsonl").read_text("utf-8", "replace")
+        except OSError:
             return []
-        records = []
-        for line in lines:
-            try:
-                records.append(json.loads(line))
-            except ValueError:  # the line that is being written right now, or was when the process died
-                continue
-        return records
+        return [record for line in text.splitlines() if (record := record_of(line)) is not None]
 
     def uncancel(self) -> None:
         """Take `cancel` back, before the run is started again."""
@@ -200,11 +230,15 @@ class Run:
 
     def _read(self, name: str, *, required: bool = False) -> dict[str, Any]:
         try:
-            values = json.loads((self.folder / name).read_text("utf-8"))
+            values = read_json(self.folder / name)
         except FileNotFoundError:
-            if required:
-                raise RunError(f"{self.folder} is not a run: it has no {name}") from None
-            return {}
+            if not required:
+                return {}
+            if (self.folder / LOCK).exists():
+                raise RunError(
+                    f"{self.folder} was left half made; give the command again that made it, or delete it"
+                ) from None
+            raise RunError(f"{self.folder} is not a run: it has no {name}") from None
         except (OSError, ValueError):
             raise RunError(f"{self.folder / name} can't be read; delete the run's folder") from None
         if not isinstance(values, dict):
@@ -223,26 +257,38 @@ class Storable(Protocol):
 
 
 def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
-    """Make a queued run with all that it needs, for `resume` to start.
+    """Make a queued run with all that it needs, for `resume` to start; what a kill left of making one is replaced.
 
     Raises:
         RunError: the folder is in use, or can't be written.
     """
-    run = Run(folder)
+    run, in_use = Run(folder), f"{folder} is in use; choose another folder with --out, or delete it"
     try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise RunError(f"{folder} is in use; choose another folder with --out, or delete it")
-        folder.mkdir(parents=True, exist_ok=True)
-        run.write("config.json", config.to_json())
-        run.write("data.json", data.facts(config))
-        with whole_folder(run.training_folder) as partial:
-            data.store(partial)
-        run.write_status(Status())  # last: a folder without it is no run
+        if (folder.exists() and not folder.is_dir()) or ((there := _names(folder)) and LOCK not in there):
+            raise RunError(in_use)  # no lock is put into a folder that is none of ours
+        with run.locked():
+            if not _names(folder) <= _HALF_MADE:
+                raise RunError(in_use)
+            run.delete_training()
+            remove_partial(folder)
+            run.write("config.json", config.to_json())
+            run.write("data.json", data.facts(config))
+            with whole_folder(run.training_folder) as partial:
+                data.store(partial)
+            run.write_status(Status())  # last: a folder without it is no run
     except OSError as error:
-        raise RunError(
-            f"can't write {folder}: {error.strerror or error}; choose another folder with --out"
-        ) from error
+        raise cant_write(folder, disk_fault(error)) from error
     return run
+
+
+def cant_write(folder: Path, why: str) -> RunError:
+    """Return the error of a folder that can't be written, with the operating system's reason."""
+    return RunError(f"can't write {folder}: {why}; make room there, or choose another folder with --out")
+
+
+def _names(folder: Path) -> set[str]:
+    """Return what is in a folder, but for what killed writers left."""
+    return {path.name for path in folder.glob("*") if not path.name.endswith(".part")}
 
 
 def open_run(root: Path, name: str) -> Run:
@@ -268,7 +314,7 @@ def list_runs(root: Path) -> list[Run]:
             continue
         try:
             created = (folder / "config.json").stat().st_mtime
-        except FileNotFoundError:  # being deleted right now
+        except OSError:  # being deleted right now, or no file
             continue
         found.append((created, folder.name, Run(folder)))
     return [run for _, _, run in sorted(found, key=lambda item: item[:2], reverse=True)]
@@ -281,6 +327,35 @@ def new_run_name(root: Path, method: str, encoder: str) -> str:
     while (root / f"{stem}-{number}").exists():
         number += 1
     return f"{stem}-{number}"
+
+
+def record_of(line: str) -> dict[str, Any] | None:
+    """Return the record in a line of the log.
+
+    None where it is none, such as the line that is being written right now, or was when the process died.
+    """
+    try:
+        record = json.loads(line)
+        step, epoch = record["step"], record["epoch"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    counted = (
+        isinstance(step, int) and isinstance(epoch, int) and isinstance(record.get("seconds", 0), float | int)
+    )
+    sound = counted and record.get("kind") in ("step", "epoch")
+    return record if sound and all(isinstance(one, float | int | str) for one in record.values()) else None
+
+
+def _is_status(values: Mapping[str, Any]) -> bool:
+    """Whether values have the names, types and sizes of a status."""
+    kinds = {one.name: type(one.default) for one in fields(Status)}
+
+    def fits(name: str, value: object) -> bool:
+        if kinds.get(name) in (int, float):
+            return isinstance(value, int | kinds[name]) and 0 <= value <= MOST  # which no NaN is
+        return name in kinds and isinstance(value, str)
+
+    return values.get("state") in tuple(RunState) and all(fits(name, one) for name, one in values.items())
 
 
 def _is_alive(pid: int, at: float) -> bool:
