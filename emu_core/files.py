@@ -94,11 +94,12 @@ def disk_fault(error: BaseException) -> str:
 
     The writers of torch and safetensors wrap the error of the operating system, or leave its words in theirs.
     """
-    found: BaseException | None = error
+    wrapped = isinstance(error, RuntimeError) or type(error).__name__ == "SafetensorError"
+    found: BaseException | None = error if wrapped or isinstance(error, OSError) else None
     while found is not None:
         if isinstance(found, OSError):
             return found.strerror or str(found) or "it can't be written"
-        told = re.search(r"(\w[^:]*) \(os error \d+\)|file write failed", str(found))
+        told = re.search(r"(\w[^:]*) \(os error \d+\)|file write failed|iostream error|unexpected pos \d", str(found))
         if told is not None:
             return told[1] or "the disk is full, or can't be written"
         found = found.__cause__ or found.__context__

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import psutil
@@ -22,6 +23,29 @@ from emu_core.runs.config import RunConfig, Task
 NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
 LOCK = ".emu-lock"
 _HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # what is written before the first status
+_FIGURES = {str: float}
+_CHANGE = {"difference": float, "low": float, "high": float, "verdict": str, "queries": int}
+_LEAKAGE = dict.fromkeys(("probe", "probe_chance", "neighbours", "neighbours_chance"), float)
+_FOUND = dict.fromkeys(("p_at_1", "p_at_3", "p_at_10", "low", "high"), float)
+_METRICS = {  # and those that a method alone measures
+    "selected_epoch": int,
+    "seconds": float,
+    "warnings": [str],
+    "note": str,
+    "split": str,
+    "mean_over": str,
+    "measured_on": str,
+    "mean_base": float,
+    "mean_specialised": float,
+    "base": _FIGURES,
+    "specialised": _FIGURES,
+    "counts": {str: int},
+    "guard": {str: _CHANGE},
+    "leakage": {str: _LEAKAGE | {"sentences": int, "languages": int}},
+    "translation": {str: _FOUND | {"candidates": int, "trained": bool}},
+    "eigen_similarity": {str: {"mean": float, "variance": float, "standard_error": float}},
+}
+_DATA = {"name": str, "sha256": str, "rows": int, "labelled": int, "intents": int, "audit": [str]}
 MOST = 1e11  # no count, number or time of a status is larger; in seconds, the year 5138
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
@@ -190,12 +214,12 @@ class Run:
         return RunConfig.from_json(self._read("config.json", required=True), str(where))
 
     def data(self) -> dict[str, Any]:
-        """Read data.json: hash and counts of the data it was trained on."""
-        return self._read("data.json")
+        """Read data.json: hash and counts of the data it was trained on. Raises RunError where it is damaged."""
+        return self._read("data.json", _DATA)
 
     def metrics(self) -> dict[str, Any]:
-        """Read metrics.json; empty until the run is finished."""
-        return self._read("metrics.json")
+        """Read metrics.json; empty until the run is finished. Raises RunError where it is damaged."""
+        return self._read("metrics.json", _METRICS)
 
     def history(self) -> list[dict[str, Any]]:
         """The log: one dict a step and one an epoch, so far; lines that are no record are passed over."""
@@ -228,7 +252,9 @@ class Run:
         self.write("status.json", asdict(status))
         return status
 
-    def _read(self, name: str, *, required: bool = False) -> dict[str, Any]:
+    def _read(
+        self, name: str, shapes: Mapping[str, Any] = MappingProxyType({}), *, required: bool = False
+    ) -> dict[str, Any]:
         try:
             values = read_json(self.folder / name)
         except FileNotFoundError:
@@ -241,7 +267,9 @@ class Run:
             raise RunError(f"{self.folder} is not a run: it has no {name}") from None
         except (OSError, ValueError):
             raise RunError(f"{self.folder / name} can't be read; delete the run's folder") from None
-        if not isinstance(values, dict):
+        if not isinstance(values, dict) or not all(
+            _has_shape(values[field], shape) for field, shape in shapes.items() if field in values
+        ):
             raise RunError(f"{self.folder / name} is damaged; delete the run's folder")
         return values
 
@@ -344,6 +372,24 @@ def record_of(line: str) -> dict[str, Any] | None:
     )
     sound = counted and record.get("kind") in ("step", "epoch")
     return record if sound and all(isinstance(one, float | int | str) for one in record.values()) else None
+
+
+def _has_shape(value: object, shape: Any) -> bool:
+    """Whether parsed JSON is of a type, a list of a shape, or an object with these fields or with any.
+
+    A missing measurement is null or an empty object.
+    """
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_has_shape(one, shape[0]) for one in value)
+    if not isinstance(shape, dict):
+        return isinstance(value, int | float if shape is float else shape)
+    if value is None or value == {}:
+        return True
+    if not isinstance(value, dict):
+        return False
+    if str in shape:
+        return all(_has_shape(one, shape[str]) for one in value.values())
+    return all(name in value and _has_shape(value[name], kind) for name, kind in shape.items())
 
 
 def _is_status(values: Mapping[str, Any]) -> bool:
