@@ -99,7 +99,9 @@ def disk_fault(error: BaseException) -> str:
     while found is not None:
         if isinstance(found, OSError):
             return found.strerror or str(found) or "it can't be written"
-        told = re.search(r"(\w[^:]*) \(os error \d+\)|file write failed|iostream error|unexpected pos \d", str(found))
+        told = re.search(
+            r"(\w[^:]*) \(os error \d+\)|file write failed|iostream error|unexpected pos \d", str(found)
+        )
         if told is not None:
             return told[1] or "the disk is full, or can't be written"
         found = found.__cause__ or found.__context__

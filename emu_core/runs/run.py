@@ -367,11 +367,14 @@ def record_of(line: str) -> dict[str, Any] | None:
         step, epoch = record["step"], record["epoch"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
-    counted = (
-        isinstance(step, int) and isinstance(epoch, int) and isinstance(record.get("seconds", 0), float | int)
+    figures = [record.get(name, 0.0) for name in ("seconds", "loss", "dev_accuracy")]
+    sound = (
+        record.get("kind") in ("step", "epoch")
+        and all(isinstance(one, int) for one in (step, epoch))
+        and all(isinstance(one, float | int) for one in figures)
+        and all(isinstance(one, float | int | str) for one in record.values())
     )
-    sound = counted and record.get("kind") in ("step", "epoch")
-    return record if sound and all(isinstance(one, float | int | str) for one in record.values()) else None
+    return record if sound else None
 
 
 def _has_shape(value: object, shape: Any) -> bool:
