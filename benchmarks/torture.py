@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
-    """Kill runs of a method: first one at each renaming, then at random moments.
+    """Kill runs of a method: one at each renaming, for half of the moments at most, the others at random moments.
 
     Args:
         method: its name.
@@ -53,7 +53,7 @@ def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
         died = same = renames = 0
         for moment in range(1, moments + 1):
             run = Run(root / str(moment))
-            if renames == moment - 1 and killed_at_renaming(run, arguments, moment):
+            if renames == moment - 1 < moments // 2 and killed_at_renaming(run, arguments, moment):
                 renames, died = moment, died + 1
             elif not run.folder.exists():
                 died += killed_after(draw.uniform(0, seconds), run, arguments)

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -397,12 +397,13 @@ def _has_shape(value: object, shape: Any) -> bool:
 
 def _is_status(values: Mapping[str, Any]) -> bool:
     """Whether values have the names, types and sizes of a status."""
-    kinds = {one.name: type(one.default) for one in fields(Status)}
+    usual = asdict(Status())
 
     def fits(name: str, value: object) -> bool:
-        if kinds.get(name) in (int, float):
-            return isinstance(value, int | kinds[name]) and 0 <= value <= MOST  # which no NaN is
-        return name in kinds and isinstance(value, str)
+        if name not in usual or isinstance(usual[name], str):
+            return name in usual and isinstance(value, str)
+        whole_or_not = int if isinstance(usual[name], int) else int | float
+        return isinstance(value, whole_or_not) and 0 <= value <= MOST  # which no NaN is
 
     return values.get("state") in tuple(RunState) and all(fits(name, one) for name, one in values.items())
 
