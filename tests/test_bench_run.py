@@ -28,7 +28,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, RunError, TrainingError
-from emu_core.evaluation.labelled_metrics import measure_accuracy
+from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.runs.config import Task
 from emu_core.runs.run import Run, RunState, Status
 from tests.bench_cells import PAIRS, counting, drawn, planned, run
@@ -72,7 +72,7 @@ def test_a_killed_benchmark_goes_on_where_it_stopped(paper: str, tmp_path: Path)
     assert {name: (out / "cells" / name).read_bytes() for name in done} == done
     assert run(paper, tmp_path / "other", **options).tables == resumed.tables
     assert Run(out).status().state is RunState.FINISHED
-    assert not [path for path in out.rglob("*") if path.name.startswith(".")]
+    assert not list(out.rglob("*.part"))
 
 
 @pytest.mark.parametrize("paper", EVERY)
