@@ -17,7 +17,7 @@ from emu_core.encoders.disentangled import part_encode
 from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError
-from emu_core.files import whole_file
+from emu_core.files import disk_fault, whole_file
 from emu_core.processes import join_processes
 
 TEXT_COLUMNS = ("id", "text", "intent", "language", "split")
@@ -101,5 +101,7 @@ def embed(
                 if on_progress is not None:
                     on_progress(start + len(rows), len(frame))
     except OSError as error:
-        raise DataError(f"can't write {target}: {error.strerror}; choose another file with --out") from None
+        raise DataError(
+            f"can't write {target}: {disk_fault(error)}; choose another file with --out"
+        ) from None
     return len(frame)
