@@ -6,7 +6,7 @@ import pandas as pd
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.readers.tables import read_table
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]
+FORMULAS = ["=1+1", "+1+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]
 
 
 def test_formulas_are_neutralised_and_the_rest_is_as_it_was() -> None:
