@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 WORDS = (
-    "the a pool hotel where is when does breakfast open can i have towel more room clean please taxi".split()
+    ["the", "a", "pool", "hotel", "where", "is", "when", "does", "breakfast", "open", "can", "i", "have", "towel", "more", "room", "clean", "please", "taxi"]
 )
 
 
