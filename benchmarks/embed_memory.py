@@ -15,9 +15,22 @@ import tempfile
 import time
 from pathlib import Path
 
-WORDS = (
-    ["the", "a", "pool", "hotel", "where", "is", "when", "does", "breakfast", "open", "can", "i", "have", "towel", "more", "room", "clean", "please", "taxi"]
-)
+WORDS = [
+    "where",
+    "is",
+    "the",
+    "pool",
+    "when",
+    "does",
+    "breakfast",
+    "open",
+    "a",
+    "towel",
+    "in",
+    "my",
+    "room",
+    "please",
+]
 
 
 def main() -> None:
