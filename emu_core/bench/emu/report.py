@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from emu_core.bench.costs import MEMORY_NOTE
-from emu_core.bench.emu.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.bench.emu.experiment import (
     BASE,
     FIGURE_METHODS,
@@ -40,6 +39,7 @@ from emu_core.bench.tables import (
     system_table,
     warnings_of,
 )
+from emu_core.data.labelled.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import wilcoxon
 
