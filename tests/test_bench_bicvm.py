@@ -19,12 +19,13 @@ from emu_core.bench.bicvm.report import (
 from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.costs import Pace, Took
 from emu_core.bench.experiment import measure_cell
-from emu_core.bench.figures import word_maps
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
 from emu_core.bench.parallel.ranking import COSINE, EUCLID, ranking
 from emu_core.bench.parallel.texts import BenchTexts, named_files, read_texts
-from emu_core.bench.results import CellResult, View
+from emu_core.bench.results import CellResult
+from emu_core.charts.marks import View
+from emu_core.charts.report_figures import word_maps
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.labelled import LabelledSet

@@ -17,7 +17,8 @@ from emu_core.bench.experiment import Draw
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe
 from emu_core.bench.parallel.ranking import COSINE, EUCLID, encode_in, encode_pairs, rank_values
 from emu_core.bench.parallel.texts import Documents
-from emu_core.bench.results import Key, View
+from emu_core.bench.results import Key
+from emu_core.charts.marks import View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS

@@ -30,7 +30,8 @@ from emu_core.bench.peers import (
     setfit_peer,
     tuned_peer,
 )
-from emu_core.bench.results import CellResult, View, numbers
+from emu_core.bench.results import CellResult, numbers
+from emu_core.charts.marks import View
 from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
