@@ -17,7 +17,6 @@ from emu_core.bench.bicvm.report import (
     translation_table,
 )
 from emu_core.bench.cells import Cell, pair_names
-from emu_core.bench.costs import Pace, Took
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
@@ -37,6 +36,7 @@ from emu_core.evaluation.significance import mean_interval
 from emu_core.evaluation.transfer import bags
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID, ranking_by
 from emu_core.evaluation.word_neighbours import glosses
+from emu_core.runs.costs import Pace, Took
 from tests.bench_cells import PAIRS, planned, results_of, run
 from tests.pretrained_set import WORDS, labelled, parallel, sentences, sts_folder
 

@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 from emu_core.bench.cells import Cell
-from emu_core.bench.costs import Clock, Took, now, peak_memory, since
 from emu_core.bench.experiment import Experiment, in_process
 from emu_core.bench.job import create_bench, open_bench, queue_again, run_bench
 from emu_core.bench.papers import PAPERS, paper_named
@@ -31,6 +30,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, RunError, TrainingError
 from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.runs.config import Task
+from emu_core.runs.costs import Clock, Took, now, peak_memory, since
 from emu_core.runs.run import Run, RunState, Status
 from tests.bench_cells import PAIRS, counting, drawn, planned, run
 from tests.bench_set import bench_file, bench_set

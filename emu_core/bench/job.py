@@ -43,22 +43,18 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
     if not (run.folder / "status.json").exists():
         return create_run(run.folder, config, data)
     with run.locked():
-        return _extend(run, config, data)
-
-
-def _extend(run: Run, config: RunConfig, data: Storable) -> Run:
-    folder, elsewhere, old = run.folder, "choose another folder with --out", run.config()
-    if old.task is not Task.BENCH:
-        raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
-    if old.method != config.method:
-        raise RunError(f"{folder} holds the benchmark of another paper; {elsewhere}")
-    before, now = fixed_of(old, run.data()), fixed_of(config, data.facts(config))
-    for name, words in FIXED.items():
-        if before[name] != now[name]:
-            values = "" if name.endswith("sha256") else f" ({before[name]}, not {now[name]})"
-            raise RunError(f"{folder} holds cells that differ in {words}{values}; {elsewhere}")
-    run.write("config.json", config.to_json())
-    return queue_again(run)
+        elsewhere, old = "choose another folder with --out", run.config()
+        if old.task is not Task.BENCH:
+            raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
+        if old.method != config.method:
+            raise RunError(f"{folder} holds the benchmark of another paper; {elsewhere}")
+        before, now = fixed_of(old, run.data()), fixed_of(config, data.facts(config))
+        for name, words in FIXED.items():
+            if before[name] != now[name]:
+                values = "" if name.endswith("sha256") else f" ({before[name]}, not {now[name]})"
+                raise RunError(f"{folder} holds cells that differ in {words}{values}; {elsewhere}")
+        run.write("config.json", config.to_json())
+        return queue_again(run)
 
 
 def queue_again(run: Run) -> Run:

@@ -88,11 +88,12 @@ def differences(
 
     Args:
         paper: the package of its benchmark.
-        values: what is filled in.
+        values: what is filled in, beside the paper's own encoder and data.
         applies: whether a sentence does, by its name; one that is not there does.
     """
-    sentences = words(paper)["differences"].items()
-    return tuple(sentence.format_map(values) for name, sentence in sentences if applies.get(name, True))
+    sentences, printed = words(paper)["differences"].items(), paper_numbers(paper)
+    filled = {**{f"paper_{name}": printed.get(name) for name in ("encoder", "data")}, **values}
+    return tuple(sentence.format_map(filled) for name, sentence in sentences if applies.get(name, True))
 
 
 def versions_of(*packages: str) -> dict[str, str]:

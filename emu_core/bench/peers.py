@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from emu_core.bench.costs import Took, now, since
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import open_model, quietly
 from emu_core.errors import TrainingError
 from emu_core.exporting.writers import write_sentence_transformers
+from emu_core.runs.costs import Took, now, since
 from emu_core.threads import one_thread_for_small_products
 from emu_core.trainers.emu_data import rows_by_class
 

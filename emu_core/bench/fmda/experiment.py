@@ -12,7 +12,6 @@ import pandas as pd
 
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
-from emu_core.bench.costs import Took
 from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart
 from emu_core.bench.results import CellResult, Key, numbers
@@ -35,6 +34,7 @@ from emu_core.methods.registry import configure
 from emu_core.models.fmda import MeaningLanguage
 from emu_core.models.parts import Part
 from emu_core.runs.config import RunConfig
+from emu_core.runs.costs import Took
 
 TEMPLATE_SEED = 0  # of the slot values in template retrieval: every cell has the same queries
 FIVE = 5  # targets a source, appendix A

@@ -344,7 +344,7 @@ def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
 
 
 def _differences(experiment: FmdaExperiment) -> tuple[str, ...]:
-    config, data, printed = experiment.config, experiment.data, paper_numbers("fmda")
+    config, data = experiment.config, experiment.data
     started = ", which was trained to put translations side by side, so that every row begins higher"
     values: Mapping[str, Any] = {
         "encoder": config.encoder,
@@ -352,6 +352,5 @@ def _differences(experiment: FmdaExperiment) -> tuple[str, ...]:
         "data": config.data,
         "sentences": len(data.test.frame),
         "languages": len(data.whole.languages),
-        **{f"paper_{name}": printed[name] for name in ("encoder", "data")},
     }
     return differences("fmda", values)

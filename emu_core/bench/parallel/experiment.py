@@ -10,9 +10,8 @@ import numpy as np
 
 from emu_core.api.pretrain import Texts
 from emu_core.bench.cells import Cell, pair_names
-from emu_core.bench.costs import Pace, Took, now, since
 from emu_core.bench.experiment import Draw, Experiment
-from emu_core.bench.paper import paper_numbers, words
+from emu_core.bench.paper import words
 from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_texts
 from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
@@ -27,6 +26,7 @@ from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.run_metrics import mean_p_at_1
 from emu_core.evaluation.translation_ranking import ranking_by
+from emu_core.runs.costs import Pace, Took, now, since
 from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
 from emu_core.trainers.dual_encoder import DualEncoderTrainer
 from emu_core.trainers.fit import Fitted, fit
@@ -174,12 +174,7 @@ class ParallelExperiment(Experiment):
     def shared_values(self) -> dict[str, Any]:
         """Return what is filled into the sentences on what differs from the paper."""
         sizes = (f"{len(text):,} {pair_name(*text.languages)} pairs" for text in self.data.train)
-        printed = paper_numbers(self.config.method.replace("-", "_"))
-        return {
-            "data": self.config.data,
-            "sizes": ", ".join(sizes),
-            **{f"paper_{name}": printed[name] for name in ("encoder", "data")},
-        }
+        return {"data": self.config.data, "sizes": ", ".join(sizes)}
 
     def documents_facts(self, part: int) -> dict[str, str]:
         """Return numbers of documents by language; of part 0, which is trained on, or 1, which is tested."""

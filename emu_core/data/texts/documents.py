@@ -113,16 +113,10 @@ def sentences(text: str) -> tuple[str, ...]:
 def documents_of_labelled(
     labelled: LabelledSet, codes: Sequence[str]
 ) -> dict[str, tuple[Documents, Documents]]:
-    """Divide a labelled set's texts into documents to train on and to test on, by language.
-
-    Split train is trained on, and test (or else dev) tested; a set without splits is divided.
-
-    Args:
-        labelled: the set, whose intents are the classes.
-        codes: languages, of which it has two or more.
+    """Return texts of split train and of test (or else dev), by language; a set without splits is divided.
 
     Raises:
-        DataError: it has fewer, or these have no two classes in common.
+        DataError: it has fewer than two of the languages, or these have no two classes in common.
     """
     there = _two_of(labelled.languages, codes, labelled.name)
     part = labelled.select(languages=there)
@@ -142,15 +136,10 @@ def documents_of_labelled(
 def documents_of_folders(
     documents: Mapping[str, str | Path], test: Mapping[str, str | Path], codes: Sequence[str]
 ) -> dict[str, tuple[Documents, Documents]]:
-    """Read documents to train on and to test on, by language.
-
-    Args:
-        documents: folder or table, by language (see `read_documents`).
-        test: those to test on; without any, a third of `documents`.
-        codes: languages, of which there are two or more.
+    """Read folders or tables to train on and to test on, by language; without any to test on, a third of the others.
 
     Raises:
-        DataError: there are fewer, these have no two classes in common, or one can't be read.
+        DataError: there are fewer than two of the languages, these have no two classes in common, or one can't be read.
     """
     frames = []
     for name, path in documents.items():

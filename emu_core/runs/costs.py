@@ -1,4 +1,4 @@
-"""The costs of a cell: time by the clock and by the processor, and memory."""
+"""What a run costs: time by the clock and by the processor, and memory."""
 
 import threading
 import time
@@ -12,10 +12,6 @@ import psutil
 from emu_core.runs.run import Status
 
 INTERVAL_S = 0.02
-MEMORY_NOTE = (
-    "Peak memory is the most resident memory of the cell's own process from its start until the test sentences were "
-    "measured: Python and its libraries, the encoder's weights, training and encoding; looked at every 20 ms."
-)
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,7 @@ class Took:
     cpu_seconds: float = 0.0
 
     def costs(self) -> dict[str, Any]:
-        """Return both, rounded to milliseconds, as a `CellResult` has them."""
+        """Return both by name, rounded to milliseconds."""
         return {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
 
 
