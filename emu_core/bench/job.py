@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -177,9 +176,3 @@ def bench(
     """
     run = create_bench(out, *paper_named(paper).plan(data, **options))
     return run_bench(run, on_progress, run_cell=run_cell)
-
-
-bench_emu = partial(bench, "emu")
-bench_fmda = partial(bench, "fmda")
-bench_bicvm = partial(bench, "bicvm")
-bench_dual_encoder = partial(bench, "dual-encoder")

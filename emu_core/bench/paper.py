@@ -15,13 +15,7 @@ from emu_core.bench.tables import Row, Table
 
 @cache
 def paper_numbers(paper: str) -> dict[str, Any]:
-    """Return the figures of a paper, each table under its number.
-
-    Args:
-        paper: the package of its benchmark: "emu" (Hirota et al. 2020, Tables 1 to 5), "fmda" (Wu et al., Tables 2 to
-            6 and 9), "bicvm" (Hermann and Blunsom 2014, Table 1) or "dual_encoder" (Chidambaram et al. 2019, Tables 1
-            to 7 and section 3.4).
-    """
+    """Return the figures of a paper, each table under its number; `paper` is the package of its benchmark."""
     numbers: dict[str, Any] = json.loads(_file(paper, "paper.json"))
     return numbers
 
@@ -33,14 +27,7 @@ def words(paper: str) -> dict[str, dict[str, str]]:
 
 
 def paper_figure(paper: str, table: str, row: str, column: str) -> str:
-    """Return a figure as the paper prints it, such as "95.1" or "0.803 / 0.763" (dev / test); "" where it has none.
-
-    Args:
-        paper: the package of its benchmark.
-        table: such as "table2".
-        row: such as "multi-task en-fr".
-        column: such as "fr".
-    """
+    """Return a figure as the paper prints it, such as "95.1" or "0.803 / 0.763" (dev / test); "" where it has none."""
     found = paper_numbers(paper).get(table)
     if not found or row not in found["rows"] or column not in found["columns"]:
         return ""
@@ -54,15 +41,7 @@ def paper_table(
     labels: Callable[[str], tuple[str, ...]] = lambda row: (row,),
     notes: tuple[str, ...] = (),
 ) -> Table:
-    """Return a table as the paper prints it.
-
-    Args:
-        paper: the package of its benchmark.
-        name: such as "table2" or "section3.4".
-        heads: over the labels.
-        labels: gives those of a row.
-        notes: how to read it.
-    """
+    """Return a table such as "table2" or "section3.4" as the paper prints it; `labels` gives what is below `heads`."""
     numbers, of = paper_numbers(paper), name.replace("table", "Table ").replace("section", "section ")
     table, setup = numbers[name], words(paper)["paper"]["setup"].format_map(numbers)
     rows = [
@@ -86,10 +65,8 @@ def differences(
 ) -> tuple[str, ...]:
     """Return what differs from the paper, a sentence each.
 
-    Args:
-        paper: the package of its benchmark.
-        values: what is filled in, beside the paper's own encoder and data.
-        applies: whether a sentence does, by its name; one that is not there does.
+    `values` are filled in beside the paper's own encoder and data; a sentence is left out where `applies` says so by
+    its name.
     """
     sentences, printed = words(paper)["differences"].items(), paper_numbers(paper)
     filled = {**{f"paper_{name}": printed.get(name) for name in ("encoder", "data")}, **values}

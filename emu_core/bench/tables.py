@@ -117,13 +117,7 @@ class Score:
 
     @classmethod
     def of_numbers(cls, numbers: Sequence[float], times: float = 1, places: int = 1) -> Self | None:
-        """Make a score of one number a seed; None where there is none.
-
-        Args:
-            numbers: as people read them.
-            times: what they are multiplied by in JSON.
-            places: of decimals that people read.
-        """
+        """Make a score of one number a seed, multiplied in JSON and rounded for people; None where there is none."""
         if not len(numbers):
             return None
         own = np.asarray(numbers, dtype=np.float64)
@@ -287,12 +281,9 @@ def warnings_of(trained: Sequence[tuple[str, OverSeeds]]) -> tuple[Warned, ...]:
 def costs_table(
     results: Results, lines: Sequence[tuple[tuple[str, str], str, OverSeeds]], note: str
 ) -> Table:
-    """Make the table of time and memory.
+    """Make the table of time and memory, and of the warnings of all cells.
 
-    Args:
-        results: all cells, whose warnings stand below.
-        lines: labels (the system, what it was trained on), key and cells of each row.
-        note: how seconds are counted.
+    `lines` are labels (the system, what it was trained on), key and cells of each row.
     """
     rows, data = [], dict[str, Any]()
     for labels, key, row in lines:

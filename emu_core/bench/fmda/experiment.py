@@ -314,11 +314,7 @@ def measured(
 ) -> tuple[dict[Key, Any], Draw | None]:
     """Measure embeddings on the test split: retrieval of translations and of templates, and language probes.
 
-    Args:
-        data: with a test split.
-        pairs: the language pairs to measure.
-        embed: gives the embeddings of sentences.
-        parts: the embeddings of the system; that of the language is probed alone.
+    The embedding of the language is probed alone.
     """
     tested = data.test_pairs(pairs)
     languages = dict.fromkeys(code for pair in pairs for code in pair)

@@ -38,14 +38,7 @@ _NOTES = words("parallel")["notes"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a system is trained.
-
-    Attributes:
-        config: the settings, whose class names the method.
-        dialogues: whether it learns from dialogues, too.
-        running: whether it learns from running text, too.
-        nli: whether it learns from NLI, too.
-    """
+    """How a system is trained: its settings, whose class names the method, and which other texts it learns from."""
 
     config: DualEncoderConfig | BicvmConfig
     dialogues: bool = False
