@@ -40,7 +40,7 @@ types: setup-dev
 # The browser tests drive Debian's Chromium, or any chromium or google-chrome on the PATH.
 chromium:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium fonts-noto-cjk; } || \
+		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium fonts-noto-cjk nginx-light; } || \
 		{ echo "the browser tests need Chromium: sudo apt-get install chromium"; exit 1; }
 
 # Runs every notebook top to bottom and stores its outputs in it.
