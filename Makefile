@@ -77,6 +77,10 @@ bench: setup-dev
 	$(BIN)/python -m benchmarks.critic_step
 	$(BIN)/python -m benchmarks.encoding
 
+# Needs a GPU to say anything; on a CPU it runs with small sizes. Under eight minutes.
+gpu: setup-dev
+	$(BIN)/python -m benchmarks.gpu --out build/gpu.json
+
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv
