@@ -13,7 +13,7 @@ COMPILE = $(TOOLS)/uv pip compile -q --universal --python-version 3.11 --generat
 	--custom-compile-command "make lock" requirements.txt
 TOOLS := .venv-release/bin
 
-.PHONY: app demo setup setup-dev test lint types chromium notebooks docs dist lock sbom audit container-check bench gpu clean
+.PHONY: app demo setup setup-dev test lint types chromium notebooks docs dist lock sbom audit container-check bench gpu torture clean
 
 app: setup
 	$(BIN)/emu app --port $(PORT)
@@ -80,6 +80,10 @@ bench: setup-dev
 # Needs a GPU to say anything; on a CPU it runs with small sizes. Under eight minutes.
 gpu: setup-dev
 	$(BIN)/python -m benchmarks.gpu --out build/gpu.json
+
+# Kills trainings at 100 moments a method and compares what they end with; an hour.
+torture: setup-dev
+	$(BIN)/python -m benchmarks.torture
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }

@@ -12,7 +12,10 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import streamlit as st
+
 import emu_core
+from app.state import config_of, runs_root, status_of
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run, list_runs
@@ -24,16 +27,26 @@ GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading
 OUTDATED = "it was queued by an earlier version, without its data; start it again"
 
 
+def job_manager() -> "JobManager":
+    """Return the one job manager of this server."""
+    return _job_manager(runs_root())
+
+
+@st.cache_resource(show_spinner=False)
+def _job_manager(root: Path) -> "JobManager":
+    return JobManager(root)
+
+
 class JobManager:
     """Queues runs and starts them, first come first served, one at a time on a device.
 
     A run is a folder that `create_run` made, be it a training or a benchmark; `emu resume` starts it or goes on with
-    it. All that matters is in the run folders: a manager made anew finds running runs there, waits for their
-    device, and takes up what an older one left in its queue. Methods may be called from any thread.
+    it. All that matters is in the run folders: a manager made anew finds running runs there and waits for their
+    device. What somebody else has queued there waits until a person starts it. Methods may be called from any thread.
     """
 
     def __init__(self, root: Path, command: Sequence[str] = COMMAND) -> None:
-        """Take up the queue.
+        """Begin with an empty queue, and delete the sentences that finished trainings may have left.
 
         Args:
             root: the folder of runs.
@@ -43,10 +56,9 @@ class JobManager:
         self._changed = threading.Condition()
         self._queues: dict[str, deque[Run]] = {}  # by device
         self._current: dict[str, Run] = {}  # by device
-        for run in reversed(list_runs(root)):
-            if _state(run) is RunState.QUEUED:
-                with suppress(RunError, OSError):  # a damaged folder: pages say so
-                    self._take_up(run)
+        for run in list_runs(root):
+            with suppress(RunError, OSError):  # a damaged folder: pages say so
+                run.tidy()
 
     def submit(self, name: str, config: RunConfig, data: Storable) -> Run:
         """Make a run's folder and queue the run.
@@ -59,7 +71,7 @@ class JobManager:
                 f"{name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'"
             )
         folder = self._root / name
-        if folder.exists():
+        if (folder / "status.json").exists():
             raise RunError(f"there is a run '{name}' already; choose another name")
         run = create_run(folder, config, data)
         self._enqueue(run)
@@ -68,11 +80,13 @@ class JobManager:
     def resume(self, run: Run) -> None:
         """Queue a run that stopped before its end, to go on from its checkpoint, or a benchmark once more.
 
+        A run that somebody else has queued is queued here, too.
+
         Raises:
             RunError: it can't go on, or it is about to already.
         """
         with self._changed:
-            again = _state(run) is RunState.FINISHED and run.config().task is Task.BENCH
+            again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
             if self.holds(run) or not (run.can_resume or again):
                 raise RunError(f"the run '{run.name}' can't go on now; look at its state")
             run.uncancel()
@@ -98,7 +112,7 @@ class JobManager:
         """Stop a run: at its next step, or before it begins."""
         run.cancel()
         with self._changed:
-            if _state(run) is RunState.QUEUED and not self.holds(run):
+            if status_of(run).state is RunState.QUEUED and not self.holds(run):
                 _never_begin(run)  # nobody else will: the process that queued it is gone
             self._changed.notify_all()
 
@@ -107,12 +121,6 @@ class JobManager:
         with self._changed:
             self._changed.wait_for(lambda: run.status().state.is_over and not self.holds(run), timeout_s)
         return run.status()
-
-    def _take_up(self, run: Run) -> None:
-        if run.has_stored_data:
-            self._enqueue(run)
-        else:
-            run.write_status(Status(state=RunState.FAILED, message=OUTDATED))
 
     def _enqueue(self, run: Run) -> None:
         device = run.config().device
@@ -143,8 +151,8 @@ class JobManager:
 
     def _is_taken(self, device: str) -> bool:
         """Return whether a run that somebody else has started, such as an older server, is on the device."""
-        running = (run for run in list_runs(self._root) if _state(run) is RunState.RUNNING)
-        return any(_device(run) == device for run in running)
+        running = (run for run in list_runs(self._root) if status_of(run).state is RunState.RUNNING)
+        return any((config := config_of(run)) is not None and config.device == device for run in running)
 
     def _run(self, run: Run) -> None:
         if run.cancel_asked:
@@ -168,22 +176,6 @@ class JobManager:
 
 def _never_begin(run: Run) -> None:
     run.write_status(Status(state=RunState.CANCELLED, message="cancelled before it began"))
-
-
-def _state(run: Run) -> RunState | None:
-    """The run's state; None where it can't be read."""
-    try:
-        return run.status().state
-    except RunError:
-        return None
-
-
-def _device(run: Run) -> str:
-    """The run's device; nothing where it can't be read."""
-    try:
-        return run.config().device
-    except RunError:
-        return ""
 
 
 def _wait(process: subprocess.Popen[bytes], run: Run) -> int:

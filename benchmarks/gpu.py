@@ -89,22 +89,31 @@ def reduced(device: str) -> AbstractContextManager[Any]:
 
 def card(bench: Bench) -> Facts:
     """The device, its libraries, and the rate of its matrix products, in TFLOP/s."""
-    size = 8192 if bench.is_gpu else 1024
     facts: Facts = {"device": bench.device, "torch": torch.__version__, "cuda": torch.version.cuda}
     if bench.device.startswith("cuda"):
         properties = torch.cuda.get_device_properties(bench.device)
         facts |= {"name": properties.name, "memory_gb": round(properties.total_memory / 1e9, 1)}
     else:
         facts |= {"name": "no GPU: CPU, small sizes", "threads": torch.get_num_threads()}
-    for kind in (torch.float32, torch.bfloat16):
-        if kind == torch.bfloat16 and not has_bf16(bench.device):
-            continue
-        a, b = (torch.randn(size, size, device=bench.device, dtype=kind) for _ in range(2))
-        taken = bench.seconds(lambda a=a, b=b: a @ b)  # type: ignore[misc]
-        facts[f"matmul_tflops_{'fp32' if kind == torch.float32 else 'bf16'}"] = round(
-            2 * size**3 / taken / 1e12, 3
-        )
-    return facts | {"matmul_size": size}
+    for precision in precisions(bench):
+        facts[f"matmul_tflops_{precision}"] = round(matmul_rate(bench, precision) / 1e12, 3)
+    return facts | {"matmul_size": _matmul_size(bench)}
+
+
+def precisions(bench: Bench) -> list[str]:
+    """What the device computes in."""
+    return ["fp32", "bf16"] if has_bf16(bench.device) else ["fp32"]
+
+
+def _matmul_size(bench: Bench) -> int:
+    return 8192 if bench.is_gpu else 1024
+
+
+def matmul_rate(bench: Bench, precision: str) -> float:
+    """Floating point operations a second in the product of two large square matrices."""
+    size, kind = _matmul_size(bench), torch.bfloat16 if precision == "bf16" else torch.float32
+    a, b = (torch.randn(size, size, device=bench.device, dtype=kind) for _ in range(2))
+    return 2.0 * size**3 / bench.seconds(lambda: a @ b, 10)
 
 
 def trained_encoders(bench: Bench) -> Facts:
@@ -175,15 +184,15 @@ def _encoder(bench: Bench, spec: str) -> Facts:
     per_token = counter.get_total_flops() / forward["input_ids"].numel()
     tokens = sum(len(sentence) for sentence in ids) / len(ids)
     facts["gflop_a_sentence"] = round(per_token * tokens / 1e9, 4)
-    for precision in ("fp32", "bf16"):
-        if precision == "bf16" and not has_bf16(bench.device):
-            continue
+    for precision in precisions(bench):
+        card_rate = matmul_rate(bench, precision)  # beside the encoder, so that a busy machine slows both
         with reduced(bench.device) if precision == "bf16" else nullcontext(), _memory(bench) as peak:
             rate = len(ids) / bench.seconds(lambda: encoder.encode_ids(ids), 2)
             vectors = _unit(encoder.encode(few))
         facts[precision] = {
             "sentences_a_second": round(rate),
             "tflops": round(rate * per_token * tokens / 1e12, 4),
+            "percent_of_matmul": round(100 * rate * per_token * tokens / card_rate, 1),
             "worst_cosine_with_cpu": round(float((vectors * expected).sum(axis=1).min()), 5),
             **peak,
         }
@@ -243,13 +252,10 @@ def _method(bench: Bench, data: str, name: str, changes: Facts, **more: Any) -> 
     return facts
 
 
-def precision(bench: Bench) -> Facts:
+def training(bench: Bench) -> Facts:
     """Emu's training in bfloat16 against float32."""
     facts: Facts = {}
-    for kind in ("fp32", "bf16"):
-        if kind == "bf16" and not has_bf16(bench.device):
-            facts[kind] = "the device computes nothing in bf16"
-            continue
+    for kind in precisions(bench):
         config = configure("emu", "e5-small" if bench.is_gpu else "use", epochs=1)
         spec = "e5-small" if bench.is_gpu else "use"
         began = time.perf_counter()
@@ -330,7 +336,7 @@ PARTS: tuple[Callable[[Bench], Facts], ...] = (
     trained_encoders,
     encoders,
     methods,
-    precision,
+    training,
     two_gpus,
     out_of_memory,
 )
@@ -353,17 +359,7 @@ def measure(bench: Bench) -> Facts:
             traceback.print_exc()
             result[name] = {"failed": f"{type(error).__name__}: {error}"}
         result[name]["seconds"] = round(time.perf_counter() - since, 1)
-    _add_shares(result)
     return result | {"seconds": round(time.perf_counter() - began, 1)}
-
-
-def _add_shares(result: Facts) -> None:
-    """What share of the matrix products' rate each encoder reaches, in percent."""
-    for facts in result["encoders"].values():
-        for kind in ("fp32", "bf16"):
-            rate = result["card"].get(f"matmul_tflops_{kind}")
-            if rate and isinstance(facts, dict) and kind in facts:
-                facts[kind]["percent_of_matmul"] = round(100 * facts[kind]["tflops"] / rate, 1)
 
 
 def main() -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from emu_core.errors import DataError
 from emu_core.evaluation.guard import LanguageChange, Verdict, flagged, guard, language_change
-from emu_core.evaluation.leave_one_out import leave_one_out
-from emu_core.evaluation.pool import pool_accuracy
+from emu_core.evaluation.leave_one_out import leave_one_out, pool_accuracy
 from emu_core.evaluation.significance import paired_test
 from tests.sentences import random_sentences
 

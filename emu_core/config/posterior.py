@@ -1,10 +1,13 @@
 """Settings of the posterior method."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from emu_core.config.settings import MEASURED, Settings, setting
 
 _INTENTS, _OTHERS, _LANGUAGES = "Intents", "Sentences of other topics", "Languages"
+_other = partial(setting, group=_OTHERS, source=MEASURED)
+_language = partial(setting, group=_LANGUAGES, source=MEASURED)
 
 
 @dataclass(frozen=True)
@@ -13,7 +16,7 @@ class PosteriorConfig(Settings):
 
     There is no paper to take defaults from: these were found by measuring (benchmarks/README.md), for encoders whose
     vectors all lie in one direction, as those of e5-small do. The logistic regression's penalty is no setting: it is
-    chosen on labelled sentences that are held out (`emu_core.trainers.posterior_regression`).
+    chosen on labelled sentences that are held out (`emu_core.trainers.posterior`).
     """
 
     share: float = setting(
@@ -43,46 +46,36 @@ class PosteriorConfig(Settings):
         above=0,
         group=_INTENTS,
     )
-    gate_temperature: float = setting(
+    gate_temperature: float = _other(
         0.05,
         "Temperature of the cosines that measure how near a sentence is to the labelled ones; the smaller, the more "
         "the nearest of them decide.",
         label="Temperature of nearness",
-        source=MEASURED,
         above=0,
-        group=_OTHERS,
     )
-    gate_quantile: float = setting(
+    gate_quantile: float = _other(
         0.05,
         "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed.",
         label="Share of labelled sentences outside",
-        source=MEASURED,
         low=0,
         high=1,
-        group=_OTHERS,
     )
-    gate_width: float = setting(
+    gate_width: float = _other(
         0.8,
         "How gradually a sentence becomes unlike the labelled ones, in standard deviations of their nearness.",
         label="Width of the border",
-        source=MEASURED,
         above=0,
-        group=_OTHERS,
     )
-    language_directions: int = setting(
+    language_directions: int = _language(
         5,
         "Directions in which the languages' mean embeddings differ most; so many are removed from every embedding.",
         label="Language directions removed",
-        source=MEASURED,
         low=0,
-        group=_LANGUAGES,
     )
-    centering: float = setting(
+    centering: float = _language(
         0.75,
         "Share of the mean embedding that is subtracted, for encoders whose embeddings all lie in one direction.",
         label="Share of the mean subtracted",
-        source=MEASURED,
         low=0,
         high=1,
-        group=_LANGUAGES,
     )

@@ -1,0 +1,154 @@
+"""Accuracy before and after: its means, its matrices, where it fell, and the guard of each language."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.forms.encoder import BASE, NEW
+from app.panels.widgets import draw_chart, draw_csv_button, roomy_columns
+from app.wording import literal, sentence
+from emu_core import charts
+from emu_core.data.languages import language_name
+from emu_core.data.wording import counted
+from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
+from emu_core.evaluation.guard import Verdict
+from emu_core.evaluation.metric_rows import fallen_sentence, guard_sentences, significance_sentence
+
+MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
+_CHANCE_POINTS = 1.0  # the leakage of a few hundred sentences differs so much by chance
+_LEAKAGE = {
+    "probe": "A linear probe finds the language",
+    "neighbours": "Nearest neighbours in the own language",
+}
+
+
+def draw_accuracy(comparison: Comparison, which: tuple[str, ...]) -> None:
+    """Draw means, losses, gains, matrices, leakage and all directions; `which` tells the comparison from others."""
+    _draw_means(comparison)
+    _draw_verdict(comparison)
+    draw_guard(comparison.metrics["guard"], key="guard")
+    _draw_matrices(comparison)
+    if comparison.leakage is not None:
+        _draw_leakage(comparison.leakage)
+    _draw_table(comparison.accuracy, which)
+
+
+def _draw_means(comparison: Comparison) -> None:
+    means = comparison.means.to_dict("records")
+    cells = roomy_columns(len(means) + 2, 260, "means", border=True)
+    for cell, row in zip(cells, means, strict=False):
+        cell.metric(
+            f"Mean of {row['over']}",
+            f"{row['other']:.1f} %",
+            f"{row['difference']:+.1f} points from {row['base']:.1f}",
+            help="Leave-one-out accuracy of the nearest neighbour (Acc@1), each direction counting once.",
+        )
+    for cell, name, rows in (
+        (cells[-2], "better", comparison.risen),
+        (cells[-1], "worse", comparison.fallen),
+    ):
+        cell.metric(
+            f"Directions that got {name}",
+            len(rows),
+            f"{int((rows['p_value'] < SIGNIFICANT).sum())} significantly",
+            delta_color="off",
+            delta_arrow="off",
+        )
+
+
+def _draw_verdict(comparison: Comparison) -> None:
+    how_many, colon, which = fallen_sentence(comparison).partition(":")
+    if colon:
+        st.warning(f"**{literal(how_many)}:**{literal(which)}", icon=":material/trending_down:")
+    else:
+        st.success("No direction got worse.", icon=":material/trending_up:")
+
+
+def _draw_matrices(comparison: Comparison) -> None:
+    figures = {
+        BASE: charts.accuracy(comparison, "base"),
+        NEW: charts.accuracy(comparison, "other"),
+        "Difference": charts.accuracy(comparison, "difference"),
+    }
+    side_by_side = len(comparison.languages) <= MOST_SIDE_BY_SIDE
+    places = roomy_columns(len(figures), 370, "matrices") if side_by_side else st.tabs(list(figures))
+    for place, (name, figure) in zip(places, figures.items(), strict=True):
+        draw_chart(
+            figure,
+            f"matrix-{name}",
+            f"Heat map of Acc@1 by language of queries and pool: {name}. The table below has the numbers.",
+            place=place,
+        )
+    st.caption(literal(significance_sentence(comparison)))
+
+
+def _draw_leakage(leakage: pd.DataFrame) -> None:
+    st.subheader("Language leakage")
+    rows = leakage.to_dict("records")
+    for cell, row in zip(st.columns(len(rows), border=True), rows, strict=True):
+        difference = row["other"] - row["base"]
+        cell.metric(
+            f"{_LEAKAGE[row['measure']]} (chance {row['chance']:.1f} %)",
+            f"{row['other']:.1f} %",
+            f"{difference:+.1f} points from {row['base']:.1f}",
+            delta_color="inverse" if abs(difference) >= _CHANCE_POINTS else "off",
+        )
+    st.caption(
+        "How well the vectors tell which language a sentence is in, on "
+        f"{counted(rows[0]['sentences'], 'sentence')} in {rows[0]['languages']} languages. The nearer to chance, the "
+        "less language identity the vectors hold; a sentence's own translations are left out. The probe's balanced "
+        "accuracy is cross-validated."
+    )
+
+
+def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
+    with st.expander("Every direction, with 95 % intervals and the paired test", icon=":material/table:"):
+        table = pd.DataFrame(
+            {
+                "Queries": accuracy["queries"].map(language_name),
+                "Pool": accuracy["pool"].map(language_name),
+                "Sentences": accuracy["n"],
+                "Base %": accuracy["base"],
+                "Base, 95 %": _range(accuracy, "base"),
+                "Specialised %": accuracy["other"],
+                "Specialised, 95 %": _range(accuracy, "other"),
+                "Difference": accuracy["difference"],
+                "Difference, 95 %": _range(accuracy, "difference"),
+                "Fixed": accuracy["fixed"],
+                "Broken": accuracy["broken"],
+                "p (McNemar)": accuracy["p_value"],
+            }
+        )
+        one = st.column_config.NumberColumn(format="%.1f")
+        three = st.column_config.NumberColumn(format="%.3f")
+        st.dataframe(
+            table,
+            hide_index=True,
+            column_config={"Base %": one, "Specialised %": one, "Difference": one, "p (McNemar)": three},
+        )
+        draw_csv_button(accuracy, ("accuracy", *which), "emu-accuracy.csv", key="accuracy-csv")
+
+
+def _range(accuracy: pd.DataFrame, column: str) -> "pd.Series[str]":
+    low, high = accuracy[f"{column}_low"], accuracy[f"{column}_high"]
+    return low.map("{:.1f}".format) + " to " + high.map("{:.1f}".format)
+
+
+def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
+    """Draw the gain or loss of each language, as metrics.json has them; `key` is the chart's."""
+    for verdict, text in guard_sentences(guard).items():
+        draw = st.error if verdict is Verdict.LOSES else st.warning
+        draw(sentence(text), icon=":material/trending_down:")
+    st.markdown("**Gains and losses by language**")
+    changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
+    draw_chart(
+        charts.guard_intervals(changes),
+        key,
+        "The gain or loss of the queries of each language: points of Acc@1 with 95 % intervals around zero.",
+    )
+    st.caption(
+        "Queries in each language, over all pools: points of Acc@1 against the base encoder, with 95 % intervals over "
+        "the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
+    )

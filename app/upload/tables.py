@@ -1,0 +1,95 @@
+"""Uploaded tables on their way to a labelled set."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import pandas as pd
+
+from emu_core.bench.emu.data import translations_by_text
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.audit import Audit
+from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.load import labelled_from_frame
+from emu_core.data.labelled.rows import located
+from emu_core.data.languages import language_of_file
+from emu_core.data.readers.limits import MAX_ROWS, check_rows
+from emu_core.data.readers.tables import read_table
+from emu_core.data.readers.text import encoding_notes
+from emu_core.data.wording import listed
+
+
+@dataclass(frozen=True, eq=False)
+class Upload:
+    """Tables as read; their files' bytes are gone."""
+
+    key: str  # tells this upload from every other
+    size: int  # bytes of the tables
+    names: tuple[str, ...]  # the files' names, as they came: never a path, never markup
+    tables: tuple[pd.DataFrame, ...]  # a frame of strings for each
+
+    @property
+    def title(self) -> str:
+        """The names in a line."""
+        return listed(self.names, 4)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that every table has, in the first one's order."""
+        return [column for column in self.tables[0].columns if all(column in table for table in self.tables)]
+
+    def guess(self) -> ColumnMapping:
+        """Return the columns' roles as their names tell."""
+        return guess_columns(self.tables[0][self.columns])
+
+    @property
+    def names_state_languages(self) -> bool:
+        """Whether each file's name says its language."""
+        return all(language_of_file(name) for name in self.names)
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence for each file that was not UTF-8."""
+        return [
+            note
+            for name, table in zip(self.names, self.tables, strict=True)
+            for note in encoding_notes(name, table.attrs.get("encoding", "utf-8"))
+        ]
+
+
+def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
+    """Read files, each a name and its bytes. Raises DataError for the first that isn't a table."""
+    tables = tuple(read_table(payload, name) for name, payload in files)
+    size = sum(int(table.memory_usage(deep=True).sum()) for table in tables)
+    return Upload(key, size, tuple(name for name, _ in files), tables)
+
+
+def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
+    """Return the machine translations that the tables hold, by text."""
+    found: dict[str, str] = {}
+    for table in upload.tables:
+        found |= translations_by_text(table, mapping.text)
+    return found
+
+
+def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) -> list[str]:
+    """Return which of text, intent and language nothing says yet."""
+    missing = [role for role in ("text", "intent") if asdict(mapping)[role] is None]
+    if mapping.language is None and not language and not upload.names_state_languages:
+        missing.append("language")
+    return missing
+
+
+def labelled_from_upload(
+    upload: Upload, mapping: ColumnMapping, language: str | None
+) -> tuple[LabelledSet, Audit]:
+    """Join the tables to one set and audit it; the language is theirs where neither a column nor their names say it.
+
+    Raises:
+        DataError: it is not a labelled set.
+    """
+    parts = [
+        located(apply_columns(table, mapping, language=language, name=name), name)
+        for name, table in zip(upload.names, upload.tables, strict=True)
+    ]
+    check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
+    return labelled_from_frame(pd.concat(parts, ignore_index=True), upload.title)
