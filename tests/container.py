@@ -104,6 +104,7 @@ class Container:
         for name in ("runs", "data"):
             (folders / name).mkdir()
             os.chown(folders / name, 1000, 1000)
+        (folders / "hosts").write_text("127.0.0.1 localhost\n")  # which every container's runtime gives
         script = f"""
             set -e
             ip link set lo up
@@ -113,6 +114,8 @@ class Container:
             mount -t tmpfs -o mode=1777 tmpfs {root}/tmp
             mount --bind {folders}/runs {root}/runs
             mount --bind {folders}/data {root}/data
+            touch {root}/etc/hosts
+            mount --bind {folders}/hosts {root}/etc/hosts
             mount -o remount,bind,ro {root}
             exec "$@"
         """
