@@ -13,7 +13,8 @@ from emu_core.bench.fmda.experiment import System as FmdaSystem
 from emu_core.bench.job import bench, experiment_of
 from emu_core.bench.papers import PAPERS
 from emu_core.bench.report import Report
-from emu_core.bench.results import CellResult, Results, View, numbers
+from emu_core.bench.results import CellResult, Results, numbers
+from emu_core.charts.marks import View
 from emu_core.models.parts import Part
 from tests.bench_set import bench_set
 from tests.fmda_set import fmda_set

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emu_core.bench import costs
-from emu_core.bench.bicvm.experiment import BicvmExperiment, System, bags, glosses, shown_words
+from emu_core.bench.bicvm.experiment import BicvmExperiment, System, shown_words
 from emu_core.bench.bicvm.report import (
     ENCODERS,
     LABELS,
@@ -19,20 +19,24 @@ from emu_core.bench.bicvm.report import (
 from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.costs import Pace, Took
 from emu_core.bench.experiment import measure_cell
-from emu_core.bench.figures import word_maps
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
-from emu_core.bench.parallel.ranking import COSINE, EUCLID, ranking
-from emu_core.bench.parallel.texts import BenchTexts, named_files, read_texts
-from emu_core.bench.results import CellResult, View
+from emu_core.bench.parallel.texts import BenchTexts, read_texts
+from emu_core.bench.results import CellResult
+from emu_core.charts.marks import View
+from emu_core.charts.report_figures import word_maps
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.documents import named_files
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import DataError
 from emu_core.evaluation.significance import mean_interval
+from emu_core.evaluation.transfer import bags
+from emu_core.evaluation.translation_ranking import COSINE, EUCLID, ranking_by
+from emu_core.evaluation.word_neighbours import glosses
 from tests.bench_cells import PAIRS, planned, results_of, run
 from tests.pretrained_set import WORDS, labelled, parallel, sentences, sts_folder
 
@@ -153,13 +157,13 @@ def test_neighbours_are_those_of_plain_loops() -> None:
         cosines = [float(first[i] @ o / np.linalg.norm(first[i]) / np.linalg.norm(o)) for o in second]
         nearer = 1 + sum(distance < distances[i] for distance in distances)
         closer = 1 + sum(cosine > cosines[i] for cosine in cosines)
-        assert ranking(EUCLID, first, second, texts).ranks[i] == nearer
-        assert ranking(COSINE, first, second, texts).ranks[i] == closer
+        assert ranking_by(EUCLID, first, second, texts).ranks[i] == nearer
+        assert ranking_by(COSINE, first, second, texts).ranks[i] == closer
 
 
 def test_glosses_are_those_of_plain_counts() -> None:
     text = parallel(PAIRS[0])[0]
-    found = glosses(text)
+    found = glosses(text, str.split)
     assert {word: gloss.word for word, gloss in found.items()} == dict(
         zip(WORDS["en"].split(), WORDS["de"].split(), strict=True)
     )
@@ -168,10 +172,12 @@ def test_glosses_are_those_of_plain_counts() -> None:
     for a, b in zip(odd.first, odd.second, strict=True):
         count_a.update(a.split()), count_b.update(b.split())
         both.update((i, j) for i in a.split() for j in b.split())
-    for word, gloss in glosses(odd).items():
+    for word, gloss in glosses(odd, str.split).items():
         dice = {j: 2 * both[word, j] / (count_a[word] + count_b[j]) for j in count_b}
         assert gloss.dice == pytest.approx(max(dice.values())) == dice[gloss.word]
-    train, test = bags(["a a b", "c"], ["x y unknown", "z"], glosses(odd.turned()))
+    gloss = glosses(odd.turned(), str.split)
+    glossed = [[gloss[word].word for word in text.split() if word in gloss] for text in ("x y unknown", "z")]
+    train, test = bags([["a", "a", "b"], ["c"]], [[*glossed[0], "unseen"], glossed[1]])
     assert train.tolist() == [[2 / 3, 1 / 3, 0], [0, 0, 1]] and test[0].tolist() == [0.5, 0.5, 0]
     assert test[1].tolist() == [1.0, 0, 0]  # z stands with a alone
 

@@ -14,12 +14,12 @@ from emu_core.bench.dual_encoder.report import LABELS, PAPER_TABLES, DualTables,
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import Recipe
-from emu_core.bench.parallel.ranking import DOT
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import CellResult, Results
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import TrainingError
+from emu_core.evaluation.translation_ranking import DOT
 from tests.bench_cells import PAIRS, drawn, planned, run
 from tests.pretrained_set import parallel, sentences, sts_folder
 

@@ -11,12 +11,13 @@ import torch
 from emu_core.api.train import train
 from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.experiment import measure_cell
-from emu_core.bench.figures import group_maps
 from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured, read_pairs
 from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_table
 from emu_core.bench.paper import paper_figure, paper_numbers
-from emu_core.bench.results import CellResult, Results, View, numbers
+from emu_core.bench.results import CellResult, Results, numbers
 from emu_core.bench.tables import Score, Table
+from emu_core.charts.marks import View
+from emu_core.charts.report_figures import group_maps
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder

@@ -22,7 +22,8 @@ from emu_core.bench.experiment import Experiment, in_process
 from emu_core.bench.job import create_bench, open_bench, queue_again, run_bench
 from emu_core.bench.papers import PAPERS, paper_named
 from emu_core.bench.report import load_report, plain
-from emu_core.bench.results import CellResult, View, read_cell, write_cell
+from emu_core.bench.results import CellResult, read_cell, write_cell
+from emu_core.charts.marks import View
 from emu_core.cli import main
 from emu_core.config.settings import infos
 from emu_core.data.labelled import LabelledSet

@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from emu_core.bench.emu.data import translations_by_text
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.load import labelled_from_frame
-from emu_core.data.labelled.rows import located
+from emu_core.data.labelled.rows import located, translations_by_text
 from emu_core.data.languages import language_of_file
 from emu_core.data.readers.limits import MAX_ROWS, check_rows
 from emu_core.data.readers.tables import read_table

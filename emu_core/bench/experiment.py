@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from emu_core.bench.cells import Cell, Pair
 from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
-from emu_core.bench.results import CellResult, View, read_cell, write_cell
+from emu_core.bench.results import CellResult, read_cell, write_cell
+from emu_core.charts.marks import View
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import CancelledError, DataError, EmuError, RunError
 from emu_core.runs.config import RunConfig

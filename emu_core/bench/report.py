@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from emu_core.bench.figures import bars
 from emu_core.bench.tables import Table
+from emu_core.charts.report_figures import bars
 from emu_core.data.export_csv import safe_csv
 from emu_core.errors import RunError
 from emu_core.files import write_json, write_whole

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from emu_core.bench.cells import Cell
+from emu_core.charts.marks import View
 from emu_core.errors import RunError
 from emu_core.files import whole_file
 
@@ -20,33 +21,6 @@ Values = NDArray[np.float64]
 Key = tuple[str, str, str]
 KEY = ("measure", "part", "where")
 _FACTS = b"emu"  # in the metadata of a cell's file
-
-
-@dataclass(frozen=True)
-class View:
-    """Points of a picture.
-
-    Attributes:
-        points: their places (N, 2).
-        groups: of each point, shown by its colour.
-        texts: a second label of each point, such as its language or its word; empty where there is none.
-        note: which points these are.
-        found: by "a-b", how many of the words of a have the right one of b nearest, and how many there are.
-    """
-
-    points: tuple[tuple[float, float], ...]
-    groups: tuple[str, ...]
-    texts: tuple[str, ...] = ()
-    note: str = ""
-    found: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, points: NDArray[np.floating], groups: Sequence[str], texts: Sequence[str] = (), **facts: Any
-    ) -> Self:
-        """Make a view of an array of places (N, 2), rounded to three decimals."""
-        rounded = points.astype(float).round(3).tolist()
-        return cls(tuple((x, y) for x, y in rounded), tuple(groups), tuple(texts), **facts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,13 @@
-"""Which colour and which shape each group of points has: the same in the browser and in a picture file."""
+"""The points of a picture; and which colour and shape a group of them has, in the browser and in a file alike."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal
+from typing import Any, Literal, Self
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from emu_core.charts.style import PALETTE
 from emu_core.data.languages import language_name, ordered
@@ -17,6 +19,33 @@ SHAPES = (
     (7, "<"), (8, ">"),
 )  # fmt: skip
 TITLES = {"intent": "Intent", "language": "Language", "template": "Template"}
+
+
+@dataclass(frozen=True)
+class View:
+    """Points of a picture.
+
+    Attributes:
+        points: their places (N, 2).
+        groups: of each point, shown by its colour.
+        texts: a second label of each point, such as its language or its word; empty where there is none.
+        note: which points these are.
+        found: by "a-b", how many of the words of a have the right one of b nearest, and how many there are.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    groups: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    note: str = ""
+    found: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, points: NDArray[np.floating], groups: Sequence[str], texts: Sequence[str] = (), **facts: Any
+    ) -> Self:
+        """Make a view of an array of places (N, 2), rounded to three decimals."""
+        rounded = points.astype(float).round(3).tolist()
+        return cls(tuple((x, y) for x, y in rounded), tuple(groups), tuple(texts), **facts)
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 
 def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.bench.job import bench
-    from emu_core.bench.parallel.texts import named_files
+    from emu_core.data.texts.documents import named_files
 
     own: dict[str, Any] = {name: getattr(options, name) for name in _TAKES[paper]}
     own |= {name: named_files(own[name]) for name in ("documents", "test_documents") if name in own}

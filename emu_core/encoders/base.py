@@ -248,6 +248,13 @@ class EncoderByLanguage(Encoder):
         return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
 
 
+def encode_in(encoder: Encoder, texts: Sequence[str], language: str) -> FloatArray:
+    """Vectors (N, d) of texts of a language; one that reads by language is told it, as BiCVM's vocabularies need it."""
+    if isinstance(encoder, EncoderByLanguage):
+        return encoder.encode(texts, languages=[language] * len(texts))
+    return encoder.encode(texts)
+
+
 @contextmanager
 def evaluation_mode(module: nn.Module) -> Iterator[None]:
     """Put a module into evaluation mode for the time of the block."""

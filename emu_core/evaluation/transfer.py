@@ -280,6 +280,31 @@ def document_vectors(
     return sums / counts[:, None]
 
 
+def bags(
+    train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], most: int = 2_000
+) -> tuple[NDArray[np.float64], ...]:
+    """Return documents as shares of the words that are the most frequent in those to train on.
+
+    Args:
+        train: the words of each document to train on.
+        test: of each to test; words that no document to train on has are left out.
+        most: how many words are features.
+
+    Returns:
+        (train, words) and (test, words).
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    known = [word for word, _ in Counter(w for text in train for w in text).most_common(most)]
+    count = CountVectorizer(analyzer=list, vocabulary=known, dtype=np.float64)
+
+    def bag(documents: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        counts = count.transform(documents).toarray()
+        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+
+    return bag(train), bag(test)
+
+
 def classify_across(
     train: Mapping[str, LabelledVectors],
     test: Mapping[str, LabelledVectors],

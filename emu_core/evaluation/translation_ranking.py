@@ -12,6 +12,7 @@ from emu_core.evaluation.arrays import as_matrix, check_dimensions, check_paired
 from emu_core.evaluation.retrieval import TIE, best_columns, blocks, ranks_before
 from emu_core.evaluation.significance import Interval, accuracy_interval
 
+COSINE, EUCLID, DOT = "cosine", "euclid", "dot"
 NS = (1, 3, 10)
 """The paper's N in P@N."""
 PAPER_DISTRACTORS = 999
@@ -264,3 +265,35 @@ def _drawn(draws: np.random.Generator, rows: NDArray[np.int64], n: int, count: i
         others = draws.choice(n - 1, count, replace=False, shuffle=False)
         chosen[place, others + (others >= row)] = True
     return chosen
+
+
+def ranking_by(
+    measure: str,
+    sources: NDArray[np.floating],
+    targets: NDArray[np.floating],
+    texts: Sequence[str],
+    distractors: int | None = None,
+) -> TranslationRanking:
+    """Where each source's translation ranks.
+
+    Args:
+        measure: by the highest cosine or dot product, or by the least Euclidean distance.
+        sources: (N, d); row i means what row i of the targets means.
+        targets: (N, d).
+        texts: the targets' sentences.
+        distractors: other targets drawn for each source; None takes all.
+    """
+    first, second = np.asarray(sources, np.float64), np.asarray(targets, np.float64)
+    if measure == COSINE:
+        # The zero vector has no direction and ranks by no score.
+        tiny = np.finfo(np.float64).tiny
+        first, second = (
+            side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), tiny) for side in (first, second)
+        )
+    elif measure == EUCLID:
+        # |a - b|^2 = |a|^2 - 2 (a b - |b|^2 / 2), and |a| is the same for all b; moved to the middle for precision.
+        middle = second.mean(axis=0)
+        first, second = first - middle, second - middle
+        first = np.column_stack([first, np.ones(len(first))])
+        second = np.column_stack([second, -np.square(second).sum(axis=1) / 2])
+    return translation_ranking(first, second, texts, distractors=distractors)

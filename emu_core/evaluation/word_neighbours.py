@@ -1,15 +1,19 @@
-"""Words across languages: the nearest words of one, and the most frequent ones."""
+"""Words across languages: the nearest words of one, the likeliest translations, and the most frequent ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from emu_core.data.languages import language_name
+from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
+MOST_COUNTED = 50_000  # sentence pairs in which words are counted
 Words = tuple[Sequence[str], NDArray[np.floating]]
 """Words of a language and their vectors (words, d)."""
 
@@ -76,3 +80,45 @@ def frequent_words(spaces: Mapping[str, Words], most: int) -> list[tuple[str, st
         for code, (words, _) in spaces.items()
         for word in [word for word in words if any(map(str.isalpha, word))][:most]
     ]
+
+
+@dataclass(frozen=True)
+class Gloss:
+    """A word's translation and how sure it is: Dice's coefficient of the sentences that hold the two, 0 to 1."""
+
+    word: str
+    dice: float
+
+
+def glosses(text: ParallelText, words: Callable[[str], Iterable[str]]) -> dict[str, Gloss]:
+    """The likeliest translation of every word of the text's first language.
+
+    It is the word of the second language with the highest Dice coefficient 2 n(a, b) / (n(a) + n(b)), where n counts
+    sentence pairs; of equals the more frequent one.
+
+    Args:
+        text: of it the first 50,000 pairs are counted.
+        words: gives the words of a sentence.
+    """
+    sides = text.first[:MOST_COUNTED], text.second[:MOST_COUNTED]
+    own_words, other_words = ([dict.fromkeys(words(sentence)) for sentence in side] for side in sides)
+    (own, first), (others, second) = _incidence(own_words), _incidence(other_words)
+    together = csr_array(first.T @ second).tocoo()
+    n_first, n_second = (np.asarray(counts.sum(axis=0)).ravel() for counts in (first, second))
+    rows, columns = together.coords
+    dice = 2 * together.data / (n_first[rows] + n_second[columns])
+    order = np.lexsort((-n_second[columns], -dice, rows))
+    best = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
+    return {own[rows[i]]: Gloss(others[columns[i]], float(dice[i])) for i in best.tolist()}
+
+
+def _incidence(sentences: Sequence[Iterable[str]]) -> tuple[list[str], csr_array]:
+    """Return the words of sentences that have each once, and whether each sentence has each: (sentences, words)."""
+    number: dict[str, int] = {}
+    rows, columns = list[int](), list[int]()
+    for row, sentence in enumerate(sentences):
+        for word in sentence:
+            rows.append(row)
+            columns.append(number.setdefault(word, len(number)))
+    ones = np.ones(len(rows), dtype=np.int32)
+    return list(number), csr_array((ones, (rows, columns)), shape=(len(sentences), len(number)))

@@ -8,33 +8,34 @@ from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from sklearn.feature_extraction.text import CountVectorizer
 
 from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw
-from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe
-from emu_core.bench.parallel.ranking import COSINE, EUCLID, encode_in, encode_pairs, rank_values
-from emu_core.bench.parallel.texts import Documents
-from emu_core.bench.results import Key, View
+from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
+from emu_core.bench.results import Key
+from emu_core.charts.marks import View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.documents import sentences
-from emu_core.encoders.base import Encoder
+from emu_core.data.texts.documents import Documents, sentences
+from emu_core.encoders.base import Encoder, encode_in
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.bicvm.vocabulary import words
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.projection import FEWEST, Projection, project
-from emu_core.evaluation.transfer import LabelledVectors, TransferAccuracy, classify_across, document_vectors
-from emu_core.evaluation.word_neighbours import word_neighbours
+from emu_core.evaluation.transfer import (
+    LabelledVectors,
+    TransferAccuracy,
+    bags,
+    classify_across,
+    document_vectors,
+)
+from emu_core.evaluation.translation_ranking import COSINE, EUCLID
+from emu_core.evaluation.word_neighbours import glosses, word_neighbours
 
 DRAWS, QUICK_DRAWS = 10, 3
-MOST_PAIRS = 50_000  # in which words are counted
-MOST_WORDS = 2_000  # of the training documents, the most frequent: the classifier's features
 FEWEST_LISTED = 4  # of a list that stand in the texts of every language, or the list is not shown
 SHOWN = 12
 SURE = 0.5
@@ -135,7 +136,9 @@ def _glossed(
     for way in (text, text.turned()):
         if way.source in documents and way.target in documents:
             train, test = documents[way.source][0], documents[way.target][1]
-            own, other = bags(train.texts, test.texts, glosses(way.turned()))
+            gloss = glosses(way.turned(), words)
+            glossed = [[gloss[word].word for word in words(text) if word in gloss] for text in test.texts]
+            own, other = bags(list(map(words, train.texts)), glossed)
             found += classify_across(
                 {way.source: LabelledVectors(own, train.labels)},
                 {way.target: LabelledVectors(other, test.labels)},
@@ -242,7 +245,7 @@ def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> l
     if not shared:
         return []
     ways = [text if text.source == shared[0] else text.turned() for text in texts]
-    both = {text.target: (glosses(text), glosses(text.turned())) for text in ways}
+    both = {text.target: (glosses(text, words), glosses(text.turned(), words)) for text in ways}
     counts = Counter(
         word for text in ways for sentence in text.first for word in dict.fromkeys(words(sentence))
     )
@@ -260,67 +263,3 @@ def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> l
         if len(rows) == 2 * SHOWN:
             break
     return rows
-
-
-@dataclass(frozen=True)
-class Gloss:
-    """A word's translation and how sure it is: Dice's coefficient of the sentences that hold the two, 0 to 1."""
-
-    word: str
-    dice: float
-
-
-def glosses(text: ParallelText) -> dict[str, Gloss]:
-    """The likeliest translation of every word of the text's first language.
-
-    It is the word of the second language with the highest Dice coefficient 2 n(a, b) / (n(a) + n(b)), where n counts
-    sentence pairs; of equals the more frequent one.
-
-    Args:
-        text: of it the first 50,000 pairs are counted.
-    """
-    sides = text.first[:MOST_PAIRS], text.second[:MOST_PAIRS]
-    (own, first), (others, second) = (_incidence(side) for side in sides)
-    together = csr_array(first.T @ second).tocoo()
-    n_first, n_second = (np.asarray(counts.sum(axis=0)).ravel() for counts in (first, second))
-    rows, columns = together.coords
-    dice = 2 * together.data / (n_first[rows] + n_second[columns])
-    order = np.lexsort((-n_second[columns], -dice, rows))
-    best = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
-    return {own[rows[i]]: Gloss(others[columns[i]], float(dice[i])) for i in best.tolist()}
-
-
-def bags(
-    train: Sequence[str], test: Sequence[str], translate: dict[str, Gloss]
-) -> tuple[NDArray[np.float64], ...]:
-    """Documents as shares of words of the training documents' language: those to train on, and glossed ones to test.
-
-    Args:
-        train: documents of the language trained on.
-        test: documents of another.
-        translate: from the other language to the one trained on; words without a gloss are left out.
-
-    Returns:
-        (train, words) and (test, words).
-    """
-    known = [word for word, _ in Counter(w for text in train for w in words(text)).most_common(MOST_WORDS)]
-    count = CountVectorizer(analyzer=list, vocabulary=known, dtype=np.float64)
-
-    def bag(documents: list[list[str]]) -> NDArray[np.float64]:
-        counts = count.transform(documents).toarray()
-        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
-
-    glossed = [[translate[word].word for word in words(text) if word in translate] for text in test]
-    return bag([list(words(text)) for text in train]), bag(glossed)
-
-
-def _incidence(sentences: Sequence[str]) -> tuple[list[str], csr_array]:
-    """The words, and whether each sentence has each: (sentences, words)."""
-    number: dict[str, int] = {}
-    rows, columns = list[int](), list[int]()
-    for row, sentence in enumerate(sentences):
-        for word in dict.fromkeys(words(sentence)):
-            rows.append(row)
-            columns.append(number.setdefault(word, len(number)))
-    ones = np.ones(len(rows), dtype=np.int32)
-    return list(number), csr_array((ones, (rows, columns)), shape=(len(sentences), len(number)))

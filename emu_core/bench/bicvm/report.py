@@ -7,13 +7,14 @@ from typing import Any
 
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System
 from emu_core.bench.cells import Pair, both_ways, pair_names
-from emu_core.bench.figures import curves, word_maps
 from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
-from emu_core.bench.parallel.ranking import COSINE, EUCLID
 from emu_core.bench.report import Picture, Report
-from emu_core.bench.results import OverSeeds, Results, View
+from emu_core.bench.results import OverSeeds, Results
 from emu_core.bench.tables import Line, Score, Table, grid, mean_score, why_missing
+from emu_core.charts.marks import View
+from emu_core.charts.report_figures import curves, word_maps
+from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 
 _WORDS = words("bicvm")
 LABELS, PAPER_LABELS, NOTES = (_WORDS[name] for name in ("labels", "paper_labels", "notes"))

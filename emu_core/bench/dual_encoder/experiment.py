@@ -7,19 +7,18 @@ from typing import Any, ClassVar
 
 from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw
-from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe
-from emu_core.bench.parallel.ranking import DOT, encode_in, encode_pairs, rank_values
+from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import Key
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
-from emu_core.encoders.base import Encoder
+from emu_core.encoders.base import Encoder, encode_in
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.similarity import Correlation, scores_of, sts, sts_across
 from emu_core.evaluation.transfer import LabelledVectors, TransferSettings, few_shot, zero_shot
-from emu_core.evaluation.translation_ranking import PAPER_DISTRACTORS
+from emu_core.evaluation.translation_ranking import DOT, PAPER_DISTRACTORS
 
 HARD_NEGATIVES = 5  # section 2.2
 # The paper's network is 512 wide, trained on batches of 16 for 20 epochs: minutes for what is a check here.

@@ -16,12 +16,11 @@ from emu_core.bench.parallel.experiment import (
     precision,
     speed_table,
 )
-from emu_core.bench.parallel.ranking import DOT
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import OverSeeds, Results
 from emu_core.bench.tables import Line, Score, Table, grid, mean_score, why_missing
 from emu_core.data.wording import counted
-from emu_core.evaluation.translation_ranking import NS
+from emu_core.evaluation.translation_ranking import DOT, NS
 
 _WORDS = words("dual_encoder")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +11,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from emu_core.data.cleaning import stripped
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import ColumnMapping, guess_columns
-from emu_core.data.readers.tables import read_table
 from emu_core.errors import DataError
 from emu_core.runs.config import RunConfig
 
 TEST_SHARE = 0.3
-NAMES = ("translation", "machine_translation", "mt")  # of the column of machine translations
 _SENTENCES, _TRANSLATIONS, _NOTE = "sentences.parquet", "translations.parquet", "note.json"
 
 
@@ -141,27 +137,3 @@ def _held_out(frame: pd.DataFrame) -> np.ndarray:
         count = max(1, round(TEST_SHARE * len(groups))) if len(groups) > 1 else 0
         chosen.update(groups.to_numpy()[rng.permutation(len(groups))[:count]])
     return group.isin(chosen).to_numpy()
-
-
-def read_machine_translations(
-    files: Sequence[str | Path], mapping: ColumnMapping | None = None
-) -> dict[str, str]:
-    """Return the translations in a column `translation` of a labelled set's files, by text.
-
-    Raises:
-        DataError: a file can't be read.
-    """
-    of_text: dict[str, str] = {}
-    for file in files:
-        frame = read_table(Path(file), Path(file).name)
-        of_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
-    return of_text
-
-
-def translations_by_text(frame: pd.DataFrame, text: str | None) -> dict[str, str]:
-    """Return the translations that a table of strings holds, by text, which is in the column `text` if it has one."""
-    columns = {str(name).strip().casefold().replace(" ", "_"): name for name in frame.columns}
-    column = next((columns[name] for name in NAMES if name in columns), None)
-    if column is None or text is None:
-        return {}
-    return dict(zip(stripped(frame[text]), stripped(frame[column]), strict=True))

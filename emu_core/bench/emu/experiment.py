@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from emu_core.api.inputs import Data, files_of, labelled_set
 from emu_core.api.train import plan_training
 from emu_core.bench.cells import Cell, cells_of
-from emu_core.bench.emu.atis import ATIS, read_atis
-from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
+from emu_core.bench.emu.data import BenchData, bench_data
 from emu_core.bench.experiment import Draw, Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart
 from emu_core.bench.peers import (
@@ -31,11 +30,14 @@ from emu_core.bench.peers import (
     setfit_peer,
     tuned_peer,
 )
-from emu_core.bench.results import CellResult, View, numbers
+from emu_core.bench.results import CellResult, numbers
+from emu_core.charts.marks import View
 from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.atis import ATIS, read_atis
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.rows import read_machine_translations
 from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.errors import DataError, EmuError, TrainingError

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from emu_core.bench.costs import MEMORY_NOTE
-from emu_core.bench.emu.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.bench.emu.experiment import (
     BASE,
     FIGURE_METHODS,
@@ -21,7 +20,6 @@ from emu_core.bench.emu.experiment import (
     peer_system,
     training_sets,
 )
-from emu_core.bench.figures import maps
 from emu_core.bench.paper import differences, paper_numbers, paper_table, versions_of, words
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer
@@ -40,6 +38,8 @@ from emu_core.bench.tables import (
     system_table,
     warnings_of,
 )
+from emu_core.charts.report_figures import maps
+from emu_core.data.labelled.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import wilcoxon
 

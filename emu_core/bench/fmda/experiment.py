@@ -15,7 +15,8 @@ from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
 from emu_core.bench.costs import Took
 from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart
-from emu_core.bench.results import CellResult, Key, View, numbers
+from emu_core.bench.results import CellResult, Key, numbers
+from emu_core.charts.marks import View
 from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping

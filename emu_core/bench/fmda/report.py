@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emu_core.bench.cells import Pair, pair_names
-from emu_core.bench.figures import group_maps
 from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System
 from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, versions_of, words
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report, bars_picture
-from emu_core.bench.results import OverSeeds, Results, Values, View
+from emu_core.bench.results import OverSeeds, Results, Values
 from emu_core.bench.tables import NOT_MEASURED, Line, Score, Table, costs_table, grid, scored
+from emu_core.charts.marks import View
+from emu_core.charts.report_figures import group_maps
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import language_change

@@ -22,10 +22,11 @@ from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
 from emu_core.data.parallel.text import ParallelText, names_of
 from emu_core.data.texts.tasks import Tasks
-from emu_core.encoders.base import Encoder
+from emu_core.encoders.base import Encoder, FloatArray, encode_in
 from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.run_metrics import mean_p_at_1
+from emu_core.evaluation.translation_ranking import ranking_by
 from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
 from emu_core.trainers.dual_encoder import DualEncoderTrainer
 from emu_core.trainers.fit import Fitted, fit
@@ -183,6 +184,31 @@ class ParallelExperiment(Experiment):
     def documents_facts(self, part: int) -> dict[str, str]:
         """Return numbers of documents by language; of part 0, which is trained on, or 1, which is tested."""
         return {code: f"{len(both[part].texts):,}" for code, both in self.data.documents.items()}
+
+
+def encode_pairs(encoder: Encoder, text: ParallelText) -> tuple[FloatArray, FloatArray]:
+    """Vectors of both sides, (N, d) each."""
+    return encode_in(encoder, text.first, text.source), encode_in(encoder, text.second, text.target)
+
+
+def rank_values(
+    text: ParallelText,
+    first: FloatArray,
+    second: FloatArray,
+    measures: Sequence[str],
+    distractors: int | None = None,
+) -> dict[Key, Any]:
+    """Return the ranks of translations and the numbers of candidates, both ways; the arguments are `ranking_by`'s."""
+    values: dict[Key, Any] = {}
+    for source, own, target, other, found in (
+        (text.source, first, text.target, second, text.second),
+        (text.target, second, text.source, first, text.first),
+    ):
+        for by in measures:
+            ranked = ranking_by(by, own, other, found, distractors)
+            values["rank", by, pair_name(source, target)] = ranked.ranks
+            values["candidates", "", pair_name(source, target)] = ranked.candidates
+    return values
 
 
 def precision(row: OverSeeds, by: str, way: str, n: int = 1) -> Score | None:

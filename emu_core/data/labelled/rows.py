@@ -15,6 +15,8 @@ from emu_core.data.readers.text import encoding_notes, read_lines
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 
+_TRANSLATED = ("translation", "machine_translation", "mt")  # names of a column of machine translations
+
 
 def read_rows(
     paths: Sequence[Path], *, mapping: ColumnMapping | None, language: str | None
@@ -93,3 +95,27 @@ def read_sentences(path: Path, mapping: ColumnMapping | None, language: str | No
         frame = pd.DataFrame({"text": read_lines(path)[0]}, dtype="str")
         columns = ColumnMapping(text="text")
     return apply_columns(frame, columns, required=("text",), language=language, name=path.name)
+
+
+def read_machine_translations(
+    files: Sequence[str | Path], mapping: ColumnMapping | None = None
+) -> dict[str, str]:
+    """Return the translations in a column `translation` of a labelled set's files, by text.
+
+    Raises:
+        DataError: a file can't be read.
+    """
+    of_text: dict[str, str] = {}
+    for file in files:
+        frame = read_table(Path(file), Path(file).name)
+        of_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
+    return of_text
+
+
+def translations_by_text(frame: pd.DataFrame, text: str | None) -> dict[str, str]:
+    """Return the translations that a table of strings holds, by text, which is in the column `text` if it has one."""
+    columns = {str(name).strip().casefold().replace(" ", "_"): name for name in frame.columns}
+    column = next((columns[name] for name in _TRANSLATED if name in columns), None)
+    if column is None or text is None:
+        return {}
+    return dict(zip(stripped(frame[text]), stripped(frame[column]), strict=True))

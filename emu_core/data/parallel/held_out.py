@@ -45,6 +45,41 @@ def hold_out(
     return [_without(text, taken) for text in texts], held
 
 
+def merged(texts: Sequence[ParallelText]) -> list[ParallelText]:
+    """Return one text of each two languages."""
+    found: dict[frozenset[str], ParallelText] = {}
+    for text in texts:
+        key = frozenset(text.languages)
+        if key not in found:
+            found[key] = text
+            continue
+        old = found[key]
+        new = text if text.source == old.source else text.turned()
+        found[key] = ParallelText(
+            old.source, old.target, old.first + new.first, old.second + new.second, f"{old.name}, {new.name}"
+        )
+    return list(found.values())
+
+
+def of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText]) -> list[ParallelText]:
+    """Return the test text of each language pair trained on, its sides in the same order.
+
+    Raises:
+        DataError: a pair has none.
+    """
+    by_pair = {frozenset(text.languages): text for text in test}
+    found = []
+    for text in train:
+        own = by_pair.get(frozenset(text.languages))
+        if own is None:
+            raise DataError(
+                f"the test files have no pairs of {'-'.join(text.languages)}, which is trained on; name a file of "
+                "them with --test, or none"
+            )
+        found.append(own if own.source == text.source else own.turned())
+    return found
+
+
 def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
     """Return pairs of the languages that no text has a pair of: those whose translations into a third are one sentence.
 

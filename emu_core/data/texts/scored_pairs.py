@@ -48,6 +48,23 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
     return {language: found[language] for language in ordered(found)}
 
 
+def scored_pairs_in(folder: str | Path | None, codes: Sequence[str]) -> dict[str, ScoredPairs]:
+    """Return what `read_scored_pairs` does, of these languages; nothing of no folder.
+
+    Raises:
+        DataError: no file is in one of them, or one can't be read.
+    """
+    if folder is None:
+        return {}
+    found = read_scored_pairs(Path(folder))
+    own = {code: found[code] for code in codes if code in found}
+    if not own:
+        raise DataError(
+            f"the STS files are in {listed(found)}, and trained are {listed(codes)}; name a folder with files in these"
+        )
+    return own
+
+
 def _language(path: Path) -> str:
     code = language_code(path.name.split(".")[0])
     language = code if code and is_known(code) else language_of_file(path.name)

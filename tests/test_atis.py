@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from emu_core.bench.emu.atis import PAPER_COUNTS, read_atis, selection
 from emu_core.bench.paper import paper_numbers
+from emu_core.data.labelled.atis import PAPER_COUNTS, read_atis, selection
 from emu_core.errors import DataError
 from tests.bench_cells import run
 

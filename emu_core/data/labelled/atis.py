@@ -1,4 +1,4 @@
-"""The paper's own selection of ATIS (its section "Dataset"), for those who have the files."""
+"""ATIS, and the selection of it that Emu's paper makes (its section "Dataset"), for those who have the files."""
 
 import re
 from collections.abc import Mapping
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import COLUMNS, guess_columns
+from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.readers.limits import MAX_ROWS, check_rows
 from emu_core.data.readers.tables import read_table

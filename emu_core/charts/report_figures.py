@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from emu_core.bench.results import View
+from emu_core.charts.marks import View
 from emu_core.charts.stills import drawing
 from emu_core.charts.style import short
 
