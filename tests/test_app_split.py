@@ -37,8 +37,7 @@ from emu_core.api.split import (
 )
 from emu_core.charts.attention import TokenKind
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.slots.annotation import parse_annotated
-from emu_core.data.slots.utterances import Utterance, utterances
+from emu_core.data.slots.utterances import Utterance, parse_annotated, utterances
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, project

@@ -8,8 +8,7 @@ import torch
 
 from emu_core.config.bicvm import BicvmConfig, Composition
 from emu_core.data.parallel.text import ParallelText
-from emu_core.encoders.bicvm.composition import compose
-from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder, compose
 from emu_core.errors import TrainingError
 from emu_core.runs.progress import Record
 from emu_core.trainers import bicvm

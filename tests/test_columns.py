@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from emu_core.data.labelled.columns import COLUMNS, ColumnMapping, apply_columns, guess_columns
-from emu_core.data.readers import read_table
+from emu_core.data.readers.tables import read_table
 from emu_core.errors import DataError
 
 

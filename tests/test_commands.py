@@ -12,17 +12,13 @@ import pytest
 from emu_core.api.generate import generate
 from emu_core.api.inputs import labelled_set
 from emu_core.data.commands import groups as groups_module
-from emu_core.data.commands.fill import Filler
-from emu_core.data.commands.generate import generate_commands
-from emu_core.data.commands.groups import language_groups
-from emu_core.data.commands.holdout import Roles
-from emu_core.data.commands.meanings import NUMBERS
-from emu_core.data.commands.report import commands_report
+from emu_core.data.commands.generate import Filler, Roles, commands_report, generate_commands
+from emu_core.data.commands.groups import NUMBERS, language_groups
 from emu_core.data.commands.vocabulary import checked_languages, vocabulary, vocabulary_languages
 from emu_core.data.commands.wordings import Expander
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.load import read_labelled
-from emu_core.data.slots.annotation import parse_annotated
+from emu_core.data.slots.utterances import parse_annotated
 from emu_core.errors import DataError
 
 pytest.importorskip("home_assistant_intents")

@@ -8,8 +8,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from emu_core.data.demo import demo_paths, load_demo
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.load import read_labelled
-from emu_core.data.readers import read_table
-from emu_core.data.slots.annotation import parse_annotated
+from emu_core.data.readers.tables import read_table
+from emu_core.data.slots.utterances import parse_annotated
 
 LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
 

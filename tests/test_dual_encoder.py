@@ -15,8 +15,7 @@ from torch import nn
 
 from emu_core.config import Adversary, EmuConfig, Trained
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig, Optimizer
-from emu_core.encoders.dual.encoder import DualEncoder
-from emu_core.encoders.dual.layers import TransformerLayer, positions
+from emu_core.encoders.dual.encoder import DualEncoder, TransformerLayer, positions
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import prepare

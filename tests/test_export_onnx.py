@@ -20,10 +20,8 @@ from emu_core.config.bicvm import BicvmConfig
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.disentangled import DisentangledEncoder
-from emu_core.encoders.e5.bert import bert, sentence_transformer, tokenizer
-from emu_core.encoders.e5.packed_file import E5File
-from emu_core.encoders.laser.encoder import LaserEncoder
-from emu_core.encoders.laser.network import LaserNetwork, LaserShape
+from emu_core.encoders.e5 import E5File, bert, sentence_transformer, tokenizer
+from emu_core.encoders.laser.encoder import LaserEncoder, LaserNetwork, LaserShape
 from emu_core.encoders.onnx_parts import Graph, OnnxParts
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer.hf import HfEncoder

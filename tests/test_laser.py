@@ -24,8 +24,8 @@ from emu_core.data.languages import is_known
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.laser import download as laser_download
 from emu_core.encoders.laser import text as laser_text
-from emu_core.encoders.laser.download import CODES, FILES, MODEL, URL, VOCABULARY, download
-from emu_core.encoders.laser.encoder import LANGUAGES, LaserEncoder, absence
+from emu_core.encoders.laser.download import CODES, FILES, MODEL, URL, VOCABULARY, absence, download
+from emu_core.encoders.laser.encoder import LANGUAGES, LaserEncoder
 from emu_core.encoders.laser.text import guess_languages
 from emu_core.errors import EncoderError
 
@@ -456,7 +456,7 @@ def test_without_romanisation_the_mend_is_named(
 
 def test_without_the_package_it_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert absence() == ""
-    monkeypatch.setattr(laser_download, "find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.saved.find_spec", lambda name: None)
     assert absence() == "pip install laserembeddings-fork==1.2.2"
     monkeypatch.delenv("EMU_LASER_DIR")
     for call in (LaserEncoder.load, download):

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emu_core.data.parallel.files import read_parallel
-from emu_core.data.parallel.tmx import read_tmx
+from emu_core.data.parallel.files import read_parallel, read_tmx
 from emu_core.errors import DataError
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n'

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from tables import parquet, workbook
 
-from emu_core.data.readers import read_table
+from emu_core.data.readers.tables import read_table
 
 ROWS = [
     {"text": 'a "quoted" word, and; more', "intent": "NA", "id": "007"},

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from tables import parquet, workbook
 
-from emu_core.data.readers import read_table
+from emu_core.data.readers.tables import read_table
 from emu_core.errors import DataError
 
 HEAD = b"text,intent,language\n"
@@ -123,7 +123,7 @@ def test_workbook_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = edited_workbook(lambda xml: xml.replace(b"</sheetData>", b" " * 5_000_000 + b"</sheetData>"))
     assert len(bomb) < 20_000
     assert len(read_table(bomb, "x.xlsx")) == 1
-    monkeypatch.setattr("emu_core.data.readers.xlsx._MAX_UNFOLDED", 4_000_000)
+    monkeypatch.setattr("emu_core.data.readers.tables._MAX_UNFOLDED", 4_000_000)
     with pytest.raises(DataError, match="unfolds"):
         read_table(bomb, "x.xlsx")
 

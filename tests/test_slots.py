@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from emu_core.data.slots.annotation import Slot, parse_annotated
+from emu_core.data.slots.utterances import Slot, parse_annotated
 from emu_core.errors import DataError
 
 

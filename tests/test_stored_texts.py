@@ -9,7 +9,7 @@ from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText
-from emu_core.data.texts.stored import KINDS, read_texts, text_from_frame, write_texts
+from emu_core.data.texts.tasks import KINDS, read_texts, text_from_frame, write_texts
 from emu_core.data.texts.text import Text
 from emu_core.errors import DataError
 

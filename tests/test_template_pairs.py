@@ -2,9 +2,8 @@ import itertools
 
 import pytest
 
-from emu_core.data.slots.annotation import parse_annotated
 from emu_core.data.slots.template_pairs import LeftOut, template_pairs
-from emu_core.data.slots.utterances import Utterance
+from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.errors import DataError
 
 SONGS = [

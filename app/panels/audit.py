@@ -10,8 +10,7 @@ from app.state import ChosenData
 from app.wording import literal
 from emu_core import charts
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.audit import Audit
-from emu_core.data.labelled.audit_checks import LONG_TEXT
+from emu_core.data.labelled.audit import LONG_TEXT, Audit
 from emu_core.data.languages import language_name
 
 MOST_ROWS = 1_000  # shown in a table; its download holds them all

@@ -10,8 +10,7 @@ from emu_core.api.compare import ALL, usual_split
 from emu_core.api.split import Pool, read_pool
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name, ordered
-from emu_core.data.slots.annotation import parse_annotated
-from emu_core.data.slots.utterances import Utterance
+from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.data.wording import counted
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.saved import read_config

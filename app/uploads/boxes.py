@@ -10,7 +10,7 @@ from app.run_in_background import done_or_shown
 from app.uploads.texts import Kind, Read, read_files, typed_languages
 from app.uploads.tables import text_size
 from app.wording import literal, sentence
-from emu_core.data.readers.opened import MAX_BYTES
+from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.errors import DataError
 
 

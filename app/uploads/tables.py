@@ -12,8 +12,9 @@ from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_c
 from emu_core.data.labelled.load import labelled_from_frame
 from emu_core.data.labelled.rows import located
 from emu_core.data.languages import language_of_file
-from emu_core.data.readers import encoding_notes, read_table
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import MAX_ROWS, check_rows
+from emu_core.data.readers.tables import read_table
+from emu_core.data.readers.text import encoding_notes
 from emu_core.data.wording import listed
 
 PACKED = (b"PK", b"PAR1", b"\x1f\x8b")  # XLSX, Parquet, gzip

@@ -19,7 +19,7 @@ from app.uploads.tables import (
 )
 from app.wording import literal, sentence
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.readers.opened import MAX_BYTES
+from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"

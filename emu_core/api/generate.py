@@ -5,9 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from emu_core.data.commands.generate import generate_commands
+from emu_core.data.commands.generate import CommandsReport, commands_report, generate_commands
 from emu_core.data.commands.groups import WANTED
-from emu_core.data.commands.report import CommandsReport, commands_report
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name

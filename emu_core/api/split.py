@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import ordered, split_pair
-from emu_core.data.slots.annotation import parse_annotated
 from emu_core.data.slots.template_pairs import template_pairs
-from emu_core.data.slots.utterances import Utterance
+from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.errors import DataError
 from emu_core.models.parts import Part
 

@@ -22,7 +22,7 @@ ENTRY_POINTS = "emu.encoders"
 BASE = "base"  # the folder of the encoder under a saved encoder's own layers
 _KINDS = {  # those with published weights first, in the order in which they are listed
     "use": "emu_core.encoders.use.encoder:UseEncoder",
-    "e5-small": "emu_core.encoders.e5.encoder:E5SmallEncoder",
+    "e5-small": "emu_core.encoders.e5:E5SmallEncoder",
     "laser": "emu_core.encoders.laser.encoder:LaserEncoder",
     "hf": "emu_core.encoders.transformer.hf:HfEncoder",
     "dual-encoder": "emu_core.encoders.dual.encoder:DualEncoder",

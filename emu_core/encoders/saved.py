@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,12 @@ def read_config(folder: Path) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError, OSError):
         pass
     raise EncoderError(f"{folder / CONFIG} is damaged; train the run again")
+
+
+def package_folder(name: str) -> Path | None:
+    """Return where a package with weights is installed, found without running its code; None where it is not."""
+    package = find_spec(name)
+    return None if package is None or package.origin is None else Path(package.origin).parent
 
 
 @contextmanager

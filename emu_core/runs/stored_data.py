@@ -10,8 +10,7 @@ import pandas as pd
 
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.stored import read_texts, write_texts
-from emu_core.data.texts.tasks import Tasks
+from emu_core.data.texts.tasks import Tasks, read_texts, write_texts
 from emu_core.errors import DataError, RunError
 from emu_core.runs.config import RunConfig
 

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.data.parallel.text import ParallelText
-from emu_core.encoders.bicvm.composition import compose
-from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.encoders.bicvm.encoder import BicvmEncoder, compose
 from emu_core.errors import TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge
 from emu_core.runs.checkpoint import State

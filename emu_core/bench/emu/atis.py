@@ -9,8 +9,9 @@ import pandas as pd
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import COLUMNS, guess_columns
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.readers import read_table, read_text
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import MAX_ROWS, check_rows
+from emu_core.data.readers.tables import read_table
+from emu_core.data.readers.text import read_text
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 

@@ -13,7 +13,7 @@ import pandas as pd
 from emu_core.data.cleaning import stripped
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping, guess_columns
-from emu_core.data.readers import read_table
+from emu_core.data.readers.tables import read_table
 from emu_core.errors import DataError, RunError
 from emu_core.runs.config import RunConfig
 

@@ -77,11 +77,7 @@ def vocabulary_languages() -> tuple[str, ...]:
 
 
 def checked_languages(languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages as codes, each once, in the order asked.
-
-    Raises:
-        DataError: there is none, or one that we have no words for.
-    """
+    """Return the languages as codes, each once, in the order asked. Raises DataError unless we have words for all."""
     there_are = vocabulary_languages()
     codes = tuple(dict.fromkeys(language_code(language) or language for language in languages))
     unknown = [code for code in codes if code not in there_are]

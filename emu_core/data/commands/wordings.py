@@ -24,17 +24,11 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True)
 class Gap:
-    """A slot's place in a wording.
+    """A slot's place in a wording."""
 
-    Attributes:
-        source: the list that its values come from.
-        slot: the slot that it fills.
-        lead: what stands before the value and must agree with it, such as "the" or "in"; "" for nothing.
-    """
-
-    source: str
-    slot: str
-    lead: str
+    source: str  # the list that its values come from
+    slot: str  # the slot that it fills
+    lead: str  # what stands before the value and must agree with it, such as "the" or "in"; "" for nothing
 
 
 @dataclass(frozen=True)
@@ -176,9 +170,8 @@ def list_words(expander: Expander, lists: Mapping[str, Any], name: str) -> dict[
     """Return the texts of a list by its values, which are the same in all languages."""
     words: dict[str, list[str]] = {}
     for entry in lists[name]["values"]:
-        out = entry[
-            "out"
-        ]  # A number gets its list's name, as "2700" and "warm white" are worded differently.
+        # A number gets its list's name, as "2700" and "warm white" are worded differently.
+        out = entry["out"]
         key = out if isinstance(out, str) else f"{name}.{out}"
         words.setdefault(key, []).extend(expander.texts(entry["in"]))
     return words

@@ -1,7 +1,7 @@
 """Sentences with an intent and a language: read, mapped, audited, chosen from."""
 
 from emu_core.data.labelled.columns import COLUMNS
+from emu_core.data.labelled.rows import read_unlabelled
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet, unlabelled_from
-from emu_core.data.labelled.unlabelled import read_unlabelled
 
 __all__ = ["COLUMNS", "LabelledSet", "UnlabelledSet", "read_unlabelled", "unlabelled_from"]

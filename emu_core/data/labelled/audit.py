@@ -7,14 +7,144 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.cleaning import normalised, stripped
-from emu_core.data.labelled import audit_checks as checks
 from emu_core.data.labelled.columns import COLUMNS, split_codes
 from emu_core.data.labelled.sets import count_table
-from emu_core.data.languages import language_code, language_codes
-from emu_core.data.wording import counted, shown
+from emu_core.data.languages import SCRIPTS_OF, language_code, language_codes, language_name
+from emu_core.data.scripts import SCRIPTS, count_scripts
+from emu_core.data.wording import counted, listed, shown
 
+LONG_TEXT = 2_000  # characters; encoders read far less
+_FINDING = ["row", "source", "text", "language"]
+# One to three words with a capital or a digit each: a brand or a product, in Latin letters in any language.
+_NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
 # The part of a reason that is of one row only, left out where rows are counted by reason.
 _PARTICULAR = r"(?s)( of row |: ').*"
+
+
+def groups(*columns: "pd.Series[str] | NDArray[np.int64]") -> NDArray[np.int64]:
+    """Return a number for each row, equal where all columns are equal."""
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, distinct = pd.factorize(column)
+        # Numbered again after each column, so that the product stays below rows x rows.
+        codes = pd.factorize(codes * max(len(distinct), 1) + values)[0].astype(np.int64)
+    return codes
+
+
+def first_places(
+    rows: pd.DataFrame, codes: NDArray[np.int64], repeated: NDArray[np.bool_]
+) -> "pd.Series[str]":
+    """Return, for each row in `repeated`, where the first row of its code stands ("row 3 of de.csv")."""
+    _, first = np.unique(codes, return_index=True)
+    found = rows.iloc[first[codes[repeated]]]
+    places = "row " + found["row"].astype("str")
+    if rows["source"].nunique() > 1:
+        places = places + " of " + found["source"]
+    return places.set_axis(rows.index[repeated])
+
+
+def repeats(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows have the code of an earlier row."""
+    return pd.Series(codes).duplicated().to_numpy(dtype=bool)
+
+
+def find_duplicates(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
+    """Find rows of the same intent and language whose text is an earlier one's but for case and spacing.
+
+    Args:
+        rows: the six columns, with row and source.
+        texts: each row's group of normalised text and language, as `groups` gives it.
+    """
+    codes = groups(texts, rows["intent"])
+    repeated = repeats(codes)
+    return _findings(rows, repeated, "the same sentence and intent as " + first_places(rows, codes, repeated))
+
+
+def find_conflicts(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
+    """Find rows whose text stands in the same language with another intent too; `texts` as above."""
+    several = _several(texts, rows["intent"])
+    return _findings(rows, several.notna().to_numpy(), "this text has the intents " + several.dropna())
+
+
+def find_leaks(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
+    """Find rows whose id, or whose text in the same language, stands in two splits; `texts` as above."""
+    splits = rows["split"].where(rows["split"] != "")
+    by_id = _several(groups(rows["id"]), splits.where(rows["id"] != ""))
+    by_text = _several(texts, splits)
+    explained = ("id " + rows["id"] + " stands in the splits " + by_id).fillna(
+        "this text stands in the splits " + by_text
+    )
+    return _findings(rows, explained.notna().to_numpy(), explained.dropna())
+
+
+def find_script_misfits(rows: pd.DataFrame) -> pd.DataFrame:
+    """Find texts that aren't in their language's script.
+
+    A text misfits when over a third of its letters are of scripts the language isn't written in, or when it
+    has Latin letters only where the language has none. Latin words within other scripts are usual and don't
+    count, nor does a text of a brand's name alone; languages whose script we don't know are not judged.
+    """
+    counts = count_scripts(rows["text"].tolist())
+    latin = SCRIPTS.index("Latin")
+    misfit = np.zeros(len(rows), dtype=bool)
+    explained = pd.Series("", index=rows.index, dtype="str")
+    for code in rows["language"].unique():
+        if code not in SCRIPTS_OF:
+            continue
+        here = np.flatnonzero(rows["language"] == code)
+        scripts = SCRIPTS_OF[code]
+        part = counts[here]
+        fitting = part[:, [SCRIPTS.index(script) for script in scripts]].sum(axis=1)
+        borrowed = np.zeros_like(fitting) if "Latin" in scripts else part[:, latin]
+        foreign = part.sum(axis=1) - fitting - borrowed
+        wrong = 3 * foreign > fitting + foreign
+        alone = here[(fitting == 0) & (borrowed > 1) & ~wrong]
+        names = rows["text"].iloc[alone].str.fullmatch(_NAME).to_numpy(dtype=bool)
+        wrong |= np.isin(here, alone[~names])
+        part[:, [SCRIPTS.index(script) for script in scripts]] = 0
+        most = np.array(SCRIPTS)[part[wrong].argmax(axis=1)]
+        misfit[here[wrong]] = True
+        explained.iloc[here[wrong]] = [
+            f"{script} letters, but {language_name(code)} is written in {' and '.join(scripts)}"
+            for script in most
+        ]
+    return _findings(rows, misfit, explained[misfit])
+
+
+def find_thin(rows: pd.DataFrame) -> pd.DataFrame:
+    """Find the rows that are their intent's only sentence in their language."""
+    codes = groups(rows["intent"], rows["language"])
+    single = np.bincount(codes, minlength=1)[codes] == 1 if len(rows) else np.zeros(0, dtype=bool)
+    languages = rows["language"][single].map(language_name)
+    return _findings(rows, single, "the only " + languages + " sentence of " + rows["intent"][single])
+
+
+def find_long(rows: pd.DataFrame) -> pd.DataFrame:
+    """Find texts of more than LONG_TEXT characters."""
+    lengths = rows["text"].str.len()
+    long = (lengths > LONG_TEXT).to_numpy(dtype=bool)
+    return _findings(
+        rows, long, lengths[long].astype("str") + " characters; encoders read the beginning only"
+    )
+
+
+def _several(codes: NDArray[np.int64], values: "pd.Series[str]") -> "pd.Series[str]":
+    """Return for each row the distinct values of its group as a list in words; NaN where there is but one.
+
+    Rows whose value is NaN belong to no group.
+    """
+    pairs = pd.DataFrame({"code": codes, "value": values.to_numpy()}).dropna().drop_duplicates()
+    pairs = pairs[pairs["code"].duplicated(keep=False)].sort_values("value")
+    words = pairs.groupby("code")["value"].agg(listed)
+    found = pd.Series(codes, index=values.index).map(words.astype("str")).astype("str")
+    return found.where(values.notna())
+
+
+def _findings(rows: pd.DataFrame, chosen: NDArray[np.bool_], explanations: "pd.Series[str]") -> pd.DataFrame:
+    """Return the chosen rows, numbered from 0, with their explanations (as many, in the same order)."""
+    found = rows.loc[chosen, _FINDING].reset_index(drop=True)
+    found["explanation"] = explanations.astype("str").to_numpy()
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +197,7 @@ class Audit:
             ("Text in a script that does not fit its language", self.script_misfits),
             ("Repeats of a sentence but for case, spacing, id or split", self.duplicates),
             ("An intent's only sentence in a language", self.thin),
-            (f"Text of more than {checks.LONG_TEXT:,} characters", self.long_texts),
+            (f"Text of more than {LONG_TEXT:,} characters", self.long_texts),
         ):
             if len(findings):
                 lines.append(f"{saying}: {counted(len(findings), 'row')}.")
@@ -91,10 +221,10 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
     reasons = _faults(clean)
     whole = clean[reasons == ""].reset_index(drop=True)
-    texts = checks.groups(pd.Series(normalised(whole["text"]), dtype="str"), whole["language"])
-    copies = checks.groups(*(whole[column] for column in ("text", "intent", "language", "id")))
-    repeated = checks.repeats(copies)
-    reasons[np.flatnonzero(reasons == "")[repeated]] = "an exact repeat of " + checks.first_places(
+    texts = groups(pd.Series(normalised(whole["text"]), dtype="str"), whole["language"])
+    copies = groups(*(whole[column] for column in ("text", "intent", "language", "id")))
+    repeated = repeats(copies)
+    reasons[np.flatnonzero(reasons == "")[repeated]] = "an exact repeat of " + first_places(
         whole, copies, repeated
     ).to_numpy(dtype=object)
     dropped = pd.DataFrame(
@@ -110,12 +240,12 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
         rows_read=len(rows),
         rows_kept=len(kept),
         dropped=dropped.reset_index(drop=True),
-        duplicates=checks.find_duplicates(kept, kept_groups),
-        conflicts=checks.find_conflicts(kept, kept_groups),
-        leaks=checks.find_leaks(whole, texts),
-        script_misfits=checks.find_script_misfits(kept),
-        thin=checks.find_thin(kept),
-        long_texts=checks.find_long(kept),
+        duplicates=find_duplicates(kept, kept_groups),
+        conflicts=find_conflicts(kept, kept_groups),
+        leaks=find_leaks(whole, texts),
+        script_misfits=find_script_misfits(kept),
+        thin=find_thin(kept),
+        long_texts=find_long(kept),
         counts=count_table(kept),
         notes=notes,
     )

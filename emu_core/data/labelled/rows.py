@@ -1,13 +1,19 @@
-"""Labelled files read, mapped and joined into one table that remembers where each row stood."""
+"""Files read, mapped and joined: labelled rows with the place of each, and sentences whose labels don't count."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
-from emu_core.data.readers import encoding_notes, read_table
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.labelled.sets import UnlabelledSet
+from emu_core.data.languages import checked_language
+from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths
+from emu_core.data.readers.tables import is_table, read_table
+from emu_core.data.readers.text import encoding_notes, read_lines
+from emu_core.data.wording import listed
+from emu_core.errors import DataError
 
 
 def read_rows(
@@ -38,3 +44,52 @@ def located(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     return frame.assign(
         row=range(1, len(frame) + 1), source=pd.Series(source, index=frame.index, dtype="str")
     )
+
+
+def read_unlabelled(
+    paths: Sequence[str | Path], *, mapping: ColumnMapping | None = None, language: str | None = None
+) -> UnlabelledSet:
+    """Read sentences from tables, whatever their intents, or from plain files, one sentence a line.
+
+    A file is plain when its name has no table's ending: `hotel.de.txt`, `train.de.gz`. Empty sentences are dropped,
+    and of the same sentence in the same language one stays.
+
+    Args:
+        paths: the files.
+        mapping: columns by name; those left None are guessed.
+        language: the language of the files that have no language column; without it the file's name must
+            state it.
+
+    Raises:
+        DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
+    """
+    files = named_paths(paths, "no file of unlabelled sentences is named; name one or more")
+    parts = []
+    for path in files:
+        parts.append(read_sentences(path, mapping, language)[list(UnlabelledSet.columns)])
+        check_rows(sum(map(len, parts)), MAX_ROWS, "the unlabelled data")
+    frame = pd.concat(parts, ignore_index=True).apply(stripped)
+    frame = frame[(frame["text"] != "") & (frame["language"] != "")]
+    for code in frame["language"].unique():
+        checked_language(code)
+    frame = frame.drop_duplicates(["text", "language"], ignore_index=True)
+    if frame.empty:
+        raise DataError(
+            f"{listed(path.name for path in files)}: no sentence with a language is left; check the columns"
+        )
+    return UnlabelledSet(frame, listed((path.name for path in files), 4))
+
+
+def read_sentences(path: Path, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+    """Return every row of a table, or line of a plain file, as the columns of COLUMNS; only text is required.
+
+    Raises:
+        DataError: the file can't be read, has no text column, or states no language.
+    """
+    if is_table(path):
+        frame = read_table(path, path.name)
+        columns = guess_columns(frame, mapping)
+    else:
+        frame = pd.DataFrame({"text": read_lines(path)[0]}, dtype="str")
+        columns = ColumnMapping(text="text")
+    return apply_columns(frame, columns, required=("text",), language=language, name=path.name)

@@ -154,11 +154,7 @@ def count_table(frame: pd.DataFrame) -> pd.DataFrame:
 def _rows_in(
     values: "pd.Series[str]", wanted: Sequence[str], there: Sequence[str], what: str
 ) -> NDArray[np.bool_]:
-    """Return which values are among those wanted.
-
-    Raises:
-        DataError: one that is wanted is not there.
-    """
+    """Return which values are among those wanted. Raises DataError for one that is wanted and not there."""
     if unknown := [value for value in wanted if value not in there]:
         raise DataError(f"no {what} '{shown(unknown[0])}' in the data; there is: {listed(there, 30)}")
     return values.isin(list(wanted)).to_numpy(dtype=bool)

@@ -1,24 +1,28 @@
 """Parallel text from files of any kind: plain files line by line, tables, translation memories (TMX)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from xml.parsers import expat
 
 from emu_core.data.cleaning import clean
-from emu_core.data.languages import checked_language, language_code, language_of_file, ordered
-from emu_core.data.parallel.rows import ParallelRows, check_languages, pair_of, pairs_with_pivot
-from emu_core.data.parallel.tables import read_columns_of_languages
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.parallel.tmx import read_tmx
-from emu_core.data.readers.lines import is_table, read_lines
-from emu_core.data.readers.opened import named_paths
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.languages import checked_language, is_known, language_code, language_of_file, ordered
+from emu_core.data.parallel.text import ParallelRows, ParallelText, check_languages, pair_of, pairs_with_pivot
+from emu_core.data.readers.limits import MAX_BYTES, MAX_ROWS, check_rows, named_paths, opened
+from emu_core.data.readers.tables import is_table, is_tsv, read_columns
+from emu_core.data.readers.text import read_lines
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
 MOST_PAIRS = 20_000  # of an evaluation's file; each sentence is compared with every translation
 _TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
 _PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
+_KEYS = frozenset({"id", "no"})
+_CHUNK = 2**20
+# The content of these elements is a format's own code and not text.
+_CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})
+_MOST_LANGUAGES = 100
+_DEEPEST = 100  # elements in each other; a memory has about ten
 
 
 def read_parallel(
@@ -49,7 +53,7 @@ def read_parallel(
     """
     missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
     paths = named_paths(files, missing)
-    named = _codes(languages)
+    named = _given_codes(languages)
     plain = [path for path in paths if not (_TMX.search(path.name) or is_table(path))]
     found = [_read_plain(group) for group in _groups(plain, named)] if plain else []
     for path in paths:
@@ -110,7 +114,7 @@ def check_pairs(count: int, name: str) -> None:
         raise DataError(f"{name} has no sentence pair; give some")
 
 
-def _codes(languages: str | Sequence[str] | None) -> list[str] | None:
+def _given_codes(languages: str | Sequence[str] | None) -> list[str] | None:
     given = [languages] if isinstance(languages, str) else languages
     return None if given is None else [checked_language(language) for language in given]
 
@@ -166,3 +170,211 @@ def _read_plain(group: Sequence[tuple[str, Path]]) -> ParallelRows:
             f"{min(count, counts[other]) + 1:,} has no translation; give each sentence its translation in the same line"
         )
     return ParallelRows(texts, files, range(1, count + 1), notes=tuple(notes))
+
+
+def read_columns_of_languages(path: Path, languages: Sequence[str] | None = None) -> ParallelRows:
+    """Read a table whose column names are languages; of tab-separated text the languages may be given instead.
+
+    Columns that are no language are left alone: `score`, and `id` or `no` where they hold keys and not sentences.
+
+    Args:
+        path: the file.
+        languages: codes of all columns in order, for tab-separated text without a header.
+
+    Raises:
+        DataError: the file can't be read, does not name its languages, has one twice, or has too many rows.
+    """
+    names, columns, notes = read_columns(path)
+    header = _languages_above(names, columns)
+    if not is_tsv(path):
+        if len(header) < 2:
+            raise DataError(
+                f"{shown(path.name)}: the columns name no two languages: {listed(names)}; rename those of the "
+                "sentences to codes such as en and de"
+            )
+        start = 1
+    else:
+        is_header = len(header) >= 2 and (languages is None or set(header.values()) == set(languages))
+        if not is_header:
+            header = _languages_given(path.name, names, header, languages)
+            columns = [(name, *column) for name, column in zip(names, columns, strict=True)]
+        start = 2 if is_header else 1
+    check_languages(list(header.values()), path.name)
+    texts = {code: clean(columns[place]) for place, code in header.items()}
+    return ParallelRows(
+        texts,
+        dict.fromkeys(texts, path.name),
+        range(start, start + len(columns[0])),
+        place="line" if is_tsv(path) else "row",
+        notes=notes,
+    )
+
+
+def _languages_given(
+    name: str, cells: Sequence[str], header: dict[int, str], languages: Sequence[str] | None
+) -> dict[int, str]:
+    """Return the languages of the columns of a file whose first line does not name them."""
+    if languages is None:
+        raise DataError(
+            f"{shown(name)}: the first line names no two languages: {listed(cells, 4)}; put codes such as en and "
+            "de above the columns, or name the languages"
+        )
+    if len(header) == len(cells) >= 2:
+        raise DataError(
+            f"{shown(name)} is of {listed(header.values())} by its first line and not of {listed(languages)}; name "
+            "these, or none"
+        )
+    if len(languages) != len(cells):
+        raise DataError(
+            f"{shown(name)} has {counted(len(cells), 'column')} and {counted(len(languages), 'language')} "
+            f"{'is' if len(languages) == 1 else 'are'} named: {listed(languages)}; name one for each column"
+        )
+    return dict(enumerate(languages))
+
+
+def _languages_above(cells: Sequence[str], columns: Sequence[Sequence[str]]) -> dict[int, str]:
+    """Place -> language of the cells that are a language we have a name for, and have no keys below them."""
+    found = {}
+    for place, cell in enumerate(cells):
+        code = language_code(cell)
+        if code is None or not is_known(code):
+            continue
+        # `id` is Indonesian, and `no` Norwegian, only above sentences.
+        if code not in _KEYS or any(len(text.split()) > 1 for text in columns[place]):
+            found[place] = code
+    return found
+
+
+def read_tmx(path: Path, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS) -> ParallelRows:
+    """Read the units of a translation memory, gzipped or not, each with the text of its languages.
+
+    `en-US` and `EN` are en. Of the markup inside a segment, highlighted text stays and formatting codes go. An entity
+    declaration is refused, so that no few lines can unfold to gigabytes, and no other file is ever opened.
+
+    Args:
+        path: the file.
+        max_bytes: the largest file, and the largest unpacked.
+        max_rows: the most units.
+
+    Raises:
+        DataError: the file is missing, too large, no TMX or damaged, has fewer than two languages, or a unit doesn't
+            state its language or has one twice; it names file and line.
+    """
+    memory = _Memory(path.name, max_rows)
+    with opened(path, path.name, max_bytes) as file:
+        while chunk := file.read(_CHUNK):
+            memory.feed(chunk, final=False)
+    memory.feed(b"", final=True)
+    if not memory.units:
+        raise DataError(f"{shown(path.name)} has no translation unit (<tu>) with text; check the export")
+    languages = ordered(memory.languages)
+    check_languages(languages, path.name)
+    texts = {code: _column(memory.units, code) for code in languages}
+    return ParallelRows(texts, dict.fromkeys(languages, path.name), memory.lines)
+
+
+def _column(units: list[dict[str, str]], code: str) -> list[str | None]:
+    values = [unit.get(code) for unit in units]
+    cleaned = clean(["" if value is None else value for value in values])
+    return [None if value is None else text for value, text in zip(values, cleaned, strict=True)]
+
+
+class _Memory:
+    """The XML parser's handlers, called with elements and text in turn."""
+
+    def __init__(self, name: str, max_rows: int) -> None:
+        self.units: list[dict[str, str]] = []
+        self.lines: list[int] = []
+        self.languages: dict[str, None] = {}
+        self._name, self._max_rows = name, max_rows
+        self._path: list[str] = []
+        self._code_depth = 0  # elements of a format's own code that are open
+        self._language = ""
+        self._segment: list[str] | None = None
+        self._unit: dict[str, str] = {}
+        self._unit_line = 0
+        self._parser = parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.EntityDeclHandler = self._refuse_entity
+        parser.SkippedEntityHandler = self._refuse_unknown
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+
+    def feed(self, chunk: bytes, *, final: bool) -> None:
+        try:
+            self._parser.Parse(chunk, final)
+        except expat.ExpatError as error:
+            raise DataError(
+                f"{shown(self._name)}: line {error.lineno} is not XML in the encoding it names "
+                f"({expat.ErrorString(error.code)}); export the translation memory as TMX again"
+            ) from error
+        except (LookupError, ValueError) as error:  # an encoding that expat and Python don't know
+            raise self._error("is in an encoding that can't be read; export it in UTF-8") from error
+
+    def _error(self, what: str, line: int | None = None) -> DataError:
+        return DataError(f"{shown(self._name)}: line {line or self._parser.CurrentLineNumber} {what}")
+
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        raise self._error(
+            f"declares the entity '{shown(name)}', which may unfold without end; write the characters "
+            "themselves and remove the declaration"
+        )
+
+    def _refuse_unknown(self, name: str, _is_parameter: bool) -> None:
+        raise self._error(f"has the unknown entity '&{shown(name)};'; write the character itself")
+
+    def _start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        tag = tag.rpartition(":")[2].lower()
+        if not self._path and tag != "tmx":
+            raise self._error(
+                f"begins with <{shown(tag)}>: this is XML but no TMX; name a translation memory"
+            )
+        self._path.append(tag)
+        if len(self._path) > _DEEPEST:
+            raise self._error(f"has more than {_DEEPEST} elements in each other; export the memory again")
+        if self._segment is not None:
+            self._code_depth += tag in _CODE
+        elif tag == "tu":
+            self._unit, self._unit_line = {}, self._parser.CurrentLineNumber
+        elif tag == "tuv":
+            self._language = self._code(attributes)
+        elif tag == "seg" and "tuv" in self._path:
+            self._segment = []
+
+    def _end(self, tag: str) -> None:
+        tag = self._path.pop()
+        if tag == "seg" and self._segment is not None and "seg" not in self._path:
+            # A segment may be broken over indented lines.
+            self._unit[self._language] = " ".join("".join(self._segment).split())
+            self._segment, self._code_depth = None, 0
+        elif self._segment is not None:
+            self._code_depth -= tag in _CODE
+        elif tag == "tu" and self._unit:
+            self.units.append(self._unit)
+            self.lines.append(self._unit_line)
+            check_rows(len(self.units), self._max_rows, self._name)
+            self._unit = {}
+
+    def _text(self, text: str) -> None:
+        if self._segment is not None and not self._code_depth:
+            self._segment.append(text)
+
+    def _code(self, attributes: Mapping[str, str]) -> str:
+        stated = attributes.get("xml:lang") or attributes.get("lang")
+        code = language_code(stated) if stated else None
+        if code is None:
+            raise self._error(
+                f"has a <tuv> of {f'the unknown language {shown(stated)!r}' if stated else 'no language'}; "
+                "give it xml:lang with a code such as en"
+            )
+        if code in self._unit:
+            raise self._error(
+                f"has the language {code} twice in the unit that begins on line {self._unit_line}; "
+                "leave one <tuv> of each language"
+            )
+        self.languages[code] = None
+        if len(self.languages) > _MOST_LANGUAGES:
+            raise self._error(f"has language number {_MOST_LANGUAGES + 1}; split the file by language")
+        return code

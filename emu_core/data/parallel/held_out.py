@@ -38,10 +38,7 @@ def hold_out(
     for text in texts:
         rows = [row for row, pair in enumerate(_pairs(text)) if taken & set(pair)]
         if len(rows) == len(text):
-            raise DataError(
-                f"{text.name}: every pair shares a sentence with the pairs held out; add pairs, or name a file of "
-                "its own to check on with --dev"
-            )
+            raise _nothing_left(text)
         out = text.take(rows) if rows else text.split(min(count, len(text) - 1), seed)[1]
         taken.update(sentence for pair in _pairs(out) for sentence in pair)
         held.append(out)
@@ -97,8 +94,12 @@ def _without(text: ParallelText, taken: set[tuple[str, str]]) -> ParallelText:
     """Return a text without pairs that share a sentence with those taken."""
     rows = [row for row, pair in enumerate(_pairs(text)) if not taken & set(pair)]
     if not rows:
-        raise DataError(
-            f"{text.name}: no pair is left to train on, since all share sentences with the pairs held out; add pairs, "
-            "or name a file of its own to check on with --dev"
-        )
+        raise _nothing_left(text)
     return text if len(rows) == len(text) else text.take(rows)
+
+
+def _nothing_left(text: ParallelText) -> DataError:
+    return DataError(
+        f"{text.name}: every pair shares a sentence with the pairs held out; add pairs, or name a file of its own to "
+        "check on with --dev"
+    )

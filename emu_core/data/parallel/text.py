@@ -1,6 +1,6 @@
 """Parallel text: sentences of one language and, row by row, their translations into another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.cleaning import normalised
 from emu_core.data.texts.text import Text
-from emu_core.data.wording import counted, shown
+from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
 
@@ -40,11 +40,7 @@ class ParallelText(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that the sides are of two languages and equally long, without a blank sentence.
-
-        Raises:
-            DataError: they are not.
-        """
+        """Check that the sides are of two languages, equally long and without a blank sentence. Raises DataError."""
         if self.source == self.target:
             raise DataError(
                 f"{shown(self.name)}: both sides are '{shown(self.source)}'; a text and its translation "
@@ -65,10 +61,6 @@ class ParallelText(Text):
             raise DataError(
                 f"{shown(self.name)}: documents begin at row 0 and at later rows of the text, each after the one before"
             )
-
-    def __len__(self) -> int:
-        """Return the number of sentence pairs."""
-        return len(self.first)
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -151,3 +143,97 @@ def _rows_of(held_out: int | float, rows: int) -> int:
 def names_of(texts: Sequence[ParallelText]) -> str:
     """Return the names of all texts' files, each once."""
     return ", ".join(dict.fromkeys(name for text in texts for name in text.name.split(", ")))
+
+
+@dataclass(frozen=True)
+class ParallelRows:
+    """Texts of several languages with the same meaning in each row.
+
+    Attributes:
+        texts: language code -> N texts without blanks at either end; "" where the file has an empty one, None where
+            it has none at all, as a unit of a translation memory may.
+        files: language code -> name of the file it stands in.
+        lines: the N lines of the file at which the rows begin, from 1.
+        place: what `lines` counts: "line" or "row".
+        notes: anything odd about the file.
+    """
+
+    texts: Mapping[str, Sequence[str | None]]
+    files: Mapping[str, str]
+    lines: Sequence[int]
+    place: str = "line"
+    notes: tuple[str, ...] = ()
+
+
+def check_languages(languages: Sequence[str], name: str) -> None:
+    """Raise a DataError unless there are two languages or more, none of them twice."""
+    if twice := sorted({code for code in languages if languages.count(code) > 1}):
+        raise DataError(
+            f"{shown(name)}: the language {listed(twice)} is there twice; remove one, or name the other's language"
+        )
+    if len(languages) < 2:
+        raise DataError(
+            f"{shown(name)}: a text and its translation are of two languages, and this has {listed(languages)}; "
+            "add the other"
+        )
+
+
+def pairs_with_pivot(rows: ParallelRows, *, drop_empty: bool) -> list[ParallelText]:
+    """Pair one language (English if it is there, else the first) with each other one; see `pair_of`."""
+    pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
+    return [pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot]
+
+
+def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -> ParallelText:
+    """Pair two of the languages.
+
+    Rows that are empty in both languages go, and a new document begins after them; `drop_empty` drops those that are
+    empty in one language too.
+
+    Raises:
+        DataError: a row is empty in one of two languages, or no pair is left.
+    """
+    name = ", ".join(dict.fromkeys((rows.files[source], rows.files[target])))
+    pairs: list[tuple[str, str]] = []
+    starts: list[int] = []
+    begins, dropped, alone = True, 0, 0
+    for row, (first, second) in enumerate(zip(rows.texts[source], rows.texts[target], strict=True)):
+        if first is None or second is None:
+            alone += (first is None) != (second is None)
+        elif first and second:
+            if begins:
+                starts.append(len(pairs))
+                begins = False
+            pairs.append((first, second))
+        elif not (first or second):
+            begins = True
+        elif drop_empty:
+            dropped += 1
+        else:
+            empty, full, text = (target, source, first) if first else (source, target, second)
+            raise DataError(
+                f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but is "
+                f"'{shown(text, 40)}' in {full}; add the translation, or leave out pairs with an empty side "
+                "(drop_empty; in the command --drop-empty)"
+            )
+    if not pairs:
+        raise DataError(
+            f"{shown(name)}: no row has text in both {source} and {target}; check that these are the files you mean"
+        )
+    sources, targets = (tuple(side) for side in zip(*pairs, strict=True))
+    notes = list(rows.notes)
+    same = sum(a == b for a, b in zip(normalised(sources), normalised(targets), strict=True))
+    if 2 * same > len(pairs):
+        notes.append(
+            f"{shown(name)}: {same:,} of {counted(len(pairs), 'pair')} are the same in {source} and {target}; is one "
+            "of the files the wrong one?"
+        )
+    if dropped:
+        notes.append(f"{shown(name)}: {counted(dropped, 'pair')} with an empty side left out.")
+    if alone:
+        notes.append(
+            f"{shown(name)}: {counted(alone, 'unit')} in only one of {source} and {target} left out."
+        )
+    return ParallelText(
+        source, target, sources, targets, name, tuple(starts) if len(starts) > 1 else (), tuple(notes)
+    )

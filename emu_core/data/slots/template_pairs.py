@@ -23,19 +23,12 @@ class LeftOut(StrEnum):
 
 @dataclass(frozen=True)
 class TemplatePairs:
-    """N utterances, each with K of the same template in the same language that differ in every slot's value.
+    """N utterances, each with K of the same template in the same language that differ in every slot's value."""
 
-    Attributes:
-        sources: N utterances.
-        targets: for each of them its K, all different.
-        rows: for each source its row number among the utterances given.
-        left_out: row numbers of the others, by why.
-    """
-
-    sources: tuple[Utterance, ...]
-    targets: tuple[tuple[Utterance, ...], ...]
-    rows: tuple[int, ...]
-    left_out: dict[LeftOut, tuple[int, ...]]
+    sources: tuple[Utterance, ...]  # N utterances
+    targets: tuple[tuple[Utterance, ...], ...]  # for each of them its K, all different
+    rows: tuple[int, ...]  # for each source its row number among the utterances given
+    left_out: dict[LeftOut, tuple[int, ...]]  # row numbers of the others, by why
 
     def __len__(self) -> int:
         """Return the number of sources."""

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
-from emu_core.data.readers.lines import is_tsv, read_columns
-from emu_core.data.readers.opened import named_paths
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths
+from emu_core.data.readers.tables import is_tsv, read_columns
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
@@ -39,20 +38,12 @@ class Dialogues(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that there are as many responses as comments, one or more.
-
-        Raises:
-            DataError: there are not.
-        """
+        """Check that there are as many responses as comments, one or more. Raises DataError."""
         if len(self.comments) != len(self.responses) or not self.comments:
             raise DataError(
                 f"{shown(self.name)} has {counted(len(self.comments), 'comment')} and "
                 f"{counted(len(self.responses), 'response')}; give each comment its response"
             )
-
-    def __len__(self) -> int:
-        """Return the number of comments."""
-        return len(self.comments)
 
 
 def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> list[Dialogues]:

@@ -14,9 +14,9 @@ from pathlib import Path
 from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.languages import checked_language
-from emu_core.data.readers import read_table, read_text
-from emu_core.data.readers.opened import opened
-from emu_core.data.readers.table import check_rows
+from emu_core.data.readers.limits import check_rows, opened
+from emu_core.data.readers.tables import read_table
+from emu_core.data.readers.text import read_text
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 

@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import checked_language, language_code
-from emu_core.data.readers.opened import named_paths, opened
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths, opened
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
@@ -48,11 +47,7 @@ class Nli(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that there is one label of the three for each premise and hypothesis.
-
-        Raises:
-            DataError: there is not.
-        """
+        """Check that there is one label of the three for each premise and hypothesis. Raises DataError."""
         if not len(self.premises) == len(self.hypotheses) == len(self.labels) or not len(self.labels):
             raise DataError(
                 f"{shown(self.name)} has {counted(len(self.premises), 'premise')}, "
@@ -61,10 +56,6 @@ class Nli(Text):
             )
         if self.labels.min() < 0 or self.labels.max() >= len(LABELS):
             raise DataError(f"{shown(self.name)}: labels are 0, 1 and 2 for {listed(LABELS)}")
-
-    def __len__(self) -> int:
-        """Return the number of pairs."""
-        return len(self.premises)
 
     @classmethod
     def _rows(cls, frame: pd.DataFrame) -> dict[str, Any]:

@@ -9,9 +9,8 @@ import pandas as pd
 
 from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
-from emu_core.data.readers.lines import read_lines
-from emu_core.data.readers.opened import named_paths
-from emu_core.data.readers.table import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths
+from emu_core.data.readers.text import read_lines
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
@@ -39,11 +38,7 @@ class RunningText(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that there are documents, long enough to learn from.
-
-        Raises:
-            DataError: there is none, or one is too short.
-        """
+        """Check that there are documents, long enough to learn from. Raises DataError."""
         if not self.documents or min(map(len, self.documents)) < SHORTEST:
             raise DataError(
                 f"{shown(self.name)}: a document needs {SHORTEST} sentences or more, for quick thought learns from a "

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from emu_core.data.languages import is_known, language_code, language_of_file, ordered
 from emu_core.data.parallel.files import check_pairs, files_in
-from emu_core.data.readers import read_text
+from emu_core.data.readers.text import read_text
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 

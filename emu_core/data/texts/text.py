@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 
 
-class Text(ABC):
+class Text:
     """Base of `ParallelText`, `Dialogues`, `RunningText` and `Nli`, which are frozen dataclasses.
 
     `to_frame()` and `facts()` together hold all of a text, and `from_frame` makes it of them again.
@@ -27,9 +26,9 @@ class Text(ABC):
     name: str
     notes: tuple[str, ...]
 
-    @abstractmethod
     def __len__(self) -> int:
-        """Return the number of examples."""
+        """Return the number of examples: sentence pairs, comments with a response, ..."""
+        return len(getattr(self, next(iter(self.columns))))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the text's rows."""
@@ -46,12 +45,7 @@ class Text(ABC):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, facts: Mapping[str, Any]) -> Self:
-        """Make the text of what `to_frame` and `facts` returned; other facts beside them are not looked at.
-
-        Raises:
-            KeyError: a column or a fact is missing.
-            DataError: they are of no such text.
-        """
+        """Make the text of what `to_frame` and `facts` returned. Raises KeyError or DataError where that is none."""
         of_class = {field.name for field in fields(cls)} - set(cls.columns)  # type: ignore[arg-type]
         values = {name: facts[name] for name in of_class}
         return cls(

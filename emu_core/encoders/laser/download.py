@@ -3,10 +3,10 @@
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from emu_core.encoders.saved import package_folder
 from emu_core.errors import EncoderError
 
 PACKAGE = "laserembeddings-fork==1.2.2"
@@ -17,15 +17,9 @@ FOLDER_VARIABLE = "EMU_LASER_DIR"
 PATIENCE_S = 3600.0
 
 
-def package_folder() -> Path | None:
-    """Return where the package is installed, found without running its code; None where it is not."""
-    package = find_spec("laserembeddings")
-    return None if package is None or package.origin is None else Path(package.origin).parent
-
-
 def files_folder() -> Path:
     """Return the folder that EMU_LASER_DIR names, else the package's own. Raises EncoderError without either."""
-    named, package = os.environ.get(FOLDER_VARIABLE, "").strip(), package_folder()
+    named, package = os.environ.get(FOLDER_VARIABLE, "").strip(), package_folder("laserembeddings")
     if named:
         return Path(named).expanduser()
     if package is None:
@@ -42,7 +36,7 @@ def missing_files(folder: Path) -> tuple[str, ...]:
 
 def absence() -> str:
     """Return why the encoder can't be loaded here and how to fix it; empty when it can."""
-    if package_folder() is None:
+    if package_folder("laserembeddings") is None:
         return f"pip install {PACKAGE}"
     folder = files_folder()
     missing = missing_files(folder)
@@ -55,7 +49,7 @@ def absence() -> str:
 
 
 def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> Path:
-    """Fetch the files (about 210 MB) with the package's own command, unless they are there.
+    """Fetch the files (about 210 MB) with the package's own command, unless they are there, and return their folder.
 
     The command's own messages go to stderr. The files appear in the folder together, and whole.
 
@@ -63,16 +57,13 @@ def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> P
         folder: where to; by default where the encoder looks for them.
         patience_s: seconds after which a download that hangs is given up.
 
-    Returns:
-        The folder.
-
     Raises:
         EncoderError: there is no network, or the folder can't be written; the message says what to do by hand.
     """
     target = files_folder() if folder is None else folder
     if not missing_files(target):
         return target
-    if package_folder() is None:
+    if package_folder("laserembeddings") is None:
         raise EncoderError(f"a package that is not installed fetches LASER's files: pip install {PACKAGE}")
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -86,12 +86,7 @@ class LaserText:
     def token_ids(
         self, texts: Sequence[str], most: int, languages: Sequence[str] | None = None
     ) -> list[TokenIds]:
-        """Return piece ids of each text with `</s>` after them, cut to `most`.
-
-        Args:
-            texts: N sentences.
-            most: ids in a sentence, at most.
-            languages: the N texts' languages; "" for one that is not known.
+        """Return piece ids of each text with `</s>` after them, cut to `most`; a language is "" where it is not known.
 
         Raises:
             EncoderError: a text is in a language whose words are cut by a package that is not installed.

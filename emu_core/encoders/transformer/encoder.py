@@ -11,13 +11,6 @@ from torch import Tensor, nn
 from emu_core.encoders.base import Encoder, Features, TokenIds
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import opening, read_config, write_encoder
-from emu_core.encoders.transformer.for_onnx import (
-    ALONE,
-    TOKENIZER,
-    WITH_TRANSFORMERS,
-    reads_alone,
-    without_prompt,
-)
 from emu_core.encoders.transformer.opening import open_model, quietly
 from emu_core.errors import EncoderError
 
@@ -25,6 +18,22 @@ if TYPE_CHECKING:  # seconds to import
     from sentence_transformers import SentenceTransformer
     from transformers import PreTrainedModel
 
+
+TOKENIZER = "tokenizer.json"
+ALONE = """\
+tokenizer = tokenizers.Tokenizer.from_file("tokenizer.json")  # cuts after {max_tokens} tokens
+
+
+def token_ids(text):
+    return tokenizer.encode({prompt!r} + text).ids
+"""
+WITH_TRANSFORMERS = """\
+tokenizer = transformers.AutoTokenizer.from_pretrained(".")
+
+
+def token_ids(text):
+    return tokenizer({prompt!r} + text, truncation=True, max_length={max_tokens})["input_ids"]
+"""
 TEXTS = 1024  # tokenised at a time: the tokenizer keeps much more of a text than its ids
 LONGEST = 512  # tokens, for a model that names no limit
 CPU_TOKENS = 2048  # a batch; on the CPU measured about a tenth faster than 4096
@@ -33,6 +42,32 @@ CPU_STEP_TOKENS = 384
 the time on a CPU. A GPU is faster with all at once."""
 PROBE = "Where is the pool?"
 READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "prompt_length"}
+
+
+def without_prompt(
+    model: "SentenceTransformer", prompt_tokens: int, input_ids: Tensor, attention_mask: Tensor
+) -> Tensor:
+    """(B, T) token ids and their mask -> (B, dim), of a model whose pooling leaves the prompt out.
+
+    That pooling looks at the data to see at which side it is padded. Our batches are always padded at the end, so the
+    prompt is taken out of its mask here.
+    """
+    backbone, *rest = model.children()
+    features = backbone({"input_ids": input_ids, "attention_mask": attention_mask})
+    place = torch.arange(input_ids.shape[1], device=input_ids.device)
+    features["attention_mask"] = attention_mask * (place >= prompt_tokens)
+    for module in rest:
+        features = module(features)
+    vectors: Tensor = features["sentence_embedding"]
+    return vectors
+
+
+def reads_alone(folder: Path, texts: list[str], expected: list[list[int]]) -> bool:
+    """Return whether the tokenizer saved in a folder, opened without transformers, gives these texts these ids."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    return [tokenizer.encode(text).ids for text in texts] == expected
 
 
 class TransformerEncoder(Encoder):

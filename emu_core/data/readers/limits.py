@@ -1,0 +1,171 @@
+"""The limits that hold for every reader.
+
+Bytes pass `opened`, which unpacks gzip and counts what it reads. The cells of every table, whatever its format, pass
+`build_table`, and plain text passes `text.checked_text`; translation memories and inference pairs are read as streams,
+through `opened` alone. Rows are counted by `check_rows` while they are read.
+"""
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, time
+from pathlib import Path
+from typing import BinaryIO
+
+import pandas as pd
+
+from emu_core.data.wording import listed, shown
+from emu_core.errors import DataError
+
+MAX_BYTES = 200 * 1024 * 1024
+_GZIP = b"\x1f\x8b"
+MAX_ROWS = 1_000_000
+MAX_COLUMNS = 1_000
+
+
+class Opened:
+    """An open file that raises a DataError when it turns out larger than `max_bytes`."""
+
+    def __init__(self, stream: BinaryIO | gzip.GzipFile, name: str, max_bytes: int) -> None:
+        """Take a stream that nothing was read of."""
+        self.is_gzipped = isinstance(stream, gzip.GzipFile)  # so `read` gives unpacked bytes
+        self._stream, self._name, self._max_bytes, self._size = stream, name, max_bytes, 0
+
+    def read(self, size: int | None = None) -> bytes:
+        """Return the next `size` bytes, fewer at the end; without a size, all."""
+        return self._counted(self._stream.read(self._max_bytes + 1 if size is None else size))
+
+    def readline(self, size: int) -> bytes:
+        """Return the next line with its end, or `size` bytes of a longer one."""
+        return self._counted(self._stream.readline(size))
+
+    def _counted(self, piece: bytes) -> bytes:
+        self._size += len(piece)
+        check_size(self._size, self._name, self._max_bytes, ", unpacked" if self.is_gzipped else "")
+        return piece
+
+
+@contextmanager
+def opened(source: Path | BinaryIO | bytes, name: str, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
+    """Open a path, an open file or bytes; gzipped content is unpacked.
+
+    Args:
+        source: what to read.
+        name: how messages call it.
+        max_bytes: the most that is read, packed or unpacked; a path's size is looked at before it is read.
+
+    Raises:
+        DataError: the file is missing, too large or can't be opened, or is a damaged gzip file, which may turn out
+            while it is read.
+    """
+    try:
+        with _stream(source, name, max_bytes) as file:
+            is_gzipped = file.read(len(_GZIP)) == _GZIP
+            file.seek(0)
+            yield Opened(gzip.GzipFile(fileobj=file) if is_gzipped else file, name, max_bytes)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{shown(name)} is a damaged gzip file; compress it again") from error
+    except OSError as error:
+        raise DataError(f"{shown(name)} can't be opened; check the path and that you may read it") from error
+
+
+def check_size(size: int, name: str, max_bytes: int, how: str = "") -> None:
+    """Raise a DataError when a file has more than `max_bytes` bytes; `how` it was measured is appended."""
+    if size > max_bytes:
+        raise DataError(
+            f"{shown(name)} is larger than {max_bytes / 2**20:,.0f} MB{how}; split it, or leave out columns that are "
+            "not needed"
+        )
+
+
+def named_paths(files: str | Path | Sequence[str | Path], missing: str) -> list[Path]:
+    """Return one or more files as paths. Raises a DataError with the message `missing` where there is none."""
+    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
+    if not paths:
+        raise DataError(missing)
+    return paths
+
+
+def _stream(source: Path | BinaryIO | bytes, name: str, max_bytes: int) -> BinaryIO:
+    if not isinstance(source, Path):
+        payload = source if isinstance(source, bytes) else source.read(max_bytes + 1)
+        check_size(len(payload), name, max_bytes)
+        return io.BytesIO(payload)
+    if source.is_dir():
+        raise DataError(f"{shown(name)} is a folder; name the files in it")
+    if not source.is_file():
+        raise DataError(f"{shown(name)}: no such file; check the path")
+    check_size(source.stat().st_size, name, max_bytes)
+    return source.open("rb")
+
+
+def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: str) -> pd.DataFrame:
+    """Return a frame of strings from column names and as many columns of equal length.
+
+    Names lose the spaces around them. A column without a name gets one ("column 3") or, if it is empty, goes:
+    it is what spreadsheets leave behind.
+
+    Raises:
+        DataError: there are no rows, two columns share a name, or a cell holds what no text holds.
+    """
+    names = [column.strip() for column in header]
+    named = [
+        (label or f"column {number}", values)
+        for number, (label, values) in enumerate(zip(names, columns, strict=True), start=1)
+        if label or any(values)
+    ]
+    labels = [label for label, _ in named]
+    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+        raise DataError(f"{shown(name)} has two columns named {listed(twice)}; rename or remove one of them")
+    if not named or not len(named[0][1]):
+        raise DataError(f"{shown(name)} has column names but no rows; add the sentences below them")
+    check_characters(sum(sum(map(len, values)) for _, values in named), name)
+    return pd.DataFrame({label: _strings(values, label, name) for label, values in named})
+
+
+def check_rows(count: int, max_rows: int, name: str) -> None:
+    """Raise a DataError when a file has more rows than `max_rows`."""
+    if count > max_rows:
+        raise DataError(f"{shown(name)} has more than {max_rows:,} rows; split it or take a sample of it")
+
+
+def check_characters(count: int, name: str) -> None:
+    """Raise a DataError when compressed or shared cells unfold to more text than fits a computer's memory."""
+    if count > 2 * MAX_BYTES:
+        raise DataError(
+            f"{shown(name)} unfolds to {count:,} characters; keep only the columns that are needed"
+        )
+
+
+def as_text(value: object) -> str:
+    """Return a typed cell as text: nothing as "", true and false in lower case, lists and objects as JSON."""
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case dict() | list():
+            return json.dumps(value, ensure_ascii=False)
+        case date() | time():
+            return value.isoformat()
+    return str(value)
+
+
+def _strings(values: Sequence[str], label: str, name: str) -> "pd.Series[str]":
+    try:
+        series = pd.Series(values, dtype="str")
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{shown(name)}: column '{shown(label)}' holds half a character (a lone surrogate); fix it"
+        ) from error
+    if (nul := series.str.contains("\0", regex=False)).any():
+        raise DataError(
+            f"{shown(name)}: row {int(nul.to_numpy().argmax()) + 1} holds a NUL character in column "
+            f"'{shown(label)}'; remove it"
+        )
+    return series

@@ -1,0 +1,395 @@
+"""Tables in any format: CSV, TSV, JSON Lines, Parquet and XLSX, which may be gzipped where they are text."""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from emu_core.data.readers.limits import (
+    MAX_BYTES,
+    MAX_COLUMNS,
+    MAX_ROWS,
+    as_text,
+    build_table,
+    check_characters,
+    check_rows,
+    opened,
+)
+from emu_core.data.readers.text import PARQUET, ZIP, checked_text, encoding_notes, read_lines
+from emu_core.data.wording import counted, shown
+from emu_core.errors import DataError
+
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+_TABLES = (".csv", ".tsv", ".tab", *_JSON_SUFFIXES, ".parquet", ".pq", ".xlsx")
+# The comma comes last: where two delimiters split the sample equally well it is the one that stands in
+# sentences.
+_DELIMITERS = ("\t", ";", "|", ",")
+# For a file of one column: a character that no sentence holds, so that commas in the text split nothing.
+_NO_DELIMITER = "\x1f"
+_SAMPLE_CHARS, _SAMPLE_ROWS = 100_000, 200
+# NaN and Infinity are not JSON but pandas and others write them: they stand for a missing value.
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+_MAX_BRACKETS_PER_ROW = 20
+_JSON_FIX = 'write one object a line, such as {"text": "...", "intent": "...", "language": "en"}'
+# XML is wordy: a workbook of ordinary text unfolds to five to ten times its size and stays far below this.
+_MAX_UNFOLDED = 3 * MAX_BYTES
+_MAX_PARTS = 10_000
+_MAX_SHEET_ROWS = 1_048_576  # what a spreadsheet program can hold
+
+
+def read_table(
+    source: Path | BinaryIO | bytes, name: str, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS
+) -> pd.DataFrame:
+    """Read a table as strings, its values as they are written: "NA", "null" and "007" stay text.
+
+    The content decides the format, and the name where the content leaves it open. `frame.attrs["encoding"]`
+    names the encoding that a text file was read in.
+
+    Args:
+        source: a path, an open binary file, or the bytes themselves.
+        name: how messages call the file; its ending counts as the file's.
+        max_bytes: the largest file (and unpacked gzip file) to take; a path's size is looked at before it is
+            read.
+        max_rows: the most rows to take.
+
+    Returns:
+        A frame with the columns as found, a fresh index, and "" where a value is missing.
+
+    Raises:
+        DataError: the file is missing, too large, empty, not a table, or broken; the message says where and
+            what to do.
+    """
+    with opened(source, name, max_bytes) as file:
+        payload = file.read()
+    if file.is_gzipped:
+        name = name[:-3] if name.lower().endswith(".gz") else name
+    elif payload.startswith(PARQUET):
+        return _whole(parse_parquet, payload, name, max_rows, "Parquet")
+    elif payload.startswith(ZIP):
+        return _whole(parse_xlsx, payload, name, max_rows, "XLSX")
+    text, encoding = checked_text(payload, name)
+    is_json = name.lower().endswith(_JSON_SUFFIXES) or looks_like_json(text)
+    frame = (parse_json if is_json else parse_delimited)(text, name, max_rows)
+    frame.attrs["encoding"] = encoding
+    return frame
+
+
+def _whole(
+    parse: Callable[[bytes, str, int], pd.DataFrame], payload: bytes, name: str, max_rows: int, kind: str
+) -> pd.DataFrame:
+    try:
+        return parse(payload, name, max_rows)
+    except DataError:
+        raise
+    except Exception as error:  # a damaged file fails in dozens of ways, all of them the file's
+        raise DataError(
+            f"{shown(name)} can't be read as {kind}; save it again, or as CSV in UTF-8"
+        ) from error
+
+
+def read_cells(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[list[list[str]], tuple[str, ...]]:
+    """Read tab-separated text, gzipped or not: a row is a line, always, and as wide as the first.
+
+    Quotes are characters of the text; only a cell that is quoted as spreadsheets do it (with its own quotes doubled) is
+    unquoted. A blank line is a row of empty cells.
+
+    Returns:
+        The rows, row i from line i + 1, and a note if the file is not UTF-8.
+
+    Raises:
+        DataError: the file can't be read, has too many rows, or a line has more or fewer cells than the first.
+    """
+    lines, notes = read_lines(path)
+    check_rows(len(lines), max_rows, path.name)
+    width = lines[0].count("\t") + 1
+    rows = []
+    for number, line in enumerate(lines, 1):
+        cells = line.split("\t") if line.strip() else [""] * width
+        if len(cells) != width:
+            raise DataError(
+                f"{shown(path.name)}: line {number} has {counted(len(cells), 'cell')} but the first has {width}; "
+                "write each row as one line with a tab between the cells"
+            )
+        rows.append([_unquoted(cell) for cell in cells] if '""' in line else cells)
+    return rows, notes
+
+
+def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
+    """Return header, columns and notes of a table: of tab-separated lines by `read_cells`, else by `read_table`."""
+    if is_tsv(path):
+        (header, *rows), notes = read_cells(path)
+        return header, _columns(rows, len(header)), notes
+    frame = read_table(path, path.name)
+    notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
+    return list(frame.columns), [frame.iloc[:, place].tolist() for place in range(frame.shape[1])], notes
+
+
+def _columns(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
+    return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file's name is one of a table, in whatever format."""
+    return path.name.lower().removesuffix(".gz").endswith(_TABLES)
+
+
+def is_tsv(path: Path) -> bool:
+    """Return whether a file's name is one of tab-separated text."""
+    return path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+
+
+def _unquoted(cell: str) -> str:
+    inner = cell[1:-1]
+    is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '""' in inner
+    return inner.replace('""', '"') if is_quoted and '"' not in inner.replace('""', "") else cell
+
+
+class _QuotingError(DataError):
+    """The quotes of a file don't pair."""
+
+
+def parse_delimited(text: str, name: str, max_rows: int) -> pd.DataFrame:
+    """Parse the text of a CSV or TSV file whose first line names the columns; blank lines are skipped.
+
+    In a tab-separated file, or one of a single column, quotes may be plain characters: it is read that way when its
+    quotes don't pair as quoting.
+    """
+    delimiter = sniff_delimiter(text)
+    try:
+        header, rows = _delimited_rows(text, name, delimiter, csv.QUOTE_MINIMAL, max_rows)
+    except _QuotingError:
+        if delimiter not in ("\t", _NO_DELIMITER) or '""' in text:
+            raise
+        header, rows = _delimited_rows(text, name, delimiter, csv.QUOTE_NONE, max_rows)
+    return build_table(header, _columns(rows, len(header)), name)
+
+
+def sniff_delimiter(text: str) -> str:
+    """Return the delimiter that splits the header, and the rows below it most evenly.
+
+    Where none splits the header, there is one column: the delimiter is a character that no text holds.
+    """
+    sample = text[:_SAMPLE_CHARS]
+    if len(sample) < len(text):
+        sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
+    scores = {}
+    for delimiter in _DELIMITERS:
+        try:
+            reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+            rows = [row for row in islice(reader, _SAMPLE_ROWS) if row]
+        except csv.Error:
+            continue
+        width = len(rows[0]) if rows else 0
+        if width > 1:
+            even = sum(len(row) == width for row in rows[1:]) / max(len(rows) - 1, 1)
+            scores[delimiter] = (even, width)
+    return max(scores, key=lambda delimiter: scores[delimiter]) if scores else _NO_DELIMITER
+
+
+def _delimited_rows(
+    text: str, name: str, delimiter: str, quoting: Literal[0, 3], max_rows: int
+) -> tuple[list[str], list[list[str]]]:
+    numbered = _csv_rows(text, name, delimiter, quoting)
+    _, header = next(numbered, (1, []))
+    if len(header) > MAX_COLUMNS:
+        raise DataError(f"{shown(name)} has {len(header):,} columns; keep text, intent and language")
+    width = len(header)
+    rows = []
+    for line, row in numbered:
+        if len(row) != width:
+            if not any(map(str.strip, row)) and len(row) == 1:
+                continue
+            raise DataError(
+                f"{shown(name)}: line {line} has {counted(len(row), 'cell')} but the header has {width}; "
+                "put quotes round text that holds the delimiter, or fix the line"
+            )
+        rows.append(row)
+        if len(rows) > max_rows:
+            check_rows(len(rows), max_rows, name)
+    return header, rows
+
+
+def _csv_rows(
+    text: str, name: str, delimiter: str, quoting: Literal[0, 3]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that isn't blank with the number of the line it begins on."""
+    # `"a", "b"`: where the header has a space after every delimiter, the quotes begin after it.
+    first = next(csv.reader(io.StringIO(text[:_SAMPLE_CHARS], newline=""), delimiter=delimiter), [])
+    spaced = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=quoting,
+        strict=True,
+        skipinitialspace=spaced,
+    )
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise _QuotingError(
+                f"{shown(name)}: the row that begins on line {line} has a quote that is not closed, text "
+                "after a closed one, or a cell of over 131,072 characters; close it, and write one inside "
+                'text as ""'
+            ) from error
+        if row:
+            yield line, row
+
+
+def looks_like_json(text: str) -> bool:
+    """Return whether a text begins as JSON Lines or as a JSON array or object."""
+    first = text.lstrip().split("\n", 1)[0].strip()
+    if first in ("[", "{", "[{"):
+        return True
+    if not first.startswith(("{", "[")):
+        return False
+    try:
+        _DECODER.raw_decode(first)
+    except ValueError:
+        return first.startswith(('{"', '[{"'))
+    except RecursionError:
+        return True
+    return True
+
+
+def parse_json(text: str, name: str, max_rows: int) -> pd.DataFrame:
+    """Parse JSON Lines or a JSON array into strings; values that are lists or objects become JSON text."""
+    # An array is decoded whole, and an empty object takes 30 times its two characters.
+    check_rows((text.count("{") + text.count("[")) // _MAX_BRACKETS_PER_ROW, max_rows, name)
+    records: list[dict[str, object]] = []
+    keys: dict[str, None] = {}
+    for place, value in _json_values(text, name):
+        if not isinstance(value, dict):
+            raise DataError(f"{shown(name)}: {place} is not an object; {_JSON_FIX}")
+        records.append(value)
+        keys.update(dict.fromkeys(value))
+        check_rows(len(records), max_rows, name)
+        if len(keys) > MAX_COLUMNS:
+            raise DataError(f"{shown(name)} has more than {MAX_COLUMNS:,} different keys; {_JSON_FIX}")
+    columns = [[as_text(record.get(key)) for record in records] for key in keys]
+    return build_table(list(keys), columns, name)
+
+
+def _json_values(text: str, name: str) -> Iterator[tuple[str, object]]:
+    """Yield each value with the words for its place."""
+    if text.lstrip().startswith("["):
+        array = _decoded(text, "the file", name)
+        for number, value in enumerate(array if isinstance(array, list) else [array], start=1):
+            yield f"item {number}", value
+        return
+    # Not splitlines(): U+2028 and its like may stand inside a JSON string.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield f"line {number}", _decoded(line, f"line {number}", name)
+
+
+def _decoded(text: str, place: str, name: str) -> object:
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{shown(name)}: {place} is not JSON; {_JSON_FIX}") from error
+
+
+def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
+    """Read the flat columns of a Parquet file as strings; nested columns (lists, structs) are left out."""
+    file = pq.ParquetFile(pa.BufferReader(payload))
+    check_rows(file.metadata.num_rows, max_rows, name)
+    check_characters(
+        sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)), name
+    )
+    flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
+    if len(flat) > MAX_COLUMNS:
+        raise DataError(f"{shown(name)} has {len(flat):,} columns; keep text, intent and language")
+    # As dictionaries, a long value that stands in every row is held once until its true size is known.
+    table = pq.ParquetFile(pa.BufferReader(payload), read_dictionary=flat).read(columns=flat)
+    check_characters(sum(_characters(column) for column in table.columns), name)
+    columns = [pc.fill_null(_plain(column), "").to_pylist() for column in table.columns]
+    return build_table(table.column_names, columns, name)
+
+
+def _characters(column: pa.ChunkedArray) -> int:
+    """Return how many bytes of text the column unfolds to (0 for what is not text)."""
+    total = 0
+    for chunk in column.chunks:
+        if pa.types.is_dictionary(chunk.type) and pa.types.is_string(chunk.type.value_type):
+            lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
+            total += pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0
+    return total
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        column = pc.cast(column, column.type.value_type)
+    return pc.cast(column, pa.large_string())
+
+
+def parse_xlsx(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
+    """Read the first sheet: its first row that isn't blank names the columns, a formula is its last value."""
+    _check_archive(payload, name)
+    workbook = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
+    if not workbook.worksheets:
+        raise DataError(f"{shown(name)} has no sheet with cells; put the table on its first sheet")
+    return _first_sheet(workbook.worksheets[0], name, max_rows)
+
+
+def _check_archive(payload: bytes, name: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        parts = archive.infolist()
+        if "xl/workbook.xml" not in archive.namelist():
+            raise DataError(
+                f"{shown(name)} is a zip archive and not an XLSX workbook; unpack it and name its files"
+            )
+        if len(parts) > _MAX_PARTS or sum(part.file_size for part in parts) > _MAX_UNFOLDED:
+            raise DataError(
+                f"{shown(name)} unfolds to more than a workbook of text can be; save the table as CSV"
+            )
+        for part in parts:
+            with archive.open(part) as stream:
+                # No spreadsheet program writes a document type; entity bombs need one.
+                if b"<!DOCTYPE" in stream.read(4096):
+                    raise DataError(
+                        f"{shown(name)} holds an XML document type; save the table as CSV in UTF-8"
+                    )
+
+
+def _first_sheet(sheet: Any, name: str, max_rows: int) -> pd.DataFrame:
+    empty: tuple[int, list[str]] = (0, [])
+    first, header = next(_sheet_rows(sheet, 1, MAX_COLUMNS), empty)
+    while header and not header[-1]:
+        header.pop()
+    if not header:
+        raise DataError(f"{shown(name)} has an empty first sheet; put the table there")
+    width = len(header)
+    rows = []
+    for number, cells in _sheet_rows(sheet, first + 1, width + 1):
+        if cells[width]:
+            raise DataError(
+                f"{shown(name)}: row {number} has a cell beside the last named column; name or remove it"
+            )
+        rows.append(cells[:width])
+        check_rows(len(rows), max_rows, name)
+    return build_table(header, _columns(rows, width), name)
+
+
+def _sheet_rows(
+    sheet: openpyxl.worksheet._read_only.ReadOnlyWorksheet, start: int, width: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that aren't blank from row `start` on: each one's number and its `width` cells."""
+    rows = sheet.iter_rows(min_row=start, max_row=_MAX_SHEET_ROWS, max_col=width, values_only=True)
+    for number, values in enumerate(rows, start=start):
+        if any(value is not None for value in values):
+            cells = [as_text(value) for value in values]
+            yield number, cells + [""] * (width - len(cells))

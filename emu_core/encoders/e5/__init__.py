@@ -1,1 +1,0 @@
-"""Multilingual E5, small: `e5-small`."""
