@@ -110,7 +110,10 @@ class Vault:
             frame = pd.read_csv(path, header=None)
             language = path.name.split(".")[0]
             texts = [*frame[0], *frame[1]]
-            found[language] = (self.vectors(f"sts_{language}", lambda texts=texts: texts), frame[2].to_numpy())
+            found[language] = (
+                self.vectors(f"sts_{language}", lambda texts=texts: texts),
+                frame[2].to_numpy(),
+            )
         return found
 
     @cached_property
@@ -173,7 +176,9 @@ def measure(fit: Fit, vault: Vault) -> dict[str, float]:
     sib, demo, home = (Labelled(*of) for of in (vault.sib, vault.demo, vault.home))
     of_sib = fit(sib.labels(sib.splits == "train", vault.reference))
     found["sib dev"] = sib.accuracy(sib.splits == "dev", of_sib)
-    parts = np.array_split(np.random.default_rng(0).permutation(np.unique(sib.ids[sib.splits == "train"])), QUARTERS)
+    parts = np.array_split(
+        np.random.default_rng(0).permutation(np.unique(sib.ids[sib.splits == "train"])), QUARTERS
+    )
     held = [np.isin(sib.ids, part) for part in parts]
     train = sib.splits == "train"
     found["sib quarters"] = float(
@@ -204,7 +209,9 @@ def measure(fit: Fit, vault: Vault) -> dict[str, float]:
     return found
 
 
-def new_intents(data: Labelled, train: NDArray[np.bool_], asked: NDArray[np.bool_], fit: Fit, vault: Vault) -> float:
+def new_intents(
+    data: Labelled, train: NDArray[np.bool_], asked: NDArray[np.bool_], fit: Fit, vault: Vault
+) -> float:
     """Mean Acc@1 among sentences of intents that no label was given for, over random halves of the intents."""
     return float(
         np.mean(
@@ -223,7 +230,8 @@ def commands(home: Labelled, apply: Map) -> dict[str, float]:
         units = unit(of(home.vectors))
         english = np.flatnonzero(home.languages == LABELLED)
         return {
-            other: home.intents[rows] == home.intents[english][(units[rows] @ units[english].T).argmax(axis=1)]
+            other: home.intents[rows]
+            == home.intents[english][(units[rows] @ units[english].T).argmax(axis=1)]
             for other in np.unique(home.languages)
             if other != LABELLED
             for rows in [np.flatnonzero(home.languages == other)]

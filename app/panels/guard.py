@@ -1,4 +1,4 @@
-"""The language guard on a page: which languages lose, and the chart of all."""
+"""The guards on a page: which languages lose with the chart of all, and what intents without labels do."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ import streamlit as st
 from app.wording import sentence
 from emu_core import charts
 from emu_core.evaluation.guard import Verdict
-from emu_core.evaluation.metric_rows import guard_sentences
+from emu_core.evaluation.metric_rows import guard_sentences, new_intent_sentence
 
 
 def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
@@ -34,3 +34,15 @@ def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
         "Queries in each language, over all pools: points of Acc@1 against the base encoder, with 95 % intervals over "
         "the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
     )
+
+
+def draw_new_intents(found: Mapping[str, Any] | None) -> None:
+    """Draw what sentences of intents without labels gain or lose, `new_intents` as metrics.json has it."""
+    text = sentence(new_intent_sentence(found))
+    verdict = None if found is None else Verdict(found["verdict"])
+    if verdict is Verdict.LOSES:
+        st.error(text, icon=":material/trending_down:")
+    elif verdict is Verdict.MAY_LOSE:
+        st.warning(text, icon=":material/trending_down:")
+    else:
+        st.info(text, icon=":material/new_label:")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from emu_core.config.settings import MEASURED, Settings, setting
 
 _INTENTS, _OTHERS, _LANGUAGES = "Intents", "Sentences of other topics", "Languages"
+_NEW = "New intents"
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class PosteriorConfig(Settings):
     """
 
     share: float = setting(
-        0.55,
+        0.45,
         "Largest share of an embedding's squared length that the intent probabilities take, where they are sure. "
         "More separates intents better, and changes other comparisons more.",
         label="Largest share of the posterior",
@@ -27,13 +28,32 @@ class PosteriorConfig(Settings):
         common=True,
     )
     softening: float = setting(
-        2.0,
+        1.5,
         "Above 1, intent probabilities are made less sure: translations stay closer together, and intents that are "
         "hard to tell apart are separated less.",
         label="Softening of the posterior",
         source=MEASURED,
         above=0,
         common=True,
+    )
+    whitening: float = setting(
+        0.2,
+        "How far the directions are evened out in which sentences of one intent differ. More separates intents better, "
+        "those without labels too, and translations less well. 0 leaves the embedding as it is.",
+        label="Whitening within intents",
+        source=MEASURED,
+        low=0,
+        high=1,
+        common=True,
+    )
+    intent_parts: int = setting(
+        4,
+        "Parts of the intents, each left out in turn to learn which sentences are of no labelled intent; those "
+        "are changed less. 0 does not learn it.",
+        label="Parts of intents left out",
+        source=MEASURED,
+        low=0,
+        group=_NEW,
     )
     kernel_temperature: float = setting(
         0.04,
@@ -54,7 +74,8 @@ class PosteriorConfig(Settings):
     )
     gate_quantile: float = setting(
         0.05,
-        "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed.",
+        "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. Read "
+        "where no intents are left out.",
         label="Share of labelled sentences outside",
         source=MEASURED,
         low=0,
@@ -63,7 +84,8 @@ class PosteriorConfig(Settings):
     )
     gate_width: float = setting(
         0.8,
-        "How gradually a sentence becomes unlike the labelled ones, in standard deviations of their nearness.",
+        "How gradually a sentence becomes unlike the labelled ones, in standard deviations of their nearness. Read "
+        "where no intents are left out.",
         label="Width of the border",
         source=MEASURED,
         above=0,

@@ -46,7 +46,7 @@ def choose_inverse_penalty(
         `USUAL` where no sentence can be held out: each is its class's only one.
     """
     draws = np.random.default_rng(0)  # always the same: the labels decide, and nothing else
-    group = _groups(ids) if ids else np.arange(len(x))
+    group = groups(ids) if ids else np.arange(len(x))
     group = draws.permutation(group.max() + 1)[group]
     rows = np.argsort(group, kind="stable")[:MOST_ROWS]
     x, classes = x[rows], classes[rows]
@@ -82,8 +82,8 @@ def members(classes: Classes, k: int) -> Matrix:
     return found
 
 
-def _groups(ids: Sequence[str]) -> Classes:
-    """A number for each id, and one for each sentence without an id, from 0 in the order in which they come."""
+def groups(ids: Sequence[str]) -> Classes:
+    """Return a number for each id, and one for each sentence without an id, from 0 in the order in which they come."""
     number: dict[str | int, int] = {}
     return np.array([number.setdefault(name or row, len(number)) for row, name in enumerate(ids)])
 
