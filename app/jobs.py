@@ -12,7 +12,10 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import streamlit as st
+
 import emu_core
+from app.state import config_of, runs_root, status_of
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run, list_runs
@@ -22,6 +25,16 @@ LOG = "process.log"
 POLL_S = 0.5
 GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and evaluating have no steps
 OUTDATED = "it was queued by an earlier version, without its data; start it again"
+
+
+def job_manager() -> "JobManager":
+    """Return the one job manager of this server."""
+    return _job_manager(runs_root())
+
+
+@st.cache_resource(show_spinner=False)
+def _job_manager(root: Path) -> "JobManager":
+    return JobManager(root)
 
 
 class JobManager:
@@ -44,7 +57,7 @@ class JobManager:
         self._queues: dict[str, deque[Run]] = {}  # by device
         self._current: dict[str, Run] = {}  # by device
         for run in reversed(list_runs(root)):
-            if _state(run) is RunState.QUEUED:
+            if status_of(run).state is RunState.QUEUED:
                 with suppress(RunError, OSError):  # a damaged folder: pages say so
                     self._take_up(run)
 
@@ -72,7 +85,7 @@ class JobManager:
             RunError: it can't go on, or it is about to already.
         """
         with self._changed:
-            again = _state(run) is RunState.FINISHED and run.config().task is Task.BENCH
+            again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
             if self.holds(run) or not (run.can_resume or again):
                 raise RunError(f"the run '{run.name}' can't go on now; look at its state")
             run.uncancel()
@@ -98,7 +111,7 @@ class JobManager:
         """Stop a run: at its next step, or before it begins."""
         run.cancel()
         with self._changed:
-            if _state(run) is RunState.QUEUED and not self.holds(run):
+            if status_of(run).state is RunState.QUEUED and not self.holds(run):
                 _never_begin(run)  # nobody else will: the process that queued it is gone
             self._changed.notify_all()
 
@@ -143,8 +156,8 @@ class JobManager:
 
     def _is_taken(self, device: str) -> bool:
         """Return whether a run that somebody else has started, such as an older server, is on the device."""
-        running = (run for run in list_runs(self._root) if _state(run) is RunState.RUNNING)
-        return any(_device(run) == device for run in running)
+        running = (run for run in list_runs(self._root) if status_of(run).state is RunState.RUNNING)
+        return any((config := config_of(run)) is not None and config.device == device for run in running)
 
     def _run(self, run: Run) -> None:
         if run.cancel_asked:
@@ -168,22 +181,6 @@ class JobManager:
 
 def _never_begin(run: Run) -> None:
     run.write_status(Status(state=RunState.CANCELLED, message="cancelled before it began"))
-
-
-def _state(run: Run) -> RunState | None:
-    """The run's state; None where it can't be read."""
-    try:
-        return run.status().state
-    except RunError:
-        return None
-
-
-def _device(run: Run) -> str:
-    """The run's device; nothing where it can't be read."""
-    try:
-        return run.config().device
-    except RunError:
-        return ""
 
 
 def _wait(process: subprocess.Popen[bytes], run: Run) -> int:

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import streamlit as st
 
 from app.wording import literal
+from emu_core.api.compare import ALL, usual_split
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
@@ -17,22 +19,14 @@ from emu_core.data.labelled.load import read_labelled
 from emu_core.encoders.registry import BASE
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
-from emu_core.runs.run import Run, RunState, list_runs
+from emu_core.runs.run import Run, RunState, Status, list_runs
 
 _DATA = "data"
-_RUN = "run"
 
 
 @dataclass(frozen=True)
 class ChosenData:
-    """A labelled set with its audit.
-
-    Attributes:
-        labelled: the set.
-        audit: what was found in it.
-        is_demo: whether it is the demo set.
-        translations: machine translations of its sentences by their text, where its files have some.
-    """
+    """A labelled set with its audit, and what machine translations of its sentences its files have, by the text."""
 
     labelled: LabelledSet
     audit: Audit
@@ -70,16 +64,6 @@ def chosen_data() -> ChosenData:
     return chosen if isinstance(chosen, ChosenData) else _demo()
 
 
-def current_data() -> LabelledSet:
-    """Return the labelled set that every page works on: the demo set until another is chosen."""
-    return chosen_data().labelled
-
-
-def current_sha() -> str:
-    """Return `current_data().sha256()`, computed once for a set."""
-    return chosen_data().sha256
-
-
 def set_data(labelled: LabelledSet, audit: Audit, translations: Mapping[str, str]) -> None:
     """Make a set the one that every page of this session works on, with what machine translations its files have."""
     st.session_state[_DATA] = ChosenData(labelled, audit, False, translations)
@@ -97,12 +81,24 @@ def runs_root() -> Path:
 
 def finished_runs() -> dict[str, Run]:
     """Return the finished runs by name, the newest first; without those whose folder is damaged."""
-    return {run.name: run for run in list_runs(runs_root()) if is_training(run) and _is_finished(run)}
+    return {
+        run.name: run
+        for run in list_runs(runs_root())
+        if is_training(run) and status_of(run).state is RunState.FINISHED
+    }
 
 
 def runs_to_specialise() -> list[Run]:
     """Return the finished runs whose encoder can be fine-tuned: it is no encoder with a head or layers on it."""
     return [run for run in finished_runs().values() if not (run.encoder_folder / BASE).is_dir()]
+
+
+def status_of(run: Run) -> Status:
+    """Return a run's status; a failure that says so where the folder is damaged."""
+    try:
+        return run.status()
+    except RunError as error:
+        return Status(state=RunState.FAILED, message=str(error))
 
 
 def config_of(run: Run) -> RunConfig | None:
@@ -130,25 +126,35 @@ def is_from_scratch(run: Run) -> bool:
     return config is not None and config.task is Task.TRAIN and not config.encoder
 
 
-def run_picker(label: str) -> Run | None:
-    """Draw a choice among the finished runs, the newest first; None, and where to train one, without any.
+def split_picker(label: str, key: str, explanation: str, place: Any = st) -> str:
+    """Ask for a split of the set in use, or `ALL` of its rows; at first the one that encoders are compared on."""
+    labelled = chosen_data().labelled
+    options = [*labelled.splits, ALL]
+    split: str = place.selectbox(
+        label,
+        options,
+        index=options.index(usual_split(labelled)),
+        format_func=lambda name: "all rows" if name == ALL else f"split {name}",
+        key=key,
+        persist_state="session",
+        help=explanation,
+    )
+    return split
 
-    The choice holds on every page and is part of the address, so that a link or a reload brings it back.
+
+def run_picker(
+    key: str = "run", runs: Mapping[str, Run] | None = None, missing: str = "There is no finished run yet."
+) -> Run | None:
+    """Draw a choice among finished runs, all by default; None, with what is missing and a way to it, without any.
+
+    The choice holds on every page with this key and is part of the address, so that a link or a reload brings it back.
     """
-    finished = finished_runs()
-    if not finished:
-        st.info("There is no finished run yet.")
+    runs = finished_runs() if runs is None else runs
+    if not runs:
+        st.info(missing)
         st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
         return None
-    name = st.selectbox(label, list(finished), key=_RUN, bind="query-params")
-    return finished[name]
-
-
-def _is_finished(run: Run) -> bool:
-    try:
-        return run.status().state is RunState.FINISHED
-    except RunError:
-        return False
+    return runs[st.selectbox("Run", list(runs), key=key, bind="query-params")]
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

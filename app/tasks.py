@@ -22,13 +22,9 @@ MOST_WORDS = 20_000  # of each language; rarer ones have little to say, and a pa
 
 
 def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
-    """Encode texts and leave the vectors (N, dim), float32, in a .npy file, whole or not at all.
+    """Encode N texts and leave the vectors (N, dim), float32, in a .npy file, whole or not at all.
 
-    Args:
-        spec: what `load_encoder` takes.
-        weights: which weights of that encoder; another value has it loaded again.
-        texts: N sentences.
-        path: the file; its folder is made.
+    The encoder is loaded again when `weights` is another value.
 
     Raises:
         EncoderError: the encoder can't be loaded.

@@ -42,14 +42,7 @@ def weights_of(spec: str) -> str:
 
 
 def vectors_path(root: Path, weights: str, data_sha: str, texts: Sequence[str]) -> Path:
-    """Return the file for the vectors of these texts in their order.
-
-    Args:
-        root: the folder of runs.
-        weights: from `weights_of`.
-        data_sha: a hash of the set the texts come from, or "".
-        texts: the sentences.
-    """
+    """Return the file for the vectors of these texts in their order; `data_sha` as `embeddings` takes it."""
     digest = hashlib.sha256(json.dumps([weights, data_sha, *texts]).encode())
     return root / FOLDER / f"{digest.hexdigest()}.npy"
 

@@ -27,7 +27,7 @@ from emu_core.data.demo import load_demo
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.opening import quietly
-from emu_core.exporting.sentence_transformers import write_sentence_transformers
+from emu_core.exporting.writers import write_sentence_transformers
 
 USE_LIMIT = 5.0  # times its package's sentences a second
 E5_LIMIT = 1.0  # times those of sentence-transformers

@@ -17,8 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import labelled_set
-from emu_core.bench.peers.frozen import frozen_peer
-from emu_core.bench.peers.system import Peer
+from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.config import PosteriorConfig
 from emu_core.data.demo import reference_texts
 from emu_core.data.labelled import LabelledSet

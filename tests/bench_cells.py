@@ -25,7 +25,7 @@ QUERIES = 40
 
 def planned(paper: str, data: Any = None, folder: Path | str = "", **options: Any) -> Experiment:
     """Return the experiment of a benchmark on the tests' own data."""
-    config, stored = PAPERS[paper].load().plan(*_data(paper, data, options), device="cpu", **options)
+    config, stored = PAPERS[paper].plan(*_data(paper, data, options), device="cpu", **options)
     return experiment_of(config, stored, folder)
 
 

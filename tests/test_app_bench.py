@@ -15,9 +15,9 @@ from fake_runs import PATIENCE_S, go, manager, until
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from app import cache, jobs
+from app import jobs
 from app.jobs import JobManager
-from app.panels.report import gains_of
+from app.views.bench import gains_of
 from emu_core import charts
 from emu_core.bench.cells import Cell
 from emu_core.bench.emu.experiment import EmuExperiment
@@ -70,7 +70,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(jobs, "POLL_S", 0.02)
     made = manager(tmp_path / "runs")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(cache, "_job_manager", lambda root: made)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
     return tmp_path / "runs"
 
 
@@ -79,7 +79,7 @@ def measuring(root: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
     """A manager whose processes run benchmarks, their cells drawn."""
     (root.parent / "process.py").write_text(PROCESS)
     made = JobManager(root, (sys.executable, str(root.parent / "process.py")))
-    monkeypatch.setattr(cache, "_job_manager", lambda root: made)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
     return made
 
 
@@ -136,8 +136,8 @@ def begun(app: AppTest, root: Path) -> Run:
 
 def measured(run: Run) -> None:
     """Stop the process of a run, and run what it holds here."""
-    cache.job_manager().cancel(run)
-    assert cache.job_manager().wait(run, PATIENCE_S).state is RunState.CANCELLED
+    jobs.job_manager().cancel(run)
+    assert jobs.job_manager().wait(run, PATIENCE_S).state is RunState.CANCELLED
     run_bench(queue_again(run), run_cell=drawn)
 
 
@@ -234,7 +234,7 @@ def test_machine_translations_of_an_upload_reach_the_benchmark(root: Path) -> No
     translated = {data.test.frame.at[row, "text"]: text for row, text in data.translations.items()}
     of_test = frame[(frame["split"] == "test") & (frame["language"] == "de")]
     assert translated == dict(zip(of_test["text"], of_test["translation"], strict=True))
-    cache.job_manager().cancel(run)
+    jobs.job_manager().cancel(run)
 
 
 def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(
@@ -268,8 +268,8 @@ def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(
 
 def test_a_first_cell_that_can_not_be_measured_leaves_its_reason(app: AppTest, root: Path) -> None:
     run = begun(app, root)
-    cache.job_manager().cancel(run)
-    cache.job_manager().wait(run, PATIENCE_S)
+    jobs.job_manager().cancel(run)
+    jobs.job_manager().wait(run, PATIENCE_S)
     with pytest.raises(TrainingError):
         run_bench(queue_again(run), run_cell=lambda *_: CellResult(error="no *weights* here"))
     assert "the base encoder can't be measured: no *weights* here" in said(app.run()).lower()

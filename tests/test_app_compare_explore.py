@@ -18,10 +18,9 @@ from small import small_file
 from small_run import small_run
 from streamlit.testing.v1 import AppTest
 
-from app import cache, encoders
+from app import cache, maps
 from app.background import Done, Failed, Outcome, Pending
-from app.explore import points
-from app.explore.points import Filters
+from app.maps import is_shown
 from app.panels import widgets
 from app.panels.widgets import draw_csv_button
 from emu_core import train
@@ -75,7 +74,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
-    monkeypatch.setattr(encoders, "background", lambda: worker)
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 
@@ -516,7 +514,7 @@ def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> No
 def test_a_large_set_is_drawn_in_part_and_says_so(
     app: AppTest, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(points, "MOST_POINTS", 90)
+    monkeypatch.setattr(maps, "MOST_POINTS", 90)
     explore(app)
     assert app.info[0].value.startswith("The maps show 90 of 324 sentences")
     rows = drawn_rows(app, "x")
@@ -576,6 +574,6 @@ def test_what_people_wrote_is_never_markup(trained: Trained, app: AppTest) -> No
 
 def test_filters_alone() -> None:
     frame = pd.DataFrame({"language": ["en", "de"], "intent": ["a", "b"], "split": ["train", "test"]})
-    assert Filters().shown(frame).tolist() == [True, True]
-    assert Filters(languages=("de",)).shown(frame).tolist() == [False, True]
-    assert Filters(languages=("de",), intents=("a",)).shown(frame).tolist() == [False, False]
+    assert is_shown(frame, {}).tolist() == [True, True]
+    assert is_shown(frame, {"language": ["de"], "intent": []}).tolist() == [False, True]
+    assert is_shown(frame, {"language": ["de"], "intent": ["a"]}).tolist() == [False, False]

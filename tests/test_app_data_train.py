@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from tables import parquet, workbook
 
-from app import cache, run_in_background
+from app import cache, jobs
 from app.background import Done, Outcome, Pending
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.methods.registry import configure
@@ -30,7 +30,7 @@ MAIN = Path(__file__).parent.parent / "app" / "main.py"
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = manager(tmp_path / "runs")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(cache, "_job_manager", lambda root: made)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
     return tmp_path / "runs"
 
 
@@ -175,7 +175,7 @@ def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
 def test_a_large_file_is_read_and_audited_beside_the_page(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.run_in_background.QUICK_BYTES", 0)
+    monkeypatch.setattr("app.cache.QUICK_BYTES", 0)
     upload(app, ("a.csv", csv(table())))
     until(lambda: title(app.run()) == r"a\.csv")
     assert size(app) == ("16", "2", "2")
@@ -211,9 +211,8 @@ def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = Slow()
-    for module in (run_in_background, cache):
-        monkeypatch.setattr(module, "background", lambda: worker)
-    monkeypatch.setattr(run_in_background, "QUICK_BYTES", 0)
+    monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(cache, "QUICK_BYTES", 0)
     upload(app, ("a.csv", csv(table())))
     for over, label in (
         ("read_upload", "Reading ..."),

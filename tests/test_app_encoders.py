@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import cache, vectors
+from app import cache, jobs, vectors
 from app.background import Done, Failed, Outcome, Pending
 from app.forms import encoder as encoder_form
 from app.forms import model_name
@@ -43,7 +43,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     root.mkdir()
     manager = JobManager(root, (sys.executable, "-c", "pass"))
     monkeypatch.setenv("EMU_RUNS", str(root))
-    monkeypatch.setattr(cache, "_job_manager", lambda root: manager)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: manager)
     return AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
 
 

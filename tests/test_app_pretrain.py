@@ -11,11 +11,11 @@ from fake_runs import PATIENCE_S, config, manager, past, until
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from app import cache, jobs
+from app import jobs
 from app.panels.pretrained import found_table, languages_of, losses_of, mean_p_at_1
 from app.panels.run_table import P_AT_1, runs_frame
 from app.state import runs_to_specialise
-from app.uploads.texts import Kind, read_files, safe_name, typed_languages
+from app.upload.texts import Kind, read_files, safe_name, typed_languages
 from emu_core.errors import DataError
 from emu_core.methods.registry import configure, method_named
 from emu_core.runs.run import Run, RunState, Status
@@ -30,7 +30,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(jobs, "POLL_S", 0.02)
     made = manager(tmp_path / "runs")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(cache, "_job_manager", lambda root: made)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
     return tmp_path / "runs"
 
 
@@ -69,7 +69,7 @@ def stored(run: Run) -> ParallelData:
 
 def cancelled(run: Run) -> None:
     run.cancel()
-    assert cache.job_manager().wait(run, PATIENCE_S).state is RunState.CANCELLED
+    assert jobs.job_manager().wait(run, PATIENCE_S).state is RunState.CANCELLED
 
 
 def frame(app: AppTest, column: str) -> Any:
@@ -175,7 +175,7 @@ def test_a_run_is_started_watched_cancelled_and_resumed(app: AppTest, root: Path
     curve = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert "P@1" in curve["layout"]["yaxis"]["title"]["text"]
     button(app, "Cancel").click().run()
-    manager = cache.job_manager()
+    manager = jobs.job_manager()
     assert manager.wait(run, PATIENCE_S).state is RunState.CANCELLED
     app.run()
     button(app, "Resume").click().run()

@@ -6,7 +6,7 @@ import pytest
 from fake_runs import PATIENCE_S, go, manager, past, stopped, until
 from streamlit.testing.v1 import AppTest
 
-from app import cache, jobs
+from app import jobs
 from app.jobs import JobManager
 from emu_core.runs.run import RunState, Status
 
@@ -24,7 +24,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def jobs_(root: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
     made = manager(root)
-    monkeypatch.setattr(cache, "_job_manager", lambda root: made)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
     return made
 
 

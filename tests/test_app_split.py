@@ -14,12 +14,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
-from app import cache, encoders
+from app import cache, jobs, maps
 from app.jobs import JobManager
 from app.panels import run_table
-from app.split import maps
-from app.split.parts import NAMES, parts_of
-from app.split.utterance import kind_of, looks_at
+from app.views.split import FEW_TEMPLATES, NAMES, kind_of, looks_at, parts_of
 from emu_core import train
 from emu_core.api import split
 from emu_core.api.split import (
@@ -74,7 +72,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
-    monkeypatch.setattr(encoders, "background", lambda: worker)
     monkeypatch.setattr(
         maps, "project", lambda vectors, _: project(vectors, Projection.PCA)
     )  # t-SNE takes long
@@ -324,12 +321,12 @@ def test_a_map_shows_both_sentences_of_every_pair(app: AppTest, root: Path) -> N
 
 
 def test_a_few_templates_are_coloured_by_template(app: AppTest) -> None:
-    app.session_state["split-map-kind"] = maps.FEW_TEMPLATES
+    app.session_state["split-map-kind"] = FEW_TEMPLATES
     tab(app, "Maps")
     assert app.info[0].value.startswith("No intent has 4 sentences with different templates")
     everything = opened(fmda_set().frame.replace({"intent": {"intent1": "intent0"}}), "split")
     everything.selectbox(key="split-run").set_value("fmda").run()
-    everything.session_state["split-map-kind"] = maps.FEW_TEMPLATES
+    everything.session_state["split-map-kind"] = FEW_TEMPLATES
     tab(everything, "Maps")
     legend = [trace["name"] for trace in figure(everything)["data"] if trace.get("legend") == "legend"]
     assert legend == sorted(
@@ -451,7 +448,7 @@ def test_fmda_asks_for_translations_and_not_for_labels(
 ) -> None:
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     manager = JobManager(tmp_path / "runs", (sys.executable, "-c", "pass"))  # trains nothing
-    monkeypatch.setattr(cache, "_job_manager", lambda root: manager)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: manager)
     app = train_page(fmda_set().frame)
     assert [box.label for box in app.multiselect] == ["Translations between"]
     assert app.multiselect[0].value == PAIRS

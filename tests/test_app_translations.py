@@ -11,10 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
-from app import cache, encoders
-from app.translations import source, words
-from app.translations.ranked import TRUE
-from app.translations.source import Pairs
+from app import cache, maps
+from app.upload import parallel
+from app.upload.parallel import Pairs
+from app.views.translations import TRUE
 from emu_core import pretrain
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
@@ -66,8 +66,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
-    monkeypatch.setattr(encoders, "background", lambda: worker)
-    monkeypatch.setattr(words, "project", lambda vectors, _: project(vectors, Projection.PCA))
+    monkeypatch.setattr(maps, "project", lambda vectors, _: project(vectors, Projection.PCA))
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 
@@ -233,7 +232,7 @@ def test_misses_are_those_that_are_not_first_the_worst_first() -> None:
 
 
 def test_large_text_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MOST", 25)
+    monkeypatch.setattr(parallel, "MOST", 25)
     app = opened()
     app.file_uploader[0].set_value(files())
     app.run()
@@ -336,9 +335,7 @@ def test_nearest_words_by_plain_arithmetic() -> None:
 def test_another_encoder_is_set_beside_a_run_from_nothing(
     view: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from app.explore import layouts
-
-    monkeypatch.setattr(layouts, "project", lambda found, _: project(found, Projection.PCA))
+    monkeypatch.setattr(maps, "project", lambda found, _: project(found, Projection.PCA))
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
     frame = pd.DataFrame(
         {

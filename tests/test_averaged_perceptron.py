@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from emu_core.errors import DataError
-from emu_core.evaluation.document_classification import AveragedPerceptron, averaged_perceptron
+from emu_core.evaluation.transfer import AveragedPerceptron, averaged_perceptron
 
 
 def by_loops(

@@ -10,12 +10,12 @@ import pytest
 
 from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.dual_encoder.experiment import DualExperiment, System, systems_for
-from emu_core.bench.dual_encoder.tables import LABELS, PAPER_TABLES, DualTables, paper_figure, paper_table
+from emu_core.bench.dual_encoder.report import LABELS, PAPER_TABLES, DualTables, printed_table
 from emu_core.bench.experiment import measure_cell
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import paper_figure, paper_numbers
+from emu_core.bench.parallel.experiment import Recipe
 from emu_core.bench.parallel.ranking import DOT
 from emu_core.bench.parallel.texts import BenchTexts
-from emu_core.bench.parallel.training import Recipe
 from emu_core.bench.results import CellResult, Results
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.texts.tasks import Tasks
@@ -52,21 +52,25 @@ def nli_file(folder: Path) -> Path:
 
 
 def test_the_papers_tables_are_whole() -> None:
-    assert paper_figure("section3.4", "translation-ranking", "en-de") == "97.5"
-    assert paper_figure("section3.4", "multi-task", "en-fr") == "95.1"
-    assert paper_figure("table2", "multi-task en-fr", "fr") == "0.777 / 0.738"
-    assert paper_figure("table2", "translation-ranking en-de", "de") == "0.630 / 0.526"
-    assert paper_figure("table2", "multi-task en-fr", "de") == "" == paper_figure("table2", "other", "de")
-    assert paper_figure("table7", "multi-task", "en-de") == "0.761"
-    assert paper_figure("table6", "fr monolingual", "20 %") == "80.0"
-    assert paper_figure("table1", "multi-task en-zh", "TREC") == "97.7"
-    assert paper_figure("table4", "multi-task en-es", "XNLI es") == "65.2"
-    assert paper_figure("table5", "translation-ranking en-fr", "fr") == "66.3"
-    assert paper_figure("table3", "BIT", "en-es") == "0.749"
+    assert paper_figure("dual_encoder", "section3.4", "translation-ranking", "en-de") == "97.5"
+    assert paper_figure("dual_encoder", "section3.4", "multi-task", "en-fr") == "95.1"
+    assert paper_figure("dual_encoder", "table2", "multi-task en-fr", "fr") == "0.777 / 0.738"
+    assert paper_figure("dual_encoder", "table2", "translation-ranking en-de", "de") == "0.630 / 0.526"
+    assert (
+        paper_figure("dual_encoder", "table2", "multi-task en-fr", "de")
+        == ""
+        == paper_figure("dual_encoder", "table2", "other", "de")
+    )
+    assert paper_figure("dual_encoder", "table7", "multi-task", "en-de") == "0.761"
+    assert paper_figure("dual_encoder", "table6", "fr monolingual", "20 %") == "80.0"
+    assert paper_figure("dual_encoder", "table1", "multi-task en-zh", "TREC") == "97.7"
+    assert paper_figure("dual_encoder", "table4", "multi-task en-es", "XNLI es") == "65.2"
+    assert paper_figure("dual_encoder", "table5", "translation-ranking en-fr", "fr") == "66.3"
+    assert paper_figure("dual_encoder", "table3", "BIT", "en-es") == "0.749"
     for name in PAPER_TABLES:
         table = paper_numbers("dual_encoder")[name]
         assert all(len(row) == len(table["columns"]) for row in table["rows"].values())
-        shown = paper_table(name)
+        shown = printed_table(name)
         assert len(shown.rows) == len(table["rows"]) and all(
             len(row) == len(shown.head) for row in shown.texts
         )
@@ -74,8 +78,8 @@ def test_the_papers_tables_are_whole() -> None:
     for row, values in paper_numbers("dual_encoder")["table2"]["rows"].items():
         assert values[0] == paper_numbers("dual_encoder")["table1"]["rows"][row][-1]
     for code in ("fr", "de"):
-        few = paper_figure("table6", f"{code} few-shot", "0 %")
-        assert few == paper_figure("table5", f"multi-task en-{code}", code) != ""
+        few = paper_figure("dual_encoder", "table6", f"{code} few-shot", "0 %")
+        assert few == paper_figure("dual_encoder", "table5", f"multi-task en-{code}", code) != ""
 
 
 # What is run

@@ -12,10 +12,9 @@ from emu_core.api.train import train
 from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.figures import group_maps
-from emu_core.bench.fmda.data import fmda_data, read_pairs
-from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, measured
-from emu_core.bench.fmda.tables import LABELS, FmdaTables, paper_figure, paper_table
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured, read_pairs
+from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_table
+from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.results import CellResult, Results, View, numbers
 from emu_core.bench.tables import Score, Table
 from emu_core.data.labelled import LabelledSet
@@ -23,8 +22,8 @@ from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import DataError
+from emu_core.evaluation.retrieval import translation_retrieval
 from emu_core.evaluation.significance import mean_interval
-from emu_core.evaluation.translation_retrieval import translation_retrieval
 from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from tests.bench_cells import planned, results_of, run
@@ -444,20 +443,30 @@ def test_the_papers_tables_are_whole() -> None:
         assert all(
             len(row) == columns and all(0 < value < 1 for value in row) for row in table["rows"].values()
         )
-        assert len(paper_table(name).rows) == rows
+        assert len(printed_table(name).rows) == rows
     # The tables repeat each other's figures.
     for row in ("base cls", "baseline meaning", "fmda meaning"):
         for way in ("en-de", "de-en"):
-            assert paper_figure("4", row, way) == paper_figure("2", row, way) != ""
+            assert paper_figure("fmda", "table4", row, way) == paper_figure("fmda", "table2", row, way) != ""
     for row in ("fmda meaning", "fmda template"):
         for column in ("en (en-de)", "de (en-de)"):
-            assert paper_figure("5", row, column) == paper_figure("3", row, column) != ""
+            assert (
+                paper_figure("fmda", "table5", row, column)
+                == paper_figure("fmda", "table3", row, column)
+                != ""
+            )
     for code in ("de", "es", "ja"):
-        assert paper_figure("9", f"{code}-en", "one pair") == paper_figure("2", "fmda meaning", f"{code}-en")
-        assert paper_figure("9", code, "one pair") == paper_figure(
-            "3", "fmda template", f"{code} (en-{code})"
+        assert paper_figure("fmda", "table9", f"{code}-en", "one pair") == paper_figure(
+            "fmda", "table2", "fmda meaning", f"{code}-en"
         )
-    assert paper_figure("2", "fmda meaning", "en-fr") == paper_figure("2", "base mean", "en-de") == ""
+        assert paper_figure("fmda", "table9", code, "one pair") == paper_figure(
+            "fmda", "table3", "fmda template", f"{code} (en-{code})"
+        )
+    assert (
+        paper_figure("fmda", "table2", "fmda meaning", "en-fr")
+        == paper_figure("fmda", "table2", "base mean", "en-de")
+        == ""
+    )
 
 
 def test_a_score_of_one_seed_has_no_spread() -> None:

@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 
+from emu_core.bench.emu import experiment as emu_experiment
 from emu_core.bench.emu.data import BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import PAPERS
-from emu_core.bench.peers import sentence_model
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import DataError, TrainingError
 from tests.bench_cells import planned
@@ -74,7 +74,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         if "setfit" in names:
             raise TrainingError("setfit is not installed; pip install setfit")
 
-    monkeypatch.setattr(sentence_model, "check_packages", check)
+    monkeypatch.setattr(emu_experiment, "check_packages", check)
     assert outlook(FRAME, parts=("peers",)).missing == (
         "SetFit: setfit is not installed; pip install setfit",
     )
@@ -82,7 +82,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_machine_translations_are_a_cell_where_every_sentence_measured_has_one() -> None:
-    config, data = PAPERS["emu"].load().plan(bench_set(), device="cpu", **{**EMU, "parts": ("2",)})
+    config, data = PAPERS["emu"].plan(bench_set(), device="cpu", **{**EMU, "parts": ("2",)})
     assert isinstance(data, BenchData)
     of_text = {text: f"in English: {text}" for text in FRAME.loc[FRAME["language"] == "de", "text"]}
 

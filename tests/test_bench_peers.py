@@ -6,10 +6,15 @@ import pytest
 
 from emu_core.bench.cells import Cell
 from emu_core.bench.experiment import measure_cell
-from emu_core.bench.peers.frozen import frozen_peer
-from emu_core.bench.peers.sentence_model import SentenceModel
-from emu_core.bench.peers.system import Budget, Peer
-from emu_core.bench.peers.tuned import positive_pairs, scored_pairs, tuned_peer
+from emu_core.bench.peers import (
+    Budget,
+    Peer,
+    SentenceModel,
+    frozen_peer,
+    positive_pairs,
+    scored_pairs,
+    tuned_peer,
+)
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import TrainingError
@@ -152,7 +157,7 @@ def test_a_prompt_is_put_into_the_texts(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_is_named(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import emu_core.bench.peers.sentence_model as module
+    import emu_core.bench.peers as module
 
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     budget = Budget(1, 4, 1e-3, 0, "cpu")

@@ -9,12 +9,12 @@ from emu_core.bench.cells import Cell
 from emu_core.bench.emu.data import bench_data
 from emu_core.bench.emu.experiment import EmuExperiment, methods
 from emu_core.bench.experiment import measure_cell
-from emu_core.bench.peers.system import Peer
-from emu_core.bench.settings import EmuPart
+from emu_core.bench.papers import EmuPart
+from emu_core.bench.peers import Peer
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, TrainingError
-from emu_core.evaluation.labelled_metrics import measure_accuracy
+from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import configure, methods_that_need
 from tests.bench_cells import drawn, planned, run

@@ -28,7 +28,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, RunError, TrainingError
-from emu_core.evaluation.labelled_metrics import measure_accuracy
+from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.runs.config import Task
 from emu_core.runs.run import Run, RunState, Status
 from tests.bench_cells import PAIRS, counting, drawn, planned, run

@@ -11,11 +11,11 @@ from scipy import stats
 
 from emu_core.bench.cells import Cell
 from emu_core.bench.emu.experiment import methods
-from emu_core.bench.emu.tables import (
+from emu_core.bench.emu.report import (
     Accuracies,
     paper_mean,
-    paper_tables,
     peers_table,
+    printed_tables,
     table_2,
     table_3,
     table_4,
@@ -134,16 +134,16 @@ def test_the_papers_numbers_are_whole() -> None:
     # Table 4's English row is Table 3's first line where they overlap, and both follow from Table 2 (a).
     third, fourth = paper_numbers("emu")["table3"], paper_numbers("emu")["table4"]
     hotel = paper_numbers("emu")["table2"]["datasets"]["HotelQA"]
-    for i, direction in enumerate(third["directions"]):
+    for i, direction in enumerate(third["columns"]):
         source, target = direction.split("-")
-        value = third["relative"]["en"][i]
-        assert fourth["relative"][source][fourth["targets"].index(target)] == value
+        value = third["rows"]["en"][i]
+        assert fourth["rows"][source][fourth["columns"].index(target)] == value
         if "en" in (source, target):
             at = paper_numbers("emu")["table2"]["directions"].index(direction)
             base, method = hotel["base"]["accuracy"][at], hotel["emu-without-ld"]["accuracy"][at]
             assert value == pytest.approx(100 * (method - base) / base, abs=0.3)
-    assert all(len(row) == 9 for row in third["relative"].values()) and len(third["relative"]) == 7
-    tables = [table for number in "234" for table in paper_tables(number)]
+    assert all(len(row) == 9 for row in third["rows"].values()) and len(third["rows"]) == 7
+    tables = [table for number in "234" for table in printed_tables(number)]
     assert all(len(row) == len(table.head) for table in tables for row in table.texts)
 
 

@@ -12,8 +12,7 @@ from emu_core.encoders.bicvm.encoder import BicvmEncoder, compose
 from emu_core.errors import TrainingError
 from emu_core.runs.progress import Record
 from emu_core.trainers import bicvm
-from emu_core.trainers.bicvm import AdaGrad, Batch, BicvmTrainer, untrained_encoder
-from emu_core.trainers.bicvm_corpus import corpus_of, other_rows
+from emu_core.trainers.bicvm import AdaGrad, Batch, BicvmTrainer, corpus_of, other_rows, untrained_encoder
 from emu_core.trainers.fit import fit
 
 COLOURS = {"en": "red blue green white", "de": "rot blau grün weiß", "fr": "rouge bleu vert blanc"}

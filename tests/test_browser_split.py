@@ -9,7 +9,7 @@ import pytest
 from conftest import settle
 from playwright.sync_api import Page, expect
 
-from app.split.parts import NAMES
+from app.views.split import NAMES
 from emu_core import train
 from emu_core.api.split import NEIGHBOURS
 from emu_core.methods.registry import configure

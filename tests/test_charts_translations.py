@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from emu_core import charts
-from emu_core.charts.spectra import BINS
-from emu_core.charts.word_map import MOST_WRITTEN
+from emu_core.charts.curves import BINS
+from emu_core.charts.scatter import MOST_WRITTEN
 
 
 def traces(figure: Any) -> list[Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from emu_core import load_encoder
 from emu_core.cli import main
-from emu_core.cli.pairs import language_pair
+from emu_core.cli.train import language_pair
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.errors import TrainingError
 from emu_core.models.parts import Part

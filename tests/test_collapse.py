@@ -18,10 +18,19 @@ from emu_core.errors import CancelledError, TrainingError
 from emu_core.methods.registry import configure
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.progress import Record
-from emu_core.trainers import collapse, emu
-from emu_core.trainers.collapse import Spread, Watch, gradient_length, spread, spread_alarms, step_alarms
+from emu_core.trainers import emu, emu_data
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.emu_data import Batch, TrainingData, prepare
+from emu_core.trainers.emu_data import (
+    Batch,
+    Spread,
+    TrainingData,
+    Watch,
+    gradient_length,
+    prepare,
+    spread,
+    spread_alarms,
+    step_alarms,
+)
 from emu_core.trainers.fit import Fitted, fit
 from tests.sentences import cosine
 from tests.small import small_set
@@ -155,7 +164,7 @@ def test_watching_draws_nothing_from_the_trainings_generators(
     data: TrainingData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = fitted(data)[2].state_dict()
-    monkeypatch.setattr(collapse, "MOST_SENTENCES", 7)
+    monkeypatch.setattr(emu_data, "MOST_SENTENCES", 7)
     others = fitted(data)[2].state_dict()
     assert all(torch.equal(weight, others[name]) for name, weight in weights.items())
 
@@ -163,7 +172,7 @@ def test_watching_draws_nothing_from_the_trainings_generators(
 def test_the_sample_is_fixed_by_the_seed_and_no_larger_than_it_may_be(
     data: TrainingData, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collapse, "MOST_SENTENCES", 10)
+    monkeypatch.setattr(emu_data, "MOST_SENTENCES", 10)
     first, again, other = (Watch(encoder, data.labelled, seed) for seed in (0, 0, 1))
     assert first.base == again.base != other.base and len(first._ids) == 10
 

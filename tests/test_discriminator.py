@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from emu_core.models.language_discriminator import LanguageDiscriminator
+from emu_core.trainers.emu import LanguageDiscriminator
 
 
 def test_one_score_a_sentence() -> None:

@@ -16,14 +16,11 @@ from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.models.fmda import Fmda
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.fmda import Fmda, MeaningLanguage
 from emu_core.models.parts import Part
-from emu_core.trainers.disentangle import DisentangleTrainer
 from emu_core.trainers.disentangle_data import DisentangleData, prepare_disentangling
 from emu_core.trainers.fit import fit
-from emu_core.trainers.fmda import fmda_trainer
-from emu_core.trainers.meaning_language import meaning_language_trainer
+from emu_core.trainers.fmda import DisentangleTrainer, fmda_trainer, meaning_language_trainer
 from tests.slot_set import slot_set
 from tests.tiny_transformer import tiny_transformer
 

@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from emu_core import __version__
-from emu_core.api import doctor
-from emu_core.api.doctor import Check, Report, State
-from emu_core.cli import main
+from emu_core.cli import doctor, main
+from emu_core.cli.doctor import Check, Report, State
 from emu_core.encoders import registry
 
 ROOT = Path(__file__).parent.parent

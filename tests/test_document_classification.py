@@ -8,8 +8,12 @@ import pytest
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.texts.documents import read_documents, sentences
 from emu_core.errors import DataError
-from emu_core.evaluation.document_classification import averaged_perceptron, classify_across, document_vectors
-from emu_core.evaluation.transfer import LabelledVectors
+from emu_core.evaluation.transfer import (
+    LabelledVectors,
+    averaged_perceptron,
+    classify_across,
+    document_vectors,
+)
 
 
 def labelled(count: int, seed: int, noise: float = 1.0) -> LabelledVectors:

@@ -20,8 +20,7 @@ from emu_core.losses.ranking import ranking_loss
 from emu_core.runs.progress import Record
 from emu_core.trainers import dual_encoder as training
 from emu_core.trainers.dual_encoder import DualEncoderTrainer, Plan, rate_factor
-from emu_core.trainers.dual_mining import mine, neighbours
-from emu_core.trainers.dual_tasks import Translation, prepare
+from emu_core.trainers.dual_tasks import Translation, mine, neighbours, prepare
 from emu_core.trainers.fit import fit as fit_trainer
 
 TINY = DualEncoderConfig(

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation import eigen_similarity as module
+from emu_core.evaluation import retrieval as module
 from emu_core.evaluation.eigen_similarity import Distance, eigen_similarity
 
 RNG = np.random.default_rng(8)

@@ -8,7 +8,7 @@ import pytest
 from emu_core import load_encoder
 from emu_core.encoders.registry import available_encoders, encoder_kinds, open_encoder
 from emu_core.errors import EncoderError
-from emu_core.exporting.onnx import write_onnx
+from emu_core.exporting.writers import write_onnx
 
 COUNTS = '''
 from emu_core.encoders.base import Encoder, EncoderInfo

@@ -28,9 +28,8 @@ from emu_core.encoders.transformer.hf import HfEncoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import EncoderError
-from emu_core.exporting import onnx
-from emu_core.models.fmda import Fmda
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.exporting import writers
+from emu_core.models.fmda import Fmda, MeaningLanguage
 from emu_core.trainers.posterior import fit_head
 
 TEXTS = [
@@ -81,7 +80,7 @@ def tiny_bicvm() -> BicvmEncoder:
 
 def write(encoder: Encoder, folder: Path) -> Path:
     folder.mkdir()
-    (folder / "README.md").write_text(onnx.write_onnx(encoder, folder), "utf-8")
+    (folder / "README.md").write_text(writers.write_onnx(encoder, folder), "utf-8")
     return folder
 
 
@@ -211,7 +210,7 @@ def test_a_model_that_torch_can_not_trace_is_a_users_error(tmp_path: Path) -> No
         return torch.ones(int(ids.sum().item()), 2)[ids.tolist()[0][0] :]
 
     with pytest.raises(EncoderError, match="can't be exported to ONNX"):
-        onnx.write_graph(tiny_bicvm(), untraceable, tmp_path / "model.onnx")
+        writers.write_graph(tiny_bicvm(), untraceable, tmp_path / "model.onnx")
 
 
 def test_a_tokenizer_that_changes_when_it_is_saved_is_refused(
@@ -221,13 +220,13 @@ def test_a_tokenizer_that_changes_when_it_is_saved_is_refused(
     ids = encoder.token_ids
     monkeypatch.setattr(encoder, "token_ids", lambda texts: [[*row[:-1], 5] for row in ids(texts)])
     with pytest.raises(EncoderError, match="other tokens once it is saved"):
-        onnx.write_onnx(encoder, tmp_path)
+        writers.write_onnx(encoder, tmp_path)
 
 
 def test_weights_that_one_file_can_not_hold_lie_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onnx, "SINGLE_FILE", 100)
+    monkeypatch.setattr(writers, "SINGLE_FILE", 100)
     encoder = tiny_bicvm()
     out = write(encoder, tmp_path / "out")
     assert (out / "model.onnx.data").stat().st_size >= encoder.table.nbytes
@@ -248,7 +247,7 @@ def test_the_meaning_of_fmda_and_its_baseline(baseline: bool, tmp_path: Path) ->
     encoder.save(tmp_path / "run" / "encoder")
     opened = load_encoder(f"run:{tmp_path / 'run'}")
     (tmp_path / "out").mkdir()
-    onnx.write_onnx(opened, tmp_path / "out")  # compares the graph with torch
+    writers.write_onnx(opened, tmp_path / "out")  # compares the graph with torch
     session = InferenceSession(tmp_path / "out" / "model.onnx", providers=["CPUExecutionProvider"])
     texts = TEXTS[:3]
     features = opened.tokenize(texts)

@@ -10,7 +10,7 @@ from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.dual.encoder import DualEncoder
-from emu_core.exporting.onnx import write_onnx
+from emu_core.exporting.writers import write_onnx
 from tests.readme import readme_vectors
 
 TEXTS = ["the dog sleeps", "der hund schläft", "", "unheard words", "the dog and the man and the dog"]

@@ -36,8 +36,7 @@ from emu_core.trainers.dual_encoder import DualEncoderTrainer
 from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import TrainingData
 from emu_core.trainers.fit import OUTDATED, Fitted, Stage, Trainer, fit, ran_out
-from emu_core.trainers.fmda import fmda_trainer
-from emu_core.trainers.meaning_language import meaning_language_trainer
+from emu_core.trainers.fmda import fmda_trainer, meaning_language_trainer
 from tests.slot_set import slot_set
 from tests.test_dual_training import ALL, TINY
 from tests.test_dual_training import encoder as dual_encoder

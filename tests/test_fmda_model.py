@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from emu_core.losses.cosine_contrast import clipped_contrast, cosine_contrast
 from emu_core.losses.language_embedding import language_attraction, language_repulsion
-from emu_core.models.fmda import Fmda
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.fmda import Fmda, MeaningLanguage
 from emu_core.models.parts import Part, mean_over_tokens
 
 LENGTHS, DIM, LANGUAGES = (4, 2, 6), 5, ("en", "de", "ja")

@@ -15,8 +15,7 @@ from emu_core.evaluation.guard import (
     language_change,
     new_intent_guard,
 )
-from emu_core.evaluation.leave_one_out import leave_one_out
-from emu_core.evaluation.pool import pool_accuracy
+from emu_core.evaluation.leave_one_out import leave_one_out, pool_accuracy
 from emu_core.evaluation.significance import paired_test
 from tests.sentences import random_sentences
 

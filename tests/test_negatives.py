@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import emu_core.data.negatives as module
-from emu_core.data.negatives import draw_negatives
+import emu_core.trainers.disentangle_data as module
 from emu_core.errors import DataError
+from emu_core.trainers.disentangle_data import draw_negatives
 
 WAKE = "wake me up at nine am on friday"
 COMMANDS = [

@@ -9,7 +9,7 @@ import pytest
 from fake_runs import PATIENCE_S, until
 from streamlit.testing.v1 import AppTest
 
-from app import cache, encoders
+from app import cache, jobs
 from app.background import Background
 from app.jobs import JobManager
 from emu_core import load_encoder, train
@@ -122,11 +122,10 @@ def test_without_the_package_its_run_says_what_is_missing(
 def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs, beside = JobManager(tmp_path / "runs"), Background()
+    queue, beside = JobManager(tmp_path / "runs"), Background()
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(cache, "_job_manager", lambda root: jobs)
-    for module in (cache, encoders):
-        monkeypatch.setattr(module, "background", lambda: beside)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: queue)
+    monkeypatch.setattr(cache, "background", lambda: beside)
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
     app.file_uploader[0].set_value([("small.csv", Path(data).read_bytes(), "")])
     app.run()
@@ -146,10 +145,10 @@ def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     until(lambda: run.status().state is RunState.RUNNING)
     app.run()
     press("Cancel")
-    assert jobs.wait(run, PATIENCE_S).state is RunState.CANCELLED
+    assert queue.wait(run, PATIENCE_S).state is RunState.CANCELLED
     app.run()
     press("Resume")
-    assert jobs.wait(run, PATIENCE_S).state is RunState.FINISHED
+    assert queue.wait(run, PATIENCE_S).state is RunState.FINISHED
     assert run.config().hyperparameters["stretch"] == 0.01
     app.run()
     assert app.metric[1].value == f"{run.metrics()['mean_specialised']:.1f} %"

@@ -3,7 +3,7 @@ import pytest
 from sentences import nearest_row, random_sentences
 
 from emu_core.errors import DataError
-from emu_core.evaluation.pool import pool_accuracy
+from emu_core.evaluation.leave_one_out import pool_accuracy
 
 
 @pytest.mark.parametrize("with_ids", [True, False])

@@ -29,10 +29,15 @@ from emu_core.methods.registry import configure
 from emu_core.models import posterior_head
 from emu_core.models.posterior_head import PosteriorHead, neutral
 from emu_core.runs.run import Run, RunState, Status
-from emu_core.trainers import posterior_regression
-from emu_core.trainers.posterior import fit_head, language_space
-from emu_core.trainers.posterior_regression import USUAL, choose_inverse_penalty, regression
-from emu_core.trainers.posterior_unknown import learn_known
+from emu_core.trainers import posterior
+from emu_core.trainers.posterior import (
+    USUAL,
+    choose_inverse_penalty,
+    fit_head,
+    language_space,
+    learn_known,
+    regression,
+)
 
 Matrix = NDArray[np.float64]
 PLAIN = PosteriorConfig(language_directions=0, centering=0.0, whitening=0.0, intent_parts=0)
@@ -256,8 +261,8 @@ def test_the_penalty_is_the_smallest_that_is_as_good_as_the_best(
     penalties: tuple[float, ...], alike: float, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against scikit-learn's own splits and cold fits: far apart the best is taken, else the smallest."""
-    monkeypatch.setattr(posterior_regression, "INVERSE_PENALTIES", penalties)
-    monkeypatch.setattr(posterior_regression, "ALIKE", alike)
+    monkeypatch.setattr(posterior, "INVERSE_PENALTIES", penalties)
+    monkeypatch.setattr(posterior, "ALIKE", alike)
     rng = np.random.default_rng(7)
     labels = np.arange(90) % 3
     x = unit(np.eye(40)[labels] + 0.45 * rng.normal(size=(90, 40)))
@@ -304,20 +309,18 @@ def test_translations_are_held_out_together() -> None:
     labels = np.tile(np.arange(120) % 3, 2)
     x = unit(np.tile(rng.normal(size=(120, 60)), (2, 1)) + 0.05 * rng.normal(size=(240, 60)))
     ids = [f"s{i}" for i in range(120)] * 2
-    assert choose_inverse_penalty(x, labels, 10.0, ids) == min(posterior_regression.INVERSE_PENALTIES)
-    assert choose_inverse_penalty(x, labels, 10.0) > min(posterior_regression.INVERSE_PENALTIES)
+    assert choose_inverse_penalty(x, labels, 10.0, ids) == min(posterior.INVERSE_PENALTIES)
+    assert choose_inverse_penalty(x, labels, 10.0) > min(posterior.INVERSE_PENALTIES)
     assert choose_inverse_penalty(x, labels, 10.0, [""] * 240) == choose_inverse_penalty(x, labels, 10.0)
 
 
 def test_of_very_many_sentences_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(posterior_regression, "MOST_ROWS", 40)
-    monkeypatch.setattr(
-        posterior_regression, "regression", lambda c, **how: seen.append(c) or regression(c, **how)
-    )
+    monkeypatch.setattr(posterior, "MOST_ROWS", 40)
+    monkeypatch.setattr(posterior, "regression", lambda c, **how: seen.append(c) or regression(c, **how))
     x, labels = classes(200, 3, 8)
-    assert choose_inverse_penalty(x, np.array(labels), 0.05) in posterior_regression.INVERSE_PENALTIES
-    assert len(seen) == posterior_regression.FOLDS
+    assert choose_inverse_penalty(x, np.array(labels), 0.05) in posterior.INVERSE_PENALTIES
+    assert len(seen) == posterior.FOLDS
 
 
 def test_reference_sentences_are_parallel_and_never_tested_on() -> None:

@@ -8,14 +8,17 @@ import pickle
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tables import parquet, workbook
 
 from emu_core.data.readers.tables import read_table
+from emu_core.data.readers.text import read_lines
 from emu_core.errors import DataError
 
 HEAD = b"text,intent,language\n"
@@ -66,6 +69,8 @@ BAD: dict[str, tuple[bytes, str]] = {
     "deep json": (b"[" * 100_000, "not JSON"),
     "long json number": (b'{"text": ' + b"1" * 9000 + b"}", "line 1 is not JSON"),
     "half a character": (b'{"text": "\\ud800"}', "half a character"),
+    "half a character in a name": (b'{"text": "a", "k\\ud800": "b"}', "half a character (a lone surrogate) in"),
+    "long cell": (json.dumps({"text": "a" * 100_001}).encode(), "row 1 has 100,001 characters in column 'text'"),
     "nul in json": (b'{"text": "a"}\n{"text": "\\u0000"}', "row 2 holds a NUL"),
     "json keys": ("\n".join(json.dumps({f"k{i}": 1}) for i in range(1001)).encode(), "different keys"),
     "cut gzip": (gzip.compress(HEAD + b"a,b,en\n")[:-9], "damaged gzip"),
@@ -137,6 +142,39 @@ def test_parquet_bomb() -> None:
     assert len(out.getvalue()) < 200_000
     with pytest.raises(DataError, match="unfolds to 50,000,000,000"):
         read_table(out.getvalue(), "x.parquet")
+
+
+def test_parquet_bomb_of_bytes() -> None:
+    out = io.BytesIO()
+    column = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(500_000, dtype=np.int32)), pa.array([b"a" * 100_000])
+    )
+    pq.write_table(pa.table({"text": column}), out)
+    with pytest.raises(DataError, match="unfolds to 50,000,000,000"):
+        read_table(out.getvalue(), "x.parquet")
+
+
+def test_rows_far_below_the_last_one_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row number of a workbook's file is its writer's; cells between it and the row above are made one by one."""
+    made = 0
+    made_here = openpyxl.worksheet._read_only.ReadOnlyWorksheet._get_row
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal made
+        made += 1
+        return made_here(*args, **kwargs)
+
+    monkeypatch.setattr(openpyxl.worksheet._read_only.ReadOnlyWorksheet, "_get_row", counted)
+    far = edited_workbook(lambda xml: xml.replace(b'r="1"', b'r="99999999999999"').replace(b'r="A1"', b""))
+    with pytest.raises(DataError):
+        read_table(far, "x.xlsx")
+    assert made < 5_000
+
+
+def test_a_line_that_is_too_long_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("one\n" + "a" * 100_001 + "\n", "utf-8")
+    with pytest.raises(DataError, match="line 2 has 100,001 characters"):
+        read_lines(tmp_path / "x.txt")
 
 
 def test_json_bomb() -> None:

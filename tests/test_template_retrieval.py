@@ -3,10 +3,9 @@ import pytest
 from scipy import stats
 
 from emu_core.errors import DataError
-from emu_core.evaluation import template_retrieval as module
+from emu_core.evaluation import retrieval as module
+from emu_core.evaluation.retrieval import template_retrieval, translation_retrieval
 from emu_core.evaluation.significance import accuracy_interval, binomial_interval, mean_interval
-from emu_core.evaluation.template_retrieval import template_retrieval
-from emu_core.evaluation.translation_retrieval import translation_retrieval
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:

@@ -8,8 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from emu_core.bench.peers.frozen import frozen_peer
-from emu_core.bench.peers.system import Peer
+from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.config import PosteriorConfig
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.trainers.posterior import fit_head

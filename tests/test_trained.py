@@ -13,10 +13,10 @@ from emu_core.config import EmuConfig, PosteriorConfig, Trained
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import open_encoder
-from emu_core.encoders.trainable_parameters import trained_weights
 from emu_core.encoders.transformer import encoder as transformer
 from emu_core.errors import TrainingError
 from emu_core.methods.registry import configure
+from emu_core.trainers.emu import trained_weights
 from emu_core.trainers.posterior import fit_head
 from tests.small import small_set
 from tests.tiny_transformer import tiny_transformer

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation import translation_ranking as module
+from emu_core.evaluation import retrieval as module
 from emu_core.evaluation.translation_ranking import both_ways, ranked, translation_ranking
 
 RNG = np.random.default_rng(5)

@@ -7,7 +7,8 @@ from typing import Any
 import streamlit as st
 
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
-from app.wording import literal
+from app.panels.widgets import choose
+from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, RunError
@@ -15,22 +16,17 @@ from emu_core.runs.run import Run
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
 
+BASE, NEW = "Base", "Specialised"  # of two encoders side by side
 READS_WORDS = "e5-small"  # gives a state for each token, and is there without a download
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An encoder that was chosen.
+    """An encoder that was chosen."""
 
-    Attributes:
-        info: the encoder as the list has it.
-        spec: what `load_encoder` takes; just "hf:" until a model is named.
-        problem: why it can't be used, in a sentence; "" when it can.
-    """
-
-    info: EncoderInfo
-    spec: str
-    problem: str
+    info: EncoderInfo  # the encoder as the list has it
+    spec: str  # what `load_encoder` takes; just "hf:" until a model is named
+    problem: str  # why it can't be used, in a sentence; "" when it can
 
 
 def draw_encoder(
@@ -38,22 +34,17 @@ def draw_encoder(
 ) -> Choice:
     """Ask for an encoder, and for the model's name where one is open for any.
 
-    Args:
-        key: of the choice; another place on the app's pages has another.
-        first: the spec that is chosen until a person chooses another; None is the first of the list.
-        runs: finished runs whose encoders are offered, too.
-        label: of the choice.
+    At first it is the one whose spec is `first`, or the first of the list; finished runs' encoders are offered, too.
     """
     encoders = {encoder.spec: encoder for encoder in (*available_encoders(), *map(of_run, runs))}
-    spec = st.selectbox(
+    spec = choose(
         label,
         list(encoders),
+        key,
         index=0 if first is None else list(encoders).index(first),
         format_func=lambda spec: (
             encoders[spec].name + ("" if encoders[spec].available else " (not available here)")
         ),
-        key=key,
-        **KEPT,
     )
     info = encoders[spec]
     st.caption(facts(info))
@@ -112,3 +103,26 @@ def _draw_model(info: EncoderInfo, key: str) -> Choice:
         return Choice(info, model_spec(typed), "")
     except EncoderError as error:
         return Choice(info, HF, str(error))
+
+
+def encoder_specs(run: Run) -> dict[str, str] | None:
+    """Return what `load_encoder` takes for a run's base encoder and for the specialised one, under their names.
+
+    A run that trained an encoder from scratch has no base: another encoder is asked for, to compare it with, and None
+    returned while that can't be used.
+
+    Raises:
+        RunError: the run's folder is damaged.
+    """
+    base = run.config().encoder
+    if not base:
+        choice = draw_encoder("beside-pretrained", label="Compare with")
+        if choice.problem:
+            st.info(sentence(choice.problem), icon=":material/edit:")
+            return None
+        st.caption(
+            "This run trained its encoder from scratch, so it has no base: below, *Base* is the encoder chosen here, "
+            "and *Specialised* is the run's own."
+        )
+        base = choice.spec
+    return {BASE: base, NEW: f"{RUN}{run.folder}"}

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.forms.encoder import KEPT, is_transformer
+from app.panels.widgets import choose_one
 from emu_core.config.emu import Trained
 from emu_core.config.settings import OURS, SettingInfo, Settings, infos
 from emu_core.encoders.registry import encoder_kind
@@ -18,12 +19,7 @@ PRESETS = {"tuned": "Measured here", "paper": "The paper's"}
 
 
 def draw_settings(method: Method, encoder: str) -> Settings | str:
-    """Ask for a method's hyper-parameters; return them, or why they can't be, in a sentence.
-
-    Args:
-        method: whose settings.
-        encoder: the spec, from whose defaults they start; "" where an encoder is trained from scratch.
-    """
+    """Ask for a method's hyper-parameters, at first an encoder's defaults; return them, or why they can't be."""
     try:
         kind = encoder_kind(encoder)
     except EncoderError as error:
@@ -53,15 +49,12 @@ def _draw_preset(method: Method, encoder: str) -> str:
     if method.configure(encoder) == method.configure():
         st.caption("For this encoder nothing was measured: these are the paper's values.")
         return "tuned"
-    preset: str = st.segmented_control(
+    preset: str = choose_one(
         "Start from",
         list(PRESETS),
+        f"preset-{method.settings.__name__}",
         format_func=PRESETS.__getitem__,
-        default="tuned",
-        required=True,
-        key=f"preset-{method.settings.__name__}",
         help="The paper's values were found for other encoders, far more data or larger machines.",
-        **KEPT,
     )
     return preset
 
@@ -77,13 +70,8 @@ def draw_fields(
 ) -> dict[str, Any]:
     """Draw an input, two in a row, for each field that matters; return the values by name.
 
-    Args:
-        start: the settings they start from.
-        fields: in their order.
-        where: tells these inputs from those of other methods, encoders and presets.
-        encoder: its spec, where there is one.
-        paper: the paper's settings, where the others start from different ones.
-        headings: whether each group has its name above it.
+    They begin with those of `start`, and say what the `paper` has where that differs; `where` tells these inputs from
+    those of other methods, encoders and presets.
     """
     now, values = start, dict[str, Any]()
     for group in dict.fromkeys(info.group for info in fields):

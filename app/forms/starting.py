@@ -2,12 +2,15 @@
 
 import streamlit as st
 
-from app.cache import job_manager
 from app.forms.encoder import KEPT
+from app.jobs import job_manager
+from app.panels.widgets import choose
 from app.state import runs_root
 from app.wording import sentence
 from emu_core.devices import available_devices
 from emu_core.errors import EmuError
+from emu_core.methods.method import Method, Needs
+from emu_core.methods.registry import methods_that_need
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import NAME, Storable, new_run_name
 
@@ -17,9 +20,33 @@ Plan = tuple[RunConfig, Storable]
 def draw_device(place: str) -> str:
     """Ask for a device; `place` is the page's name, for the keys of what was typed, here and below."""
     devices = {device.name: device.label for device in available_devices()}
-    return st.selectbox(
-        "Device", list(devices), format_func=devices.__getitem__, key=f"{place}-device", **KEPT
+    return choose("Device", list(devices), f"{place}-device", format_func=devices.__getitem__)
+
+
+def draw_method(key: str, *needs: Needs) -> Method:
+    """Ask for one of the methods that are trained on such data."""
+    known = methods_that_need(*needs)
+    name = choose("Method", list(known), key, format_func=lambda name: known[name].title)
+    st.caption(known[name].summary)
+    return known[name]
+
+
+def draw_identity(place: str, method: str, what: str) -> tuple[str, int, str]:
+    """Ask for a run's device, name and seed, and return name, seed and device; as `draw_name` takes its arguments."""
+    device = draw_device(place)
+    name_place, seed_place = st.columns([3, 1])
+    with name_place:
+        name = draw_name(place, method, what)
+    seed = seed_place.number_input(
+        "Seed",
+        0,
+        2**31 - 1,
+        0,
+        help="The same seed on the same CPU gives the same run.",
+        key=f"{place}-seed",
+        **KEPT,
     )
+    return name, seed, device
 
 
 def draw_name(place: str, method: str, what: str) -> str:
@@ -30,19 +57,6 @@ def draw_name(place: str, method: str, what: str) -> str:
     )  # a form begins with a fresh name after each run
     typed = st.text_input("Name of the run", free, max_chars=80, key=f"{place}-name-{count}-{free}", **KEPT)
     return typed.strip()
-
-
-def draw_seed(place: str) -> int:
-    """Ask for the seed."""
-    return st.number_input(
-        "Seed",
-        0,
-        2**31 - 1,
-        0,
-        help="The same seed on the same CPU gives the same run.",
-        key=f"{place}-seed",
-        **KEPT,
-    )
 
 
 def misnamed(name: str) -> str:
@@ -59,12 +73,7 @@ def draw_start_button(
 ) -> None:
     """Draw the button that starts a run, or why it can't be started, and start it.
 
-    Args:
-        place: the page's name.
-        name: the run's.
-        plan: its configuration and data, or why there is none, in a sentence.
-        watched: the session's key of the run that the page shows.
-        label: of the button.
+    The page called `place` then shows the run whose name is under the key `watched` of the session.
     """
     plan = (isinstance(plan, str) and plan) or misnamed(name) or plan
     if isinstance(plan, str):

@@ -10,7 +10,8 @@ import streamlit as st
 from app.forms.encoder import KEPT, READS_WORDS, Choice, draw_encoder, is_transformer
 from app.forms.model_name import short_name
 from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_device, draw_name, draw_seed
+from app.forms.starting import Plan, draw_identity, draw_method
+from app.panels.widgets import choose_languages, draw_note
 from app.state import ChosenData, runs_to_specialise
 from app.wording import literal
 from emu_core.api.train import plan_training
@@ -21,26 +22,20 @@ from emu_core.data.wording import listed
 from emu_core.encoders.registry import EncoderInfo
 from emu_core.errors import DataError, EmuError
 from emu_core.methods.method import Method, Needs
-from emu_core.methods.registry import methods_that_need
 
 PLACE = "train"
 
 
 def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
     """Draw the form; return the run's name, and its plan or why it can't be started."""
-    method = draw_method()
+    method = draw_method("method", Needs.INTENTS, Needs.SLOTS)
     encoder = (
         draw_encoder("encoder-of-tokens", first=READS_WORDS)
         if method.reads_tokens
         else draw_encoder(runs=runs_to_specialise())
     )
     place = st.container()  # which languages are asked for depends on the settings below
-    device = draw_device(PLACE)
-    name_place, seed_place = st.columns([3, 1])
-    with name_place:
-        name = draw_name(PLACE, method.name, short_name(encoder.spec))
-    with seed_place:
-        seed = draw_seed(PLACE)
+    name, seed, device = draw_identity(PLACE, method.name, short_name(encoder.spec))
     settings = draw_settings(method, encoder.spec)
     if isinstance(settings, str):
         return name, encoder.problem or settings
@@ -108,27 +103,15 @@ def _plan(token: str, _chosen: ChosenData, **options: Any) -> Plan | str:
     return config, replace(data, audit=tuple(_chosen.audit.summary()))
 
 
-def draw_method() -> Method:
-    """Ask for the method."""
-    known = methods_that_need(Needs.INTENTS, Needs.SLOTS)
-    name = st.selectbox(
-        "Method", list(known), format_func=lambda name: known[name].title, key="method", **KEPT
-    )
-    st.caption(known[name].summary)
-    return known[name]
-
-
 def draw_train_languages(chosen: ChosenData) -> list[str]:
     """Ask which languages' labels are used."""
     languages = training_languages(chosen)
-    return st.multiselect(
+    return choose_languages(
         "Labels in",
         languages,
+        f"train-{chosen.sha256}",
         default=["en"] if "en" in languages else languages[:1],
-        format_func=language_name,
-        key=f"train-{chosen.sha256}",
         help="Sentences and intents of these languages are used.",
-        **KEPT,
     )
 
 
@@ -153,14 +136,12 @@ def draw_unlabelled_languages(chosen: ChosenData, train: Sequence[str]) -> list[
     languages = training_languages(chosen)
     # With labels in several languages each of them is another language to the rest.
     others = [code for code in languages if len(train) > 1 or code not in train]
-    return st.multiselect(
+    return choose_languages(
         "Sentences without labels in",
         others,
+        f"unlabelled-{chosen.sha256}-{'-'.join(train)}",
         default=others,
-        format_func=language_name,
-        key=f"unlabelled-{chosen.sha256}-{'-'.join(train)}",
         help="Only the sentences of these languages are read. They keep the languages alike.",
-        **KEPT,
     )
 
 
@@ -173,10 +154,9 @@ def _warn_of_strangers(encoder: EncoderInfo, languages: Sequence[str]) -> None:
     """Name the languages that the encoder was not trained on, where it is known on which it was."""
     strangers = [code for code in dict.fromkeys(languages) if code not in encoder.languages]
     if encoder.languages and strangers:
-        st.info(
+        draw_note(
             f"The encoder was not trained on {literal(listed(map(language_name, strangers)))}: it may know little of "
-            "it.",
-            icon=":material/info:",
+            "it."
         )
 
 

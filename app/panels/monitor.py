@@ -5,12 +5,12 @@ from typing import Any
 
 import streamlit as st
 
-from app.cache import job_manager
-from app.panels.guard import draw_guard, draw_new_intents
-from app.panels.pretrained import draw_results, draw_training
-from app.panels.run_table import P_AT_1, progress_line, runs_frame, status_of
-from app.panels.widgets import roomy_columns
-from app.state import config_of, is_bench, is_from_scratch, runs_root
+from app.jobs import job_manager
+from app.panels.accuracy import draw_guard, draw_new_intents
+from app.panels.pretrained import draw_held_out, draw_results, losses_of
+from app.panels.run_table import P_AT_1, progress_line, runs_frame
+from app.panels.widgets import choose, draw_note, errors_shown, roomy_columns
+from app.state import config_of, is_bench, is_from_scratch, runs_root, status_of
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.wording import counted
@@ -24,17 +24,11 @@ SLOWEST_S = 20.0
 
 
 def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> None:
-    """Draw the one of the page's runs that is watched; it follows what happens, and so does the whole page.
-
-    Args:
-        runs: all that the page is about, the newest first.
-        key: of the choice.
-        label: of the choice.
-    """
+    """Draw which of the page's runs, the newest first, is watched; page and run follow what happens."""
     if not runs:
         st.info(f"{label}s appear here. Start the first one on the left.", icon=":material/arrow_back:")
         return
-    st.selectbox(label, [run.name for run in runs], key=key, persist_state="session")
+    choose(label, [run.name for run in runs], key)
     run = watched_run(runs, key)
     status, seen = status_of(run), _moving(list_runs(runs_root()))
     st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
@@ -113,31 +107,27 @@ def draw_end(run: Run, status: Status) -> None:
         st.warning(sentence(f"{status.state.value}{cells}: {status.message}"), icon=":material/block:")
     elif is_bench(run):
         st.success(f"Finished: {counted(status.steps, 'cell')}.", icon=":material/check_circle:")
-    elif is_from_scratch(run):
-        draw_results(run)
     else:
-        draw_gain(run)
+        with errors_shown():  # of a damaged run folder
+            if is_from_scratch(run):
+                draw_results(run)
+            else:
+                draw_gain(run)
 
 
 def draw_gain(run: Run) -> None:
     """Draw a finished run's mean accuracy before and after."""
-    try:
-        metrics = run.metrics()
-    except RunError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
+    metrics = run.metrics()
     if "mean_base" not in metrics:
-        st.info(sentence(metrics.get("note", "nothing was measured")), icon=":material/info:")
+        draw_note(sentence(metrics.get("note", "nothing was measured")))
     else:
         base, specialised = metrics["mean_base"], metrics["mean_specialised"]
-        before, after = roomy_columns(2, 220, "gain")
-        before.metric("Base encoder, mean Acc@1", f"{base:.1f} %", border=True, height="stretch")
+        before, after = roomy_columns(2, 220, "gain", border=True)
+        before.metric("Base encoder, mean Acc@1", f"{base:.1f} %")
         after.metric(
             "Specialised, mean Acc@1",
             f"{specialised:.1f} %",
             delta=f"{specialised - base:+.1f} points",
-            border=True,
-            height="stretch",
             help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
             f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
         )
@@ -162,9 +152,9 @@ def draw_curves(run: Run) -> None:
     """Draw a run's losses so far, and an alarm where the last epoch gave one."""
     history = run.history()
     if is_from_scratch(run):
-        draw_training(history)
-        return
-    if status_of(run).state is not RunState.FINISHED:  # then the alarm is among its warnings
+        draw_held_out(history)
+        history = losses_of(history)
+    elif status_of(run).state is not RunState.FINISHED:  # then the alarm is among its warnings
         draw_alarm(history)
     if history:
         st.markdown("**Training, step by step**")
@@ -179,12 +169,7 @@ def draw_alarm(history: Sequence[dict[str, Any]]) -> None:
 
 
 def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
-    """Draw runs, the newest first.
-
-    Args:
-        runs: the runs.
-        from_scratch: whether all of them trained an encoder from scratch, which has no base.
-    """
+    """Draw runs, the newest first; those that were all trained from scratch have no base."""
     table = runs_frame(runs)
     accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
     st.dataframe(

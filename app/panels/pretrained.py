@@ -6,26 +6,22 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.panels.widgets import draw_csv_button
+from app.panels.widgets import draw_chart, draw_csv_button, draw_note
 from app.wording import sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
-from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run
 
+FOUND = ("Direction", "P@1", "95 % interval", "P@3", "P@10", "Among", "Trained on")
 _NAMES = {"hinge": "Hinge loss", "l2": "L2 penalty"}
 
 
 def draw_results(run: Run) -> None:
-    """Draw a finished run's figures."""
-    try:
-        metrics, config = run.metrics(), run.config()
-    except RunError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
-    table = found_table(metrics, config)
-    st.markdown(f"**Translations found**, on {_measured_on(metrics)}")
+    """Draw a finished run's figures. Raises RunError when its folder is damaged."""
+    metrics = run.metrics()
+    table = found_table(metrics, run.config())
+    st.markdown(f"**Translations found**, on {metrics.get('measured_on', 'pairs held out')}")
     percent = st.column_config.NumberColumn(format="%.1f")
     st.dataframe(
         table,
@@ -52,32 +48,19 @@ def draw_results(run: Run) -> None:
     st.page_link("views/translations.py", label="Look at what it finds", icon=":material/g_translate:")
     st.caption("On the Train page it can be chosen as the encoder to specialise with labelled sentences.")
     for warning in metrics.get("warnings", []):
-        st.info(sentence(warning), icon=":material/info:")
+        draw_note(sentence(warning))
 
 
 def found_table(metrics: Mapping[str, Any], config: RunConfig) -> pd.DataFrame:
-    """Return a row for each direction: P@1 with its 95 % interval, P@3, P@10, among how many, whether trained on.
-
-    Args:
-        metrics: metrics.json of a run that was trained from scratch.
-        config: its config.json, whose language pairs the directions are named after.
-    """
+    """Return a row for each direction of a run from scratch: P@1 with its 95 % interval, P@3, P@10, among how many."""
     rows = []
     for way, found in metrics.get("translation", {}).items():
         source, target = languages_of(way, config.languages)
-        rows.append(
-            {
-                "Direction": f"{language_name(source)} → {language_name(target)}",
-                "P@1": found["p_at_1"],
-                "95 % interval": f"{found['low']:.1f} to {found['high']:.1f}",
-                "P@3": found["p_at_3"],
-                "P@10": found["p_at_10"],
-                "Among": found["candidates"],
-                "Trained on": "yes" if found["trained"] else "no",
-            }
-        )
-    columns = ["Direction", "P@1", "95 % interval", "P@3", "P@10", "Among", "Trained on"]
-    return pd.DataFrame(rows, columns=columns)
+        direction = f"{language_name(source)} → {language_name(target)}"
+        interval, trained = f"{found['low']:.1f} to {found['high']:.1f}", "yes" if found["trained"] else "no"
+        precisions = found["p_at_3"], found["p_at_10"]
+        rows.append((direction, found["p_at_1"], interval, *precisions, found["candidates"], trained))
+    return pd.DataFrame(rows, columns=list(FOUND))
 
 
 def languages_of(way: str, languages: Sequence[str]) -> tuple[str, str]:
@@ -87,19 +70,11 @@ def languages_of(way: str, languages: Sequence[str]) -> tuple[str, str]:
     return next(known, (first, rest))
 
 
-def draw_training(history: Sequence[dict[str, Any]]) -> None:
-    """Draw P@1 after each epoch, and the losses."""
+def draw_held_out(history: Sequence[dict[str, Any]]) -> None:
+    """Draw P@1 after each epoch, where it was measured."""
     if any("dev_accuracy" in record for record in history):
         st.markdown("**Translations found on held-out pairs, after each epoch**")
-        st.plotly_chart(
-            charts.held_out_curve(history),
-            key="held-out",
-            config={"displayModeBar": False},
-            alt="P@1 on held-out pairs after each epoch.",
-        )
-    if history:
-        st.markdown("**Training, step by step**")
-        st.plotly_chart(charts.loss_curves(losses_of(history)), key="losses")
+        draw_chart(charts.held_out_curve(history), "held-out", "P@1 on held-out pairs after each epoch.")
 
 
 def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -118,7 +93,3 @@ def mean_p_at_1(metrics: Mapping[str, Any]) -> float | None:
     """Return the mean P@1 over the directions trained on; None where nothing was measured."""
     trained = [found["p_at_1"] for found in metrics.get("translation", {}).values() if found.get("trained")]
     return sum(trained) / len(trained) if trained else None
-
-
-def _measured_on(metrics: Mapping[str, Any]) -> str:
-    return str(metrics.get("measured_on", "pairs held out"))

@@ -7,16 +7,18 @@ import pandas as pd
 
 from app.forms.model_name import short_name
 from app.panels.pretrained import mean_p_at_1
-from app.state import config_of, is_from_scratch
+from app.state import config_of, is_from_scratch, status_of
 from app.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
 from emu_core.methods.registry import methods
 from emu_core.runs.config import RunConfig, Task
-from emu_core.runs.run import Run, RunState, Status
+from emu_core.runs.run import Run, Status
 
 P_AT_1 = "P@1"
+_FACTS, _FIGURES = ["Run", "State", "Method", "Encoder", "Trained on"], ["Before", "After", "Gain"]
+COLUMNS = [*_FACTS, *_FIGURES, "Started", "Took", P_AT_1]
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
@@ -28,21 +30,8 @@ PHASES = {
 }
 
 
-def status_of(run: Run) -> Status:
-    """Return a run's status; a failure that says so where the folder is damaged."""
-    try:
-        return run.status()
-    except RunError as error:
-        return Status(state=RunState.FAILED, message=str(error))
-
-
 def progress_line(status: Status, config: RunConfig | None = None) -> str:
-    """Return where a running run is, in words, as markdown.
-
-    Args:
-        status: the run's.
-        config: the run's.
-    """
+    """Return where a running run is, in words, as markdown."""
     left = status.seconds_left
     if config is not None and config.task is Task.BENCH:
         if not status.steps:
@@ -64,48 +53,42 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
 
     Where one trained an encoder from scratch there is a column `P_AT_1`, too.
     """
-    frame = pd.DataFrame(
-        [_row(run) for run in runs],
-        columns=[
-            "Run",
-            "State",
-            "Method",
-            "Encoder",
-            "Trained on",
-            "Before",
-            "After",
-            "Gain",
-            "Started",
-            "Took",
-            P_AT_1,
-        ],
-    )
+    frame = pd.DataFrame([run_row(run) | _results(run) for run in runs], columns=COLUMNS)
     return frame if any(map(is_from_scratch, runs)) else frame.drop(columns=P_AT_1)
 
 
-def _row(run: Run) -> tuple[object, ...]:
+def run_row(run: Run) -> dict[str, object]:
+    """Return what a run is, what it was trained on, and when, by the names of `COLUMNS`."""
     status, config = status_of(run), config_of(run)
+    row: dict[str, object] = {
+        "Run": run.name,
+        "State": status.state.value,
+        "Started": datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
+    }
+    if config is None:
+        return row | {"Method": "", "Encoder": "", "Trained on": ""}
+    return row | {
+        "Method": method_title(config),
+        "Encoder": short_name(config.encoder) or "from scratch",
+        "Trained on": pairs_of(config) or ", ".join(config.train_languages),
+    }
+
+
+def _results(run: Run) -> dict[str, object]:
+    status = status_of(run)
     try:
         metrics = run.metrics()
     except RunError:
         metrics = {}
     before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
-    gain = after - before if before is not None and after is not None else None
-    began = datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None
     took = status.updated_at - status.started_at if status.started_at and status.state.is_over else None
-    return (
-        run.name,
-        status.state.value,
-        "" if config is None else method_title(config),
-        "" if config is None else short_name(config.encoder) or "from scratch",
-        "" if config is None else pairs_of(config) or ", ".join(config.train_languages),
-        before,
-        after,
-        gain,
-        began,
-        "" if took is None else time_span(took),
-        mean_p_at_1(metrics),
-    )
+    return {
+        "Before": before,
+        "After": after,
+        "Gain": after - before if before is not None and after is not None else None,
+        "Took": "" if took is None else time_span(took),
+        P_AT_1: mean_p_at_1(metrics),
+    }
 
 
 def method_title(config: RunConfig) -> str:
@@ -117,3 +100,13 @@ def method_title(config: RunConfig) -> str:
 def pairs_of(config: RunConfig) -> str:
     """Return which languages' translations a run was trained on, such as "en-de, en-es"; "" if on labels."""
     return ", ".join("-".join(pair) for pair in config.pairs)
+
+
+def run_facts(run: Run) -> str:
+    """Return in a line of markdown how a run was trained."""
+    config = run.config()
+    labels, unlabelled = ", ".join(config.train_languages), ", ".join(config.unlabelled_languages) or "none"
+    pairs = pairs_of(config)
+    data = f"translations: {pairs}" if pairs else f"labels: {labels}; unlabelled: {unlabelled}"
+    over = f"over {short_name(config.encoder)}" if config.encoder else "from scratch"
+    return literal(f"{config.method} {over}; {data}; seed {config.seed}", 300)

@@ -1,24 +1,67 @@
-"""Columns that stay wide enough to be read, and a button that gives a table as a CSV file."""
+"""Widgets as the pages have them: charts, choices, roomy columns, tables as CSV files, and errors as sentences."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from app.wording import sentence
 from emu_core.data.export_csv import safe_csv
+from emu_core.data.languages import language_name
+from emu_core.errors import EmuError
 
 MOST_AT_ONCE = 30_000  # rows; the file of a longer table takes seconds, and is made when it is asked for
 
 
-def roomy_columns(count: int, least_px: int, key: str, **options: Any) -> list[Any]:
-    """Return columns of which, on a narrow page, some come to stand under the others.
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Draw an error of ours, such as of a damaged run folder, instead of what comes after it."""
+    try:
+        yield
+    except EmuError as error:
+        st.error(sentence(error), icon=":material/error:")
 
-    Args:
-        count: how many.
-        least_px: none becomes narrower than so many pixels.
-        key: names them on their page; letters and hyphens.
-        options: as `st.columns` takes them.
+
+def draw_note(text: str) -> None:
+    """Draw what a person should know, as markdown."""
+    st.info(text, icon=":material/info:")
+
+
+def draw_chart(figure: go.Figure, key: str, alt: str, *, place: Any = st, zooms: bool = False) -> None:
+    """Draw a figure, with what it shows in words; it has a tool bar only where one zooms in it."""
+    bar = {"scrollZoom": True, "displaylogo": False} if zooms else {"displayModeBar": False}
+    place.plotly_chart(figure, key=key, config=bar, alt=alt)
+
+
+def choose(label: str, options: Iterable[Any], key: str, *, place: Any = st, **about: Any) -> Any:
+    """Ask for one of many options, from a list that opens; the session keeps the choice."""
+    return place.selectbox(label, options, key=key, persist_state="session", **about)
+
+
+def choose_one(label: str, options: Sequence[Any], key: str, *, place: Any = st, **about: Any) -> Any:
+    """Ask for one of a few options, all in view: the first, unless there is another `default`; the session keeps it."""
+    return place.segmented_control(
+        label, options, key=key, required=True, persist_state="session", **{"default": options[0]} | about
+    )
+
+
+def choose_languages(
+    label: str, languages: Sequence[str], key: str, *, place: Any = st, **about: Any
+) -> list[str]:
+    """Ask for languages by their names, and return their codes; the session keeps the choice."""
+    codes: list[str] = place.multiselect(
+        label, languages, format_func=language_name, key=key, persist_state="session", **about
+    )
+    return codes
+
+
+def roomy_columns(count: int, least_px: int, key: str, **options: Any) -> list[Any]:
+    """Return columns, none narrower than `least_px` pixels: on a narrow page some come to stand under the others.
+
+    The key, of letters and hyphens, names them on their page; the options are those of `st.columns`.
     """
     place = st.container(key=key)
     place.html(f"<style>.st-key-{key} [data-testid='stColumn'] {{min-width: {least_px}px}}</style>")
@@ -33,15 +76,7 @@ def draw_csv_button(
     key: str | None = None,
     width: Literal["content", "stretch"] = "content",
 ) -> None:
-    """Draw the button.
-
-    Args:
-        table: what goes out, all of it.
-        which: tells this table from every other, in all sessions.
-        file_name: of the download.
-        key: of the button.
-        width: of the button.
-    """
+    """Draw a button that gives all of a table as a file; `which` tells the table from every other, in all sessions."""
     st.download_button(
         "Download as CSV",
         # Not on demand where that can be: a file that was promised by a run of the page that is over never comes.

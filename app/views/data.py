@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
+import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.cache import start_helpers
-from app.panels.audit import draw_set
-from app.run_in_background import done_or_shown
-from app.state import chosen_data, set_data, set_demo
-from app.uploads.tables import (
+from app.cache import done_or_shown, start_helpers
+from app.panels.widgets import choose, draw_csv_button, draw_note
+from app.state import ChosenData, chosen_data, set_data, set_demo
+from app.upload.tables import (
     Upload,
     labelled_from_upload,
     missing_roles,
@@ -18,7 +18,11 @@ from app.uploads.tables import (
     translations_of_upload,
 )
 from app.wording import literal, sentence
+from emu_core import charts
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.audit import LONG_TEXT, Audit
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.languages import language_name
 from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.errors import DataError
 
@@ -33,6 +37,38 @@ ROLES = {
     "annotated": (
         "Annotated (optional)",
         "The sentence with its slots in brackets: wake me at [time : five am].",
+    ),
+}
+MOST_ROWS = 1_000  # shown in a table; its download holds them all
+TALLEST = 700  # pixels; a taller picture scrolls
+
+
+# What the audit finds, the most serious first: what it is; what it does to training, and how to fix it.
+FINDINGS = {
+    "dropped": ("Rows left out", "These rows can't be used. Fix them in the file and upload it again."),
+    "conflicts": (
+        "The same sentence with different intents",
+        "No encoder can tell them apart. Decide for one intent, or make the sentences say more.",
+    ),
+    "leaks": (
+        "The same sentence or id in two splits",
+        "What is measured on test is too good if train has it too. Keep all translations in one split.",
+    ),
+    "scripts": (
+        "Letters that do not fit the language",
+        "Often the language column is wrong, or the text was damaged on its way.",
+    ),
+    "thin": (
+        "An intent's only sentence in a language",
+        "Nothing can be learnt about what its sentences share, and no neighbour can be found. Add a second.",
+    ),
+    "duplicates": (
+        "Near repeats",
+        "They differ only in case, spacing, id or split. They stay in, and count twice.",
+    ),
+    "long": (
+        "Very long texts",
+        f"Of texts over {LONG_TEXT:,} characters an encoder reads the beginning only.",
     ),
 }
 
@@ -114,7 +150,7 @@ def draw_upload(upload: Upload) -> None:
         st.caption("The first rows, as they were read:")
         st.dataframe(upload.tables[0].head(5), hide_index=True)
     for note in upload.notes:
-        st.info(literal(note), icon=":material/info:")
+        draw_note(literal(note))
     if missing := missing_roles(upload, mapping, language):
         labels = ", ".join(ROLES[role][0] for role in missing)
         st.warning(
@@ -152,14 +188,14 @@ def draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, s
     chosen: dict[str, str | None] = {}
     for place, (role, (label, explanation)) in zip(st.columns(3) * 2, ROLES.items(), strict=True):
         guessed = getattr(guess, role)
-        chosen[role] = place.selectbox(
+        chosen[role] = choose(
             label,
             columns,
+            f"column-{upload.key}-{role}",
+            place=place,
             index=columns.index(guessed) if guessed in columns else None,
             placeholder="no column",
             help=explanation,
-            key=f"column-{upload.key}-{role}",
-            persist_state="session",
         )
     language = None
     if chosen["language"] is None:
@@ -171,6 +207,84 @@ def draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, s
             persist_state="session",
         ).strip()
     return ColumnMapping(**chosen), language or None
+
+
+def findings_of(audit: Audit) -> dict[str, pd.DataFrame]:
+    """Return the rows that the audit found, by the keys of `FINDINGS`; without kinds that have none."""
+    found = {
+        "dropped": audit.dropped,
+        "conflicts": audit.conflicts,
+        "leaks": audit.leaks,
+        "scripts": audit.script_misfits,
+        "thin": audit.thin,
+        "duplicates": audit.duplicates,
+        "long": audit.long_texts,
+    }
+    return {key: rows for key, rows in found.items() if len(rows)}
+
+
+def draw_set(chosen: ChosenData) -> None:
+    """Draw everything there is to know about the chosen set."""
+    labelled, audit = chosen.labelled, chosen.audit
+    st.header(f"In use: {literal(chosen.title, 80)}", divider="gray")
+    draw_size(labelled, audit)
+    draw_findings(audit, chosen.token)
+    st.subheader("Sentences by intent and language")
+    with st.container(height=TALLEST if len(audit.counts) > TALLEST // 20 else "content", border=False):
+        st.plotly_chart(charts.class_balance(audit.counts), key="balance")
+    st.subheader("Sentences")
+    used = [column for column in labelled.frame if (labelled.frame[column] != "").any()]
+    draw_table(labelled.frame[used], "sentences", chosen.token)
+
+
+def draw_size(labelled: LabelledSet, audit: Audit) -> None:
+    """Draw the numbers that matter most."""
+    sentences, intents, languages, splits = st.columns(4, border=True)
+    left_out = audit.rows_read - audit.rows_kept
+    sentences.metric(
+        "Sentences",
+        f"{audit.rows_kept:,}",
+        delta=f"{left_out:,} rows left out" if left_out else None,
+        delta_color="off",
+        delta_arrow="off",
+    )
+    intents.metric("Intents", f"{len(labelled.intents):,}")
+    names = literal(", ".join(language_name(code) for code in labelled.languages))
+    languages.metric("Languages", f"{len(labelled.languages)}", help=names)
+    sizes = labelled.frame["split"].value_counts()
+    splits.metric(
+        "Test sentences",
+        f"{int(sizes.get('test', sizes.get('dev', 0))):,}",
+        help="Rows of split test (or else dev): what a run is measured on. Without any, a run is trained and not "
+        "measured.",
+    )
+
+
+def draw_findings(audit: Audit, token: str) -> None:
+    """Draw what the audit found, folded away, with its rows; the token is the set's."""
+    findings = findings_of(audit)
+    if not findings:
+        st.success("The audit found nothing to fix.", icon=":material/check_circle:")
+    for key, rows in findings.items():
+        title, meaning = FINDINGS[key]
+        grave = key in ("dropped", "conflicts", "leaks")
+        icon = ":material/warning:" if grave else ":material/info:"
+        with st.expander(f"{title} ({len(rows):,})", icon=icon):
+            st.markdown(meaning)
+            if key == "dropped":
+                reasons = [line for line in audit.summary() if line.startswith("Dropped, ")]
+                st.markdown("\n".join(f"- {literal(line)}" for line in reasons))
+            draw_table(rows, key, token)
+    for note in audit.notes:
+        draw_note(literal(note))
+
+
+def draw_table(table: pd.DataFrame, key: str, token: str) -> None:
+    """Draw a table's first rows, and offer all of them as a file; key and token tell it from every other."""
+    if len(table) > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS:,} of {len(table):,} rows; the download has them all.")
+    st.dataframe(table.head(MOST_ROWS), hide_index=True, key=f"table-{key}")
+    draw_csv_button(table, (token, key), f"{key}.csv", key=f"download-{key}")
 
 
 page()

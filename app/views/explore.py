@@ -1,53 +1,86 @@
 """Explore: the sentences as points on a map, by the base and by the specialised encoder."""
 
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from app.encoders import BASE, encoded, encoder_specs
-from app.explore.downloads import draw_downloads
-from app.explore.emphasis import Drag, draw_emphasis
-from app.explore.layouts import NAMES, layouts
-from app.explore.picked import CHART, draw_neighbours, draw_picked, picked, take_from_chart
-from app.explore.points import draw_filters, sample, say_how_many
-from app.forms.encoder import draw_encoder
+from app.cache import encoded
+from app.forms.encoder import BASE, draw_encoder, encoder_specs
+from app.maps import NAMES, draw_downloads, draw_filters, is_shown, layouts, sample, say_how_many
+from app.panels.widgets import choose_one, draw_csv_button, errors_shown, roomy_columns
 from app.state import chosen_data, finished_runs, run_picker
-from app.wording import sentence
+from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.charts.marks import ColourBy
-from emu_core.errors import EmuError
+from emu_core.data.languages import language_name
+from emu_core.data.wording import counted
+from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection
+from emu_core.evaluation.retrieval import nearest
 
-WITH_BASE, ALONE = "A run and its base encoder", "An encoder as it is"
+Drag = Literal["pan", "lasso", "select"]
 MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
+WITH_BASE, ALONE = "A run and its base encoder", "An encoder as it is"
+CHART = "explore-map"
+_PICKED = "explore-picked"
+MOST_ROWS = 1_000  # shown; the download has them all
+NEIGHBOURS = 10
+_COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
+# Streamlit draws a chart anew whenever its figure differs, so the figure stays the same and this changes it in place:
+# plotly's own list of selected points, in every map at once, and what dragging does. The chart takes over what it
+# finds in data and layout when it hears that a trace was restyled.
+_SCRIPT = """
+export default function ({ data, parentElement }) {
+  const rows = new Set(data.rows)
+  const told = JSON.stringify(data)
+  const tell = () => {
+    const graph = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
+    if (!graph?._fullData?.length || !graph._fullLayout?.xaxis || graph.emuTold === told) return
+    const before = graph.emuTold
+    graph.emuTold = told
+    // Told each time: a layout of before a redraw may be without it, and then a click picks nothing.
+    const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
+    const { dragmode, clickmode: clicks } = graph._fullLayout
+    // A fresh figure that has all this already is not drawn a second time: a click just then would be lost.
+    if (!before && !rows.size && dragmode === data.drag && clicks === clickmode) return
+    graph.data = graph.data.map((trace, index) => {
+      const drawn = graph._fullData.find(full => full.index === index)?.customdata
+      if (!drawn) return trace
+      const picked = Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
+      return { ...trace, selectedpoints: rows.size ? picked : null }
+    })
+    graph.layout = { ...graph.layout, dragmode: data.drag, clickmode, selections: [] }
+    graph.emit('plotly_restyle', [])
+    // So that the same points can be picked again: the chart reports no selection twice.
+    if (before && !rows.size) graph.emit('plotly_deselect')
+  }
+  clearInterval(parentElement.emuTimer)
+  parentElement.emuTimer = setInterval(tell, 100) // a new figure comes some time after this
+  return () => clearInterval(parentElement.emuTimer)
+}
+"""
 
 
 def page() -> None:
     """Draw the page."""
     st.title("Explore")
     st.caption("Every point a sentence: who is near whom, by the base and by the specialised encoder.")
-    try:
+    with errors_shown():  # of a damaged run folder, vectors that are not numbers
         specs = draw_encoders()
         if specs is not None:
             draw_maps(specs)
-    except EmuError as error:  # a damaged run folder, vectors that are not numbers
-        st.error(sentence(error), icon=":material/error:")
 
 
 def draw_encoders() -> dict[str, str] | None:
     """Ask for a run, or for an encoder as it is; what `load_encoder` takes, by the encoder's name, once it is known."""
     alone = False
     if finished_runs():
-        shown = st.segmented_control(
-            "Show",
-            [WITH_BASE, ALONE],
-            default=WITH_BASE,
-            required=True,
-            key="explore-show",
-            persist_state="session",
-        )
+        shown = choose_one("Show", [WITH_BASE, ALONE], "explore-show")
         alone = shown == ALONE
-    run = None if alone else run_picker("Run")
+    run = None if alone else run_picker()
     if run is not None:
         return encoder_specs(run)
     choice = draw_encoder("explore-encoder")
@@ -69,15 +102,14 @@ def draw_maps(specs: dict[str, str]) -> None:
     maps = layouts(vectors, specs, chosen.sha256, method)
     if maps is None:
         return
-    is_shown = filters.shown(points)
-    shown = points[is_shown]
+    kept = is_shown(points, filters)
+    shown = points[kept]
     say_how_many(len(chosen.labelled), len(points), len(shown))
     if shown.empty:
         st.info("The filters leave no sentence; take one away.", icon=":material/filter_alt_off:")
         return
-    panels = {f"{name}: {NAMES[method]}": places[is_shown] for name, places in maps.items()}
+    panels = {f"{name}: {NAMES[method]}": places[kept] for name, places in maps.items()}
     rows = picked(chosen.sha256)
-    stand_out = frozenset(rows)
     st.plotly_chart(
         charts.sentence_maps(panels, shown, colour_by),
         key=CHART,
@@ -87,7 +119,7 @@ def draw_maps(specs: dict[str, str]) -> None:
         alt=f"{' and '.join(panels)} of {len(shown)} sentences, coloured by {colour_by}.",
     )
     draw_emphasis(CHART, rows, drag)
-    draw_downloads(panels, shown, colour_by, stand_out, f"emu-{method}")
+    draw_downloads(panels, shown, colour_by, frozenset(rows), f"emu-{method}")
     place = draw_picked(points, rows, chosen.sha256)
     if place is not None:
         draw_neighbours(points, place, vectors)
@@ -96,35 +128,142 @@ def draw_maps(specs: dict[str, str]) -> None:
 def draw_controls() -> tuple[Projection, ColourBy, Drag]:
     """Draw what the maps are, what their colours say and what the mouse does."""
     how, what, mouse = st.columns(3)
-    method = how.segmented_control(
+    method = choose_one(
         "Map",
         list(NAMES),
-        default=Projection.TSNE,
-        required=True,
+        "explore-method",
+        place=how,
         format_func=NAMES.__getitem__,
-        key="explore-method",
-        persist_state="session",
         help="t-SNE and UMAP keep neighbours together; PCA keeps the large distances, and is there at once.",
     )
-    colour_by = what.segmented_control(
+    colour_by = choose_one(
         "Colour by",
         ["intent", "language"],
-        default="intent",
-        required=True,
-        key="explore-colour",
-        persist_state="session",
+        "explore-colour",
+        place=what,
         help="The shape says the other one.",
     )
-    drag = mouse.segmented_control(
+    drag = choose_one(
         "Mouse",
         list(MOUSE),
-        default="Click",
-        required=True,
-        key="explore-mouse",
-        persist_state="session",
+        "explore-mouse",
+        place=mouse,
         help="Click a point for its nearest neighbours, or draw around points to fill a table. Scroll to zoom.",
     )
     return Projection(method), cast(ColourBy, colour_by), MOUSE[drag]
+
+
+def picked(data_sha: str) -> tuple[int, ...]:
+    """Return the picked rows of a set, as many as were picked in it."""
+    of_data, rows = st.session_state.get(_PICKED, ("", ()))
+    return rows if of_data == data_sha else ()
+
+
+def pick(data_sha: str, rows: Sequence[int]) -> None:
+    """Have just these rows of a set picked."""
+    st.session_state[_PICKED] = (data_sha, tuple(dict.fromkeys(rows)))
+
+
+def take_from_chart(data_sha: str) -> None:
+    """Pick what was just selected on the map; an empty selection changes nothing.
+
+    The map is redrawn with the picked points standing out, and a redrawn map has no selection of its own.
+    """
+    points: Sequence[Mapping[str, Any]] = st.session_state[CHART]["selection"]["points"]
+    rows = [row for point in points if (row := _row(point.get("customdata"))) is not None]
+    if rows:
+        pick(data_sha, rows)
+
+
+def draw_picked(points: pd.DataFrame, rows: Sequence[int], data_sha: str) -> int | None:
+    """Draw the picked ones of the sentences drawn; return the place of the one whose neighbours are wanted, if any."""
+    title, clear = st.columns([5, 1], vertical_alignment="bottom")
+    title.subheader(f"Picked: {counted(len(rows), 'sentence')}" if rows else "Picked sentences")
+    if not rows:
+        st.caption(
+            "Click a point for its nearest neighbours. To fill a table, choose *Lasso* or *Box* above and draw "
+            "around some points."
+        )
+        return None
+    if clear.button("Clear", icon=":material/close:", width="stretch"):
+        pick(data_sha, ())
+        st.rerun()
+    table = points[points["row"].isin(rows)]
+    with_split = [
+        column for column in _COLUMNS if column not in ("split", "id") or (table[column] != "").any()
+    ]
+    state = st.dataframe(
+        table[with_split].rename(columns=_COLUMNS).head(MOST_ROWS),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"explore-table-{hash(tuple(rows))}",  # another table has no row selected yet
+        height="auto" if len(table) <= 10 else 320,
+    )
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    if len(table) > MOST_ROWS:
+        left.caption(f"The first {MOST_ROWS:,} are shown, the download has all {len(table):,}.")
+    with right:
+        picked = table.drop(columns="row")
+        draw_csv_button(picked, (data_sha, tuple(rows)), "emu-selection.csv", width="stretch")
+    if len(table) == 1:
+        return int(table.index[0])
+    if selected := state["selection"]["rows"]:
+        return int(table.index[selected[0]])
+    left.caption("Select a row for its nearest neighbours.")
+    return None
+
+
+def draw_neighbours(points: pd.DataFrame, place: int, vectors: Mapping[str, FloatArray]) -> None:
+    """Draw a sentence's nearest neighbours among N points, by each encoder's vectors (N, dim)."""
+    sentence = points.iloc[place]
+    st.subheader("Nearest neighbours")
+    st.markdown(
+        f"of **{literal(sentence['text'], 300)}** ({literal(sentence['intent'], 60)}, "
+        f"{literal(language_name(sentence['language']))}), by cosine"
+    )
+    without = st.toggle(
+        "Leave out its translations", value=True, key="explore-no-translations", persist_state="session"
+    )
+    ids = points["id"].tolist() if without else None
+    columns = roomy_columns(len(vectors), 440, "neighbours")
+    for column, (name, of_encoder) in zip(columns, vectors.items(), strict=True):
+        found = nearest(of_encoder, [place], NEIGHBOURS, ids)
+        there = found.rows[0] >= 0
+        rows = found.rows[0][there]
+        near = points.iloc[rows]
+        same = near["intent"].to_numpy() == sentence["intent"]
+        column.markdown(f"**{name}**: {int(same.sum())} of {len(rows)} have its intent")
+        table = pd.DataFrame(
+            {
+                "Cosine": found.cosines[0][there],
+                "Same intent": np.where(same, "✓", ""),
+                "Sentence": near["text"].to_numpy(),
+                "Intent": near["intent"].to_numpy(),
+                "Language": near["language"].to_numpy(),
+            }
+        )
+        column.dataframe(
+            table,
+            hide_index=True,
+            column_config={
+                "Cosine": st.column_config.NumberColumn(format="%.3f", width=65),
+                "Same intent": st.column_config.TextColumn(width=90),
+                "Sentence": st.column_config.TextColumn(width=230),
+                "Language": st.column_config.TextColumn(width=75),
+            },
+        )
+
+
+def _row(customdata: Any) -> int | None:
+    value = customdata[0] if isinstance(customdata, list | tuple) and customdata else customdata
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def draw_emphasis(chart: str, rows: Sequence[int], drag: Drag) -> None:
+    """Have the picked points, by their `customdata`, stand out on the chart of this key; set what dragging does."""
+    component = st.components.v2.component("emu_emphasis", js=_SCRIPT)
+    component(key=f"{chart}-emphasis", data={"chart": chart, "rows": list(rows), "drag": drag}, height=1)
 
 
 page()

@@ -3,15 +3,23 @@
 import streamlit as st
 
 from app.cache import start_helpers
-from app.forms.pretraining import PLACE, draw_form, draw_method
-from app.forms.starting import draw_start_button
+from app.forms.settings import draw_settings
+from app.forms.starting import Plan, draw_identity, draw_method, draw_start_button
 from app.panels.monitor import draw_list, draw_runs
 from app.state import is_from_scratch, runs_root
-from app.uploads.shown import draw_other_texts, draw_texts
-from app.uploads.texts import Kind
+from app.upload.parallel import draw_other_texts, draw_texts
+from app.upload.texts import Kind, Read
+from emu_core.api.pretrain import plan_pretraining
+from emu_core.config.settings import Settings
+from emu_core.data.texts.tasks import Tasks
+from emu_core.data.wording import counted
+from emu_core.errors import EmuError
+from emu_core.methods.method import Method, Needs
 from emu_core.runs.run import list_runs
 
 WATCHED = "pretrain-watched"
+PLACE = "pretrain"
+FEWEST = 20  # pairs; with fewer there is nothing to hold out and nothing to learn
 
 
 def page() -> None:
@@ -36,11 +44,54 @@ def page() -> None:
 def draw_start() -> None:
     """Ask for texts and settings, and start a run."""
     parallel = draw_texts()
-    method = draw_method()
+    method = draw_method("pretrain-method", Needs.PARALLEL_TEXT)
     others = draw_other_texts() if method.reads_tasks else {}
     texts = others if parallel is None else {Kind.PARALLEL: parallel, **others}
     name, plan = draw_form(method, texts)
     draw_start_button(PLACE, name, plan, WATCHED)
+
+
+def draw_form(method: Method, texts: dict[Kind, Read]) -> tuple[str, Plan | str]:
+    """Draw the settings; return the run's name, and its plan or why it can't be started."""
+    parallel = texts.get(Kind.PARALLEL)
+    pairs = () if parallel is None else parallel.parallel
+    languages = dict.fromkeys(code for text in pairs for code in text.languages)
+    name, seed, device = draw_identity(PLACE, method.name, "-".join(languages))
+    settings = draw_settings(method, "")
+    if parallel is None:
+        return name, "there is no parallel text yet: upload some, or take the example"
+    smallest = min(pairs, key=len)
+    if len(smallest) < FEWEST:
+        problem = (
+            f"{'-'.join(smallest.languages)} has {counted(len(smallest), 'pair')}, and training needs {FEWEST} of each "
+            "two languages, better thousands; add more"
+        )
+        return name, problem
+    if isinstance(settings, str):
+        return name, settings
+    return name, _plan(
+        "-".join(read.key for read in texts.values()), texts, method.name, seed, device, settings
+    )
+
+
+@st.cache_resource(max_entries=4, show_spinner="Looking whether data and settings fit ...")
+def _plan(
+    key: str, _texts: dict[Kind, Read], method: str, seed: int, device: str, settings: Settings
+) -> Plan | str:
+    tasks = Tasks.of([text for read in _texts.values() for text in read.texts])
+    try:
+        return plan_pretraining(
+            tasks.translation,
+            method=method,
+            dialogues=tasks.dialogues,
+            running_text=tasks.running_text,
+            nli=tasks.nli,
+            seed=seed,
+            device=device,
+            config=settings,
+        )
+    except EmuError as error:
+        return str(error)
 
 
 page()

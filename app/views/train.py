@@ -6,6 +6,7 @@ from app.cache import start_helpers
 from app.forms.starting import draw_start_button
 from app.forms.training import PLACE, draw_form
 from app.panels.monitor import WATCHED, draw_list, draw_runs
+from app.panels.widgets import draw_note
 from app.state import ChosenData, chosen_data, is_training, runs_root
 from emu_core.runs.run import list_runs
 
@@ -33,10 +34,9 @@ def draw_start(chosen: ChosenData) -> None:
     """Ask for a run's settings and start it."""
     st.markdown(chosen.line)
     if not {"test", "dev"} & set(chosen.labelled.splits):
-        st.info(
+        draw_note(
             "No test split, so a run will be trained but not evaluated. A column named split, with train and "
-            "test in it, changes that.",
-            icon=":material/info:",
+            "test in it, changes that."
         )
     name, plan = draw_form(chosen)
     draw_start_button(PLACE, name, plan, WATCHED)

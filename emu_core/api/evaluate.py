@@ -12,9 +12,8 @@ from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
 from emu_core.evaluation.guard import guard
-from emu_core.evaluation.labelled_metrics import measure_accuracy
-from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy
-from emu_core.evaluation.pool import PoolAccuracy, pool_accuracy
+from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy, PoolAccuracy, pool_accuracy
+from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.evaluation.significance import accuracy_interval
 from emu_core.runs.run import Run
 

@@ -9,8 +9,7 @@ from typing import Any
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, EmuError, TrainingError
 from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.labelled_metrics import Measured, labelled_metrics, measure_all
-from emu_core.evaluation.parallel_metrics import parallel_metrics
+from emu_core.evaluation.run_metrics import Measured, labelled_metrics, measure_all, parallel_metrics
 from emu_core.files import remove_partial, whole_folder, write_whole
 from emu_core.methods.job import Job, Outcome
 from emu_core.methods.registry import method_named

@@ -6,8 +6,11 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting import ExportFormat
+from emu_core.exporting.writers import write_onnx, write_sentence_transformers
 from emu_core.files import whole_folder
 from emu_core.runs.run import Run, RunState
+
+WRITERS = {ExportFormat.SENTENCE_TRANSFORMERS: write_sentence_transformers, ExportFormat.ONNX: write_onnx}
 
 
 def export(
@@ -37,7 +40,7 @@ def export(
     encoder, title, card = _open(source)
     try:
         with whole_folder(target) as folder:
-            how = _write(encoder, folder, kind)
+            how = WRITERS[kind](encoder, folder)
             (folder / "README.md").write_text(f"# {title}\n\n{how}\n{card}", "utf-8")
     except OSError as error:
         raise RunError(f"can't write {out}: {error.strerror}; choose another folder with --out") from error
@@ -69,16 +72,3 @@ def _open(source: Run | str | Path) -> tuple[Encoder, str, str]:
 def _is_spec(name: str) -> bool:
     specs = [info.spec for info in available_encoders()] + ["run:"]
     return any(name.startswith(spec) if spec.endswith(":") else name == spec for spec in specs)
-
-
-def _write(encoder: Encoder, folder: Path, kind: ExportFormat) -> str:
-    """Write the files. Each format's libraries take seconds to import, so only the one asked for is."""
-    match kind:
-        case ExportFormat.SENTENCE_TRANSFORMERS:
-            from emu_core.exporting.sentence_transformers import write_sentence_transformers
-
-            return write_sentence_transformers(encoder, folder)
-        case ExportFormat.ONNX:
-            from emu_core.exporting.onnx import write_onnx
-
-            return write_onnx(encoder, folder)

@@ -123,7 +123,10 @@ def plan_pretraining(
             f"{chosen.title} learns from parallel text alone; leave dialogues, running text and NLI out, or train a "
             "dual-encoder"
         )
-    texts, checked, measured = (_parallel(given, languages, drop_empty) for given in (files, dev, test))
+    texts = parallel_texts(files, languages, drop_empty)
+    checked, measured = (
+        parallel_texts(given, languages, drop_empty) if given else [] for given in (dev, test)
+    )
     train = texts
     if not checked:
         train, checked = hold_out(texts, usual_count(texts), seed)
@@ -146,11 +149,11 @@ def plan_pretraining(
     return run_config, ParallelData(tasks, checked, measured)
 
 
-def _parallel(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:
-    """Return texts as they were given, and read files."""
+def parallel_texts(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:
+    """Return texts as they were given, and read files; the arguments are those of `read_parallel`."""
     texts = [one for one in files if isinstance(one, ParallelText)]
     named = [one for one in files if not isinstance(one, ParallelText)]
-    return [*texts, *(read_parallel(named, languages, drop_empty=drop_empty) if named else [])]
+    return texts + (read_parallel(named, languages, drop_empty=drop_empty) if named or not texts else [])
 
 
 def read_each(

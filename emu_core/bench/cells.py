@@ -29,10 +29,11 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The name of the cell's file without its ending."""
-        return ".".join(
-            part for part in (self.system, self.variant, _file_part(self.on), f"s{self.seed}") if part
-        )
+        """The name of the cell's file without its ending; a language's code may be any text that a user wrote."""
+        on = "+".join(self.on)
+        if not re.fullmatch(r"[a-z0-9+-]{0,60}", on):
+            on = "x" + hashlib.sha256("\0".join(self.on).encode()).hexdigest()[:12]
+        return ".".join(part for part in (self.system, self.variant, on, f"s{self.seed}") if part)
 
     @property
     def label(self) -> str:
@@ -59,11 +60,3 @@ def pair_names(pairs: Iterable[Pair]) -> tuple[str, ...]:
 def both_ways(pairs: Iterable[Pair]) -> list[str]:
     """Return the directions "s-t" and "t-s" of each pair."""
     return [pair_name(*way) for pair in pairs for way in (pair, pair[::-1])]
-
-
-def _file_part(codes: Sequence[str]) -> str:
-    """Return codes as a part of a file's name: a code may be any text that a user put into a language column."""
-    joined = "+".join(codes)
-    if re.fullmatch(r"[a-z0-9+-]{0,60}", joined):
-        return joined
-    return "x" + hashlib.sha256("\0".join(codes).encode()).hexdigest()[:12]

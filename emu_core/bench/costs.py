@@ -46,13 +46,12 @@ def since(start: Took, end: Took | None = None) -> Took:
     return Took(end.seconds - start.seconds, end.cpu_seconds - start.cpu_seconds)
 
 
+@dataclass
 class Clock:
     """Listens to a training run, and measures the time from the loaded encoder to the specialised one."""
 
-    def __init__(self) -> None:
-        """Begin to listen."""
-        self._begun: Took | None = None
-        self._over: Took | None = None
+    _begun: Took | None = None
+    _over: Took | None = None
 
     def __call__(self, status: Status) -> None:
         """Take in the run's status as it moves."""

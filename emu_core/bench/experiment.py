@@ -17,15 +17,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from emu_core.bench.cells import Cell
+from emu_core.bench.cells import Cell, Pair
 from emu_core.bench.costs import Clock, Took, gpu_megabytes, peak_memory
-from emu_core.bench.results import CellResult, Results, View, read_cell, write_cell
-from emu_core.bench.settings import BenchSettings
+from emu_core.bench.results import CellResult, View, read_cell, write_cell
 from emu_core.data.labelled import LabelledSet
-from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
-from emu_core.runs.config import RunConfig, Task
+from emu_core.errors import CancelledError, DataError, EmuError, RunError
+from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, Storable
-from emu_core.runs.versions import versions
 
 if TYPE_CHECKING:
     from emu_core.encoders.base import Encoder
@@ -43,11 +41,6 @@ FIXED = {
     "quick": "whether they are quick ones",
 }
 Draw = Callable[[], Mapping[str, View]]
-
-
-def draw_nothing() -> Mapping[str, View]:
-    """Return no views, for a cell that no picture shows."""
-    return {}
 
 
 # Measured with `use` on two busy CPU cores: 33 to 130 s for five epochs over 701 sentences, 6 to 9 s beside training.
@@ -79,12 +72,7 @@ class Outlook:
 
 
 def fixed_of(config: RunConfig, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of `FIXED`.
-
-    Args:
-        config: of a benchmark.
-        facts: the facts of its data.
-    """
+    """Return the values of `FIXED`, from a benchmark's configuration and the facts of its data."""
     there = {**vars(config), **config.hyperparameters, **facts}
     return {name: there.get(name) for name in FIXED}
 
@@ -97,27 +85,28 @@ class Experiment(ABC):
         config: the configuration of the run.
         data: as it was stored.
         folder: of the run.
-        first: what the first cell is, without which none can be measured.
         settings_class: the class of its settings.
-        plan: returns what `create_bench` takes, from a user's data and options.
+        first: what the first cell is, without which none can be measured.
+        data_class: the class of the data.
+        gather: returns a user's data as they are stored, and the fields of the configuration that they decide, from
+            the data as a user names them, the settings, and options of its own.
     """
 
     config: RunConfig
     data: Any
     folder: Path
+    settings_class: ClassVar[Any]
     first: ClassVar[str]
-    settings_class: ClassVar[type[BenchSettings]]
-    plan: ClassVar[Callable[..., tuple[RunConfig, Storable]]]
+    data_class: ClassVar[Any]
+    gather: ClassVar[Callable[..., tuple[Storable, dict[str, Any]]]]
 
-    @staticmethod
-    @abstractmethod
-    def load_data(folder: Path, name: str) -> Any:
-        """Read the data that `data.store` wrote.
-
-        Args:
-            folder: where it is.
-            name: of the data, for people.
-        """
+    @classmethod
+    def load_data(cls, folder: Path, name: str) -> Any:
+        """Read what `data.store` wrote; the name is for people. Raises RunError where it is damaged."""
+        try:
+            return cls.data_class.load(folder, name)
+        except (OSError, ValueError, KeyError, TypeError, IndexError, DataError):
+            raise RunError(f"the data stored in {folder} is damaged; run the benchmark again") from None
 
     @classmethod
     def open(cls, run: Run) -> Self:
@@ -131,16 +120,19 @@ class Experiment(ABC):
         return self.settings_class.from_json(self.config.hyperparameters)
 
     @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The language pairs; of a figure or an ablation that is of one, the first."""
+        return self.config.pairs
+
+    @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds of the cells."""
-        seeds: tuple[int, ...] = self.settings.seeds
-        return seeds
+        return tuple(self.settings.seeds)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The facts of the data, as in data.json."""
-        facts: dict[str, Any] = self.data.facts(self.config)
-        return facts
+        return dict(self.data.facts(self.config))
 
     @abstractmethod
     def cells(self) -> tuple[Cell, ...]:
@@ -159,12 +151,11 @@ class Experiment(ABC):
         """Return the settings that a cell is trained with."""
 
     @abstractmethod
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
-        """Train and measure a cell; the views of its pictures are drawn afterwards.
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
+        """Train and measure a cell, in an empty folder that is deleted afterwards.
 
-        Args:
-            cell: which.
-            folder: an empty folder, which is deleted afterwards.
+        Returns:
+            What was measured, and what draws the views of its pictures afterwards; None where none shows it.
 
         Raises:
             EmuError: what can't be trained or measured, with how to fix it.
@@ -173,13 +164,7 @@ class Experiment(ABC):
     def train(
         self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
     ) -> "tuple[Encoder, Took, dict[str, Any]]":
-        """Train a method of this library as any user would.
-
-        Args:
-            labelled: what is trained on.
-            cell: whose seed is taken.
-            folder: an empty one.
-            options: what else `train` takes.
+        """Train a method of this library in an empty folder, as any user would; the options are those of `train`.
 
         Returns:
             The trained encoder, how long that took, and facts that a reader should see.
@@ -204,12 +189,8 @@ class Experiment(ABC):
 
     def fingerprint(self, cell: Cell) -> str:
         """Return a checksum of everything that decides the figures of a cell."""
-        deciding = [
-            self.config.method,
-            fixed_of(self.config, self.facts),
-            asdict(cell),
-            self.hyperparameters(cell),
-        ]
+        fixed = fixed_of(self.config, self.facts)
+        deciding = [self.config.method, fixed, asdict(cell), self.hyperparameters(cell)]
         return hashlib.sha256(json.dumps(deciding, sort_keys=True, default=str).encode()).hexdigest()
 
     def file_of(self, cell: Cell) -> Path:
@@ -244,74 +225,6 @@ class Experiment(ABC):
         write_cell(path, result, facts)
 
 
-def bench_config(
-    paper: str,
-    settings: BenchSettings,
-    *,
-    data: str,
-    device: str,
-    encoder: str = "",
-    train_languages: tuple[str, ...] = (),
-    pairs: tuple[tuple[str, str], ...] = (),
-) -> RunConfig:
-    """Return the configuration of a benchmark's run.
-
-    Args:
-        paper: its name.
-        settings: of its kind.
-        data: the name of the data, for people.
-        device: such as "cpu".
-        encoder: what `load_encoder` takes; "" where encoders are trained from scratch.
-        train_languages: languages whose labels are used.
-        pairs: language pairs whose translations are used.
-    """
-    values = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(settings).items()}
-    return RunConfig(
-        method=paper,
-        data=data,
-        hyperparameters=values,
-        task=Task.BENCH,
-        encoder=encoder,
-        train_languages=train_languages,
-        pairs=pairs,
-        seed=settings.seeds[0],
-        device=device,
-        versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
-    )
-
-
-RunCell = Callable[[Experiment, Cell], CellResult]
-OnCell = Callable[[int, int, str], None]
-
-
-def run_cells(experiment: Experiment, on_cell: OnCell, run_cell: RunCell) -> Results:
-    """Run each cell that is not finished, and write what it measured.
-
-    A cell that can't be measured is not written, and so is tried again the next time.
-
-    Args:
-        experiment: whose cells.
-        on_cell: called with (cells done, cells in all, the next cell's label); may raise CancelledError.
-        run_cell: runs a cell.
-
-    Raises:
-        TrainingError: the first cell can't be measured: whatever prevents that prevents every cell.
-    """
-    cells = experiment.cells()
-    # All are read before any is run: a cell of other settings is refused before an hour's work and not after it.
-    found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
-    for cell in cells:
-        if cell in found:
-            continue
-        on_cell(len(found), len(cells), cell.label)
-        found[cell] = run_cell(experiment, cell)
-        if not found[cell].error:
-            experiment.write(cell, found[cell])
-        elif cell == cells[0]:
-            raise TrainingError(f"{experiment.first} can't be measured: {found[cell].error}")
-    return Results({cell: found[cell] for cell in cells}, experiment.seeds)
-
-
 def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
     """Train and measure a cell in this process, with its costs.
 
@@ -328,7 +241,7 @@ def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
             seconds_whole=round(seconds_whole, 3),
             peak_mb=round(peak, 1),
             gpu_mb=gpu_megabytes(),
-            views=draw(),
+            views=draw() if draw else {},
         )
 
 

@@ -1,21 +1,24 @@
 """A benchmark as a run: its folder is created, worked on until its report is written, and gone on with after a stop."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from emu_core.api.execute import record_failure
-from emu_core.bench.experiment import FIXED, Experiment, RunCell, fixed_of, in_process, run_cells
+from emu_core.bench.cells import Cell
+from emu_core.bench.experiment import FIXED, Experiment, fixed_of, in_process
 from emu_core.bench.papers import paper_named
 from emu_core.bench.report import Report
-from emu_core.errors import RunError
+from emu_core.bench.results import CellResult, Results
+from emu_core.errors import RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 
+RunCell = Callable[[Experiment, Cell], CellResult]
 RESULTS = "results.parquet"
 _OLD = "bench.json"  # of the folders of earlier versions
 _HALF = {"config.json", "data.json", "training", ".training"}  # what is written before status.json
@@ -26,25 +29,36 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
 
     Args:
         folder: the run's folder; one of the same benchmark goes on, its finished cells staying.
-        config: see `bench_config`.
+        config: see `Paper.plan`.
         data: what is trained on and measured.
 
     Raises:
         RunError: the folder is in use, or holds cells of other data or settings.
     """
     run = Run(Path(folder))
-    _check_free(run)
+    elsewhere = "choose another folder with --out"
+    if (run.folder / _OLD).exists():
+        raise RunError(
+            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; {elsewhere}"
+        )
     if not (run.folder / "status.json").exists():
+        names = [path.name for path in run.folder.iterdir()] if run.folder.is_dir() else []
+        others = {name for name in names if not name.startswith((".config.json", ".data.json"))} - _HALF
+        if others or run.folder.is_file():
+            raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
+        if names:
+            shutil.rmtree(run.folder)  # a kill came while it was created
         return create_run(run.folder, config, data)
-    if run.config().method != config.method:
-        raise RunError(f"{run.folder} holds the benchmark of another paper; choose another folder with --out")
-    before, now = fixed_of(run.config(), run.data()), fixed_of(config, data.facts(config))
+    old = run.config()
+    if old.task is not Task.BENCH:
+        raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
+    if old.method != config.method:
+        raise RunError(f"{folder} holds the benchmark of another paper; {elsewhere}")
+    before, now = fixed_of(old, run.data()), fixed_of(config, data.facts(config))
     for name, words in FIXED.items():
         if before[name] != now[name]:
             values = "" if name.endswith("sha256") else f" ({before[name]}, not {now[name]})"
-            raise RunError(
-                f"{run.folder} holds cells that differ in {words}{values}; choose another folder with --out"
-            )
+            raise RunError(f"{folder} holds cells that differ in {words}{values}; {elsewhere}")
     run.write("config.json", config.to_json())
     return queue_again(run)
 
@@ -65,6 +79,8 @@ def queue_again(run: Run) -> Run:
 def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunCell | None = None) -> Report:
     """Run every cell of a benchmark that is not finished, and write the report.
 
+    A cell that can't be measured is not written, and so is tried again the next time.
+
     Args:
         run: made by `create_bench`; one that was killed, cancelled or failed goes on where it stopped.
         on_progress: called with the run's status as it moves; its steps are the cells.
@@ -74,28 +90,39 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
         The report, whose files are in the run's folder.
 
     Raises:
-        EmuError: the first cell can't be measured, a finished cell is of other settings, or the run was cancelled.
+        EmuError: the first cell can't be measured (whatever prevents that prevents every cell), a finished cell is of
+            other settings, or the run was cancelled.
     """
-    experiment = open_bench(run)
+    experiment, run_cell = open_bench(run), run_cell or in_process
     make_report = paper_named(experiment.config.method).load_report()
     progress = Progress(run, on_progress)
-
-    def on_cell(done: int, total: int, label: str) -> None:
-        progress.status = replace(progress.status, step=done, steps=total)
-        progress.phase(label)
-
     with record_failure(progress):
-        before = [result for cell in experiment.cells() if (result := experiment.read(cell)) is not None]
-        spent = sum(result.seconds_whole for result in before)
-        progress.status = replace(progress.status, training_since=progress.status.started_at - spent)
-        results = run_cells(experiment, on_cell, in_process if run_cell is None else run_cell)
-        on_cell(len(results.cells), len(results.cells), "the report")
+        cells = experiment.cells()
+        # All are read before any is run: a cell of other settings is refused before an hour's work and not after it.
+        found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
+        since = progress.status.started_at - sum(result.seconds_whole for result in found.values())
+        progress.status = replace(progress.status, steps=len(cells), training_since=since)
+        for cell in cells:
+            if cell in found:
+                continue
+            progress.status = replace(progress.status, step=len(found))
+            progress.phase(cell.label)
+            found[cell] = run_cell(experiment, cell)
+            if not found[cell].error:
+                experiment.write(cell, found[cell])
+            elif cell == cells[0]:
+                raise TrainingError(f"{experiment.first} can't be measured: {found[cell].error}")
+        progress.status = replace(progress.status, step=len(cells))
+        progress.phase("the report")
+        results = Results({cell: found[cell] for cell in cells}, experiment.seeds)
         errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
+        first = next(iter(errors.values()), "")
         report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
         report.write()
         results.frame().to_parquet(run.folder / RESULTS)
         shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
-        progress.end(RunState.FINISHED, _message(errors))
+        message = f"{len(errors)} of the cells could not be measured, the first because {first}"
+        progress.end(RunState.FINISHED, message if errors else "")
     return report
 
 
@@ -120,32 +147,6 @@ def experiment_of(config: RunConfig, data: Any, folder: str | Path = "") -> Expe
     return paper_named(config.method).load()(config, data, Path(folder))
 
 
-def _check_free(run: Run) -> None:
-    folder = run.folder
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if (folder / _OLD).exists():
-        raise RunError(
-            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; choose another "
-            "folder with --out"
-        )
-    if (folder / "status.json").exists():
-        if run.config().task is not Task.BENCH:
-            raise RunError(f"{folder} is in use and holds no benchmark; choose another folder with --out")
-        return
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {""}
-    if not {name for name in names if not name.startswith((".config.json", ".data.json"))} <= _HALF:
-        raise RunError(f"{folder} is in use and holds no benchmark; choose another folder with --out")
-    shutil.rmtree(folder)  # a kill came while it was created
-
-
-def _message(errors: Mapping[str, str]) -> str:
-    if not errors:
-        return ""
-    first = next(iter(errors.values()))
-    return f"{len(errors)} of the cells could not be measured, the first because {first}"
-
-
 def bench(
     paper: str,
     data: Any,
@@ -163,11 +164,11 @@ def bench(
 
     Args:
         paper: "emu", "fmda", "bicvm" or "dual-encoder".
-        data: see `plan` of the paper's experiment.
+        data: see `gather` of the paper's experiment.
         out: the folder of the benchmark's run.
         on_progress: called with the run's status as it moves; its steps are the cells.
         run_cell: runs a cell; None runs it in a process of its own.
-        options: what else `plan` takes: encoder, seeds, epochs, parts, device and others.
+        options: what else `Paper.plan` and `gather` take: encoder, seeds, epochs, parts, device and others.
 
     Returns:
         The report, whose files are in `out`.
@@ -175,7 +176,7 @@ def bench(
     Raises:
         EmuError: what can't be read, or a folder that holds cells of other data or settings.
     """
-    run = create_bench(out, *paper_named(paper).load().plan(data, **options))
+    run = create_bench(out, *paper_named(paper).plan(data, **options))
     return run_bench(run, on_progress, run_cell=run_cell)
 
 

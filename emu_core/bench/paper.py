@@ -2,13 +2,15 @@
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from emu_core import __version__
+from emu_core.bench.tables import Row, Table
 
 
 @cache
@@ -30,16 +32,67 @@ def words(paper: str) -> dict[str, dict[str, str]]:
     return tomllib.loads(_file(paper, "words.toml"))
 
 
-def differences(paper: str, values: Mapping[str, Any], without: Collection[str] = ()) -> tuple[str, ...]:
+def paper_figure(paper: str, table: str, row: str, column: str) -> str:
+    """Return a figure as the paper prints it, such as "95.1" or "0.803 / 0.763" (dev / test); "" where it has none.
+
+    Args:
+        paper: the package of its benchmark.
+        table: such as "table2".
+        row: such as "multi-task en-fr".
+        column: such as "fr".
+    """
+    found = paper_numbers(paper).get(table)
+    if not found or row not in found["rows"] or column not in found["columns"]:
+        return ""
+    return _printed(paper, found, found["rows"][row][found["columns"].index(column)])
+
+
+def paper_table(
+    paper: str,
+    name: str,
+    heads: tuple[str, ...] = ("model",),
+    labels: Callable[[str], tuple[str, ...]] = lambda row: (row,),
+    notes: tuple[str, ...] = (),
+) -> Table:
+    """Return a table as the paper prints it.
+
+    Args:
+        paper: the package of its benchmark.
+        name: such as "table2" or "section3.4".
+        heads: over the labels.
+        labels: gives those of a row.
+        notes: how to read it.
+    """
+    numbers, of = paper_numbers(paper), name.replace("table", "Table ").replace("section", "section ")
+    table, setup = numbers[name], words(paper)["paper"]["setup"].format_map(numbers)
+    rows = [
+        Row((*labels(row), *(_printed(paper, table, value) or "–" for value in values)))
+        for row, values in table["rows"].items()
+    ]
+    title, file = f"The paper's {of}: {table['title']}{setup}", f"paper_{name.replace('.', '_')}"
+    return Table(file, title, (*heads, *table["columns"]), tuple(rows), notes=notes)
+
+
+def _printed(paper: str, table: Mapping[str, Any], value: float | list[float] | None) -> str:
+    """Return a figure in the decimals of its table; FMDA's are fractions, and are shown in percent."""
+    if isinstance(value, list):
+        return " / ".join(f"{one:.3f}" for one in value)
+    shown: str = table.get("shown", "{:.1f}")
+    return "" if value is None else shown.format(paper_numbers(paper).get("times", 1) * value)
+
+
+def differences(
+    paper: str, values: Mapping[str, Any], applies: Mapping[str, object] = MappingProxyType({})
+) -> tuple[str, ...]:
     """Return what differs from the paper, a sentence each.
 
     Args:
         paper: the package of its benchmark.
         values: what is filled in.
-        without: names of the sentences that do not apply.
+        applies: whether a sentence does, by its name; one that is not there does.
     """
     sentences = words(paper)["differences"].items()
-    return tuple(sentence.format_map(values) for name, sentence in sentences if name not in without)
+    return tuple(sentence.format_map(values) for name, sentence in sentences if applies.get(name, True))
 
 
 def versions_of(*packages: str) -> dict[str, str]:

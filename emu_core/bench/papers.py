@@ -1,19 +1,138 @@
 """The table of benchmarks: each paper's name, title, summary and settings."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-from emu_core.bench.settings import BenchSettings, EmuBench, FmdaBench, ParallelBench
-from emu_core.errors import RunError
+from emu_core.config.settings import Settings, infos, setting
+from emu_core.errors import RunError, TrainingError
 from emu_core.methods.method import Needs
+from emu_core.runs.config import RunConfig, Task
 
 if TYPE_CHECKING:
     from emu_core.bench.experiment import Experiment
     from emu_core.bench.report import Report
     from emu_core.bench.results import Results
+    from emu_core.runs.run import Storable
+
+
+class EmuPart(StrEnum):
+    """A part of the report on Emu, by the paper's number where it has one."""
+
+    TABLE_2 = "2"
+    TABLE_3 = "3"
+    TABLE_4 = "4"
+    TABLE_5 = "5"
+    PEERS = "peers"
+    FIGURE_2 = "figure2"
+
+
+class FmdaPart(StrEnum):
+    """A part of the report on FMDA, by the paper's number where it has one."""
+
+    TABLE_2 = "2"
+    TABLE_3 = "3"
+    TABLE_4 = "4"
+    TABLE_5 = "5"
+    TABLE_6 = "6"
+    TABLE_9 = "9"
+    PROBES = "probes"
+    FIGURE_4 = "figure4"
+
+
+_PARTS_HELP = "Table and figure numbers are the paper's. Tables share cells: each is run once."
+_EMU_PARTS = {
+    EmuPart.TABLE_2: "Table 2: every method",
+    EmuPart.PEERS: "Peers: what others do today",
+    EmuPart.TABLE_3: "Table 3: training languages",
+    EmuPart.TABLE_4: "Table 4: every pair of languages",
+    EmuPart.TABLE_5: "Table 5: what each part adds",
+    EmuPart.FIGURE_2: "Figure 2: maps of two languages",
+}
+_FMDA_PARTS = {
+    FmdaPart.TABLE_2: "Table 2: cross-lingual retrieval",
+    FmdaPart.TABLE_3: "Table 3: template retrieval",
+    FmdaPart.TABLE_4: "Table 4: what each loss adds",
+    FmdaPart.TABLE_5: "Table 5: one stage or two",
+    FmdaPart.TABLE_6: "Table 6: template retrieval with five targets",
+    FmdaPart.TABLE_9: "Table 9: all language pairs in one model",
+    FmdaPart.PROBES: "Language probes of every embedding",
+    FmdaPart.FIGURE_4: "Figure 4: maps of the embeddings",
+}
+
+
+@dataclass(frozen=True)
+class BenchSettings(Settings):
+    """The settings that every benchmark has."""
+
+    seeds: tuple[int, ...] = setting(
+        (0,),
+        "Each system that draws is trained once with each seed. With several, the report shows how far they lie apart.",
+        label="Seeds",
+        low=0,
+        common=True,
+    )
+    epochs: int | None = setting(
+        None,
+        "Epochs of every system that trains, at most. Empty takes the numbers that were measured to be good.",
+        label="Epochs",
+        low=1,
+        common=True,
+    )
+
+    def check_together(self) -> None:
+        """Check that there is a seed. Raises TrainingError."""
+        object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
+        if not self.seeds:
+            raise TrainingError("there is no seed; give one or more whole numbers, 0 or more, with --seeds")
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The change to the settings of a system that trains in epochs."""
+        return {} if self.epochs is None else {"epochs": self.epochs}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the settings in config.json. Raises RunError where another version wrote them."""
+        try:
+            return cls(**values)
+        except (TypeError, TrainingError):
+            raise RunError(
+                "the settings of the benchmark were written by another version; run it again"
+            ) from None
+
+
+@dataclass(frozen=True)
+class EmuBench(BenchSettings):
+    """The settings of Emu's benchmark."""
+
+    parts: tuple[EmuPart, ...] = setting(
+        tuple(EmuPart), _PARTS_HELP, label="Tables", choices=_EMU_PARTS, common=True
+    )
+
+
+@dataclass(frozen=True)
+class FmdaBench(BenchSettings):
+    """The settings of FMDA's benchmark."""
+
+    parts: tuple[FmdaPart, ...] = setting(
+        tuple(FmdaPart), _PARTS_HELP, label="Tables", choices=_FMDA_PARTS, common=True
+    )
+
+
+@dataclass(frozen=True)
+class ParallelBench(BenchSettings):
+    """The settings of the benchmarks of encoders that are trained from scratch."""
+
+    quick: bool = setting(
+        False,
+        "Train on 3,000 pairs of each language pair for a few epochs, to see that all works.",
+        label="Quick",
+        common=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -46,6 +165,50 @@ class Paper:
         """Import the class of its experiment."""
         found: type[Experiment] = resolve_name(f"emu_core.bench.{self.experiment}")
         return found
+
+    def plan(
+        self,
+        data: Any,
+        *,
+        encoder: str = "",
+        seeds: Sequence[int] = (0,),
+        epochs: int | None = None,
+        device: str = "auto",
+        **options: Any,
+    ) -> "tuple[RunConfig, Storable]":
+        """Return what `create_bench` takes.
+
+        Args:
+            data: what the experiment's `gather` takes.
+            encoder: what `load_encoder` takes; "" takes the paper's usual one.
+            seeds: of all that draws.
+            epochs: of every system that trains, at most; None takes the numbers measured for each.
+            device: "auto", "cpu", "cuda:0".
+            options: of the settings (such as parts, what the report holds), and what else `gather` takes.
+
+        Raises:
+            EmuError: the data can't be read, or does not do.
+        """
+        from emu_core.devices import pick_device
+        from emu_core.runs.versions import versions
+
+        own = {info.name: options.pop(info.name) for info in infos(self.settings) if info.name in options}
+        if "parts" in own:
+            own["parts"] = tuple(own["parts"])
+        settings = self.settings(seeds=tuple(seeds), epochs=epochs, **own)
+        stored, decided = self.load().gather(data, settings, **options)
+        values = asdict(settings).items()
+        config = RunConfig(
+            method=self.name,
+            hyperparameters={name: list(one) if isinstance(one, tuple) else one for name, one in values},
+            task=Task.BENCH,
+            encoder=encoder or self.encoder,
+            seed=settings.seeds[0],
+            device=pick_device(device),
+            versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
+            **decided,
+        )
+        return config, stored
 
     def load_report(self) -> "Callable[[Experiment, Results], Report]":
         """Import the function that makes its report."""

@@ -3,14 +3,15 @@
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from emu_core.bench.tables import Row, Table
+from emu_core.bench.figures import bars
+from emu_core.bench.tables import Table
 from emu_core.data.export_csv import safe_csv
 from emu_core.errors import RunError
 from emu_core.files import write_json, write_whole
@@ -30,44 +31,34 @@ p.note { color: #555; max-width: 75em; }
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture.
+    """A picture."""
 
-    Attributes:
-        name: of its file, without the ending.
-        title: above it.
-        note: below it.
-        svg: an `<svg>` element.
-    """
+    name: str  # of its file, without the ending
+    title: str  # above it
+    note: str  # below it
+    svg: str  # an `<svg>` element
 
-    name: str
-    title: str
-    note: str
-    svg: str
+
+def bars_picture(
+    table: str, title: str, note: str, values: Mapping[str, tuple[float, ...]], base: str | float, label: str
+) -> Picture:
+    """Return the bars of a table's rows, by label; `base` is the row at whose mean the line is, or that mean."""
+    line = values[base][0] if isinstance(base, str) else base
+    return Picture(f"figure_{table}", title, note, bars(values, line, label))
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a benchmark found.
-
-    Attributes:
-        title: of the report.
-        facts: what was run, by name.
-        differences: what differs from the paper, a sentence each.
-        tables: ours.
-        pictures: ours.
-        paper: the paper's own tables.
-        errors: why a cell could not be measured, by its name; another run tries these again.
-        folder: where its files are.
-    """
+    """Everything that a benchmark found."""
 
     title: str
-    facts: Mapping[str, Any]
-    differences: tuple[str, ...]
-    tables: tuple[Table, ...]
-    pictures: tuple[Picture, ...]
-    paper: tuple[Table, ...]
-    errors: Mapping[str, str] = field(default_factory=dict)
-    folder: Path = field(default=Path())
+    facts: Mapping[str, Any]  # what was run, by name
+    differences: tuple[str, ...]  # what differs from the paper, a sentence each
+    tables: tuple[Table, ...]  # ours
+    pictures: tuple[Picture, ...]  # ours
+    paper: tuple[Table, ...]  # the paper's own tables
+    errors: Mapping[str, str] = field(default_factory=dict)  # why a cell was not measured; it is tried again
+    folder: Path = field(default=Path())  # where its files are
 
     def table(self, name: str) -> Table:
         """Return the table of that name. Raises KeyError where there is none."""
@@ -77,6 +68,11 @@ class Report:
     def files(self) -> list[str]:
         """The names of the report's files, without those of the pictures."""
         return [PAGE, MARKDOWN, JSON, *(f"{table.name}.csv" for table in (*self.tables, *self.paper))]
+
+    @property
+    def shown(self) -> tuple[Table | Picture, ...]:
+        """Tables and pictures in the order of the page."""
+        return (*self.tables, *self.pictures, *self.paper)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, with the tables' numbers unrounded."""
@@ -120,7 +116,15 @@ def load_report(folder: Path) -> Report:
             facts={name: value for name, value in values.items() if name not in (*_PARTS, "picture_texts")},
             differences=tuple(map(str, values["differences"])),
             tables=tuple(table for table in tables if table.name in data),
-            pictures=tuple(_picture(folder, name, texts.get(name, {})) for name in values["pictures"]),
+            pictures=tuple(
+                Picture(
+                    name,
+                    str(own.get("title", name)),
+                    str(own.get("note", "")),
+                    (folder / f"{name}.svg").read_text("utf-8"),
+                )
+                for name, own in ((name, texts.get(name, {})) for name in values["pictures"])
+            ),
             paper=tuple(table for table in tables if table.name not in data),
             errors={str(cell): str(reason) for cell, reason in values.get("errors", {}).items()},
             folder=folder,
@@ -131,40 +135,43 @@ def load_report(folder: Path) -> Report:
         ) from None
 
 
-def _picture(folder: Path, name: str, texts: Mapping[str, Any]) -> Picture:
-    svg = (folder / f"{name}.svg").read_text("utf-8")
-    return Picture(name, str(texts.get("title", name)), str(texts.get("note", "")), svg)
-
-
 def as_markdown(report: Report) -> str:
     """Return the report in Markdown, its pictures as links to their files; names in it may be hostile."""
-    lines = [f"# {plain(report.title)}", "", "## What was run", ""]
-    lines += [f"- {_words(name)}: {plain(shown_fact(value))}" for name, value in report.facts.items()]
-    lines += ["", "## What differs from the paper", "", *(f"- {plain(one)}" for one in report.differences)]
-    for table in report.tables:
-        lines += ["", *_markdown_table(table)]
-    for picture in report.pictures:
-        lines += ["", f"## {plain(picture.title)}", "", f"![{plain(picture.title)}]({picture.name}.svg)", ""]
-        lines += [plain(picture.note)]
-    for table in report.paper:
-        lines += ["", *_markdown_table(table)]
-    return "\n".join(lines) + "\n"
+
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    blocks = [f"# {plain(report.title)}"]
+    for title, items in _lists(report).items():
+        blocks += [f"## {title}", "\n".join(f"- {plain(item)}" for item in items)]
+    for shown in report.shown:
+        title = plain(shown.title)
+        if isinstance(shown, Picture):
+            blocks += [f"## {title}", f"![{title}]({shown.name}.svg)", plain(shown.note)]
+            continue
+        rows = [map(plain, shown.head), ["---", *["---:"] * (len(shown.head) - 1)]]
+        rows += [map(plain, texts) for texts in shown.texts]
+        words = (*map(str, shown.warnings), *shown.verdict, *shown.notes)
+        blocks += [f"## {title}", "\n".join(map(line, rows)), *map(plain, words)]
+    return "\n\n".join(blocks) + "\n"
 
 
 def as_html(report: Report) -> str:
     """Return the report as one page, pictures included; it loads nothing and runs nothing."""
-    parts = [f"<h1>{html.escape(report.title)}</h1>", "<h2>What was run</h2>"]
-    parts += [_list(f"{_words(name)}: {shown_fact(value)}" for name, value in report.facts.items())]
-    parts += ["<h2>What differs from the paper</h2>", _list(report.differences)]
-    parts += [_html_table(table) for table in report.tables]
-    for picture in report.pictures:
-        parts += [f"<h2>{html.escape(picture.title)}</h2>", picture.svg]
-        parts += [f'<p class="note">{html.escape(picture.note)}</p>']
-    parts += [_html_table(table) for table in report.paper]
+    parts = [_tag("h1", report.title)]
+    for title, items in _lists(report).items():
+        parts += [_tag("h2", title), f"<ul>{''.join(_tag('li', item) for item in items)}</ul>"]
+    for shown in report.shown:
+        parts.append(_tag("h2", shown.title))
+        parts += (
+            [shown.svg, _tag("p", shown.note, ' class="note"')]
+            if isinstance(shown, Picture)
+            else _html_table(shown)
+        )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{html.escape(report.title)}</title><style>{_STYLE}</style></head>\n<body>\n"
+        f"{_tag('title', report.title)}<style>{_STYLE}</style></head>\n<body>\n"
         + "\n".join(parts)
         + "\n</body></html>\n"
     )
@@ -185,40 +192,34 @@ def shown_fact(value: object) -> str:
     return str(value)
 
 
-def _markdown_table(table: Table) -> list[str]:
-    lines = [f"## {plain(table.title)}", ""]
-    lines += [_markdown_row(table.head), _markdown_row(["---", *["---:"] * (len(table.head) - 1)], raw=True)]
-    lines += [_markdown_row(texts) for texts in table.texts]
-    for note in (*map(str, table.warnings), *table.verdict, *table.notes):
-        lines += ["", plain(note)]
-    return lines
+def _lists(report: Report) -> dict[str, Sequence[str]]:
+    """Return the lists of a report, by title."""
+    facts = [f"{name.replace('_', ' ')}: {shown_fact(value)}" for name, value in report.facts.items()]
+    return {"What was run": facts, "What differs from the paper": report.differences}
 
 
-def _markdown_row(cells: Iterable[str], *, raw: bool = False) -> str:
-    return "| " + " | ".join(cell if raw else plain(cell) for cell in cells) + " |"
+def _html_table(table: Table) -> list[str]:
+    width = len(table.head)
+    rows = []
+    for row in table.rows:
+        if row.missing:
+            cells = [
+                _tag("td", row.cells[0]),
+                _tag("td", row.texts(width)[1], f' class="words" colspan="{width - 1}"'),
+            ]
+        else:
+            cells = [_tag("td", cell) for cell in row.texts(width)]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    head = "".join(_tag("th", cell) for cell in table.head)
+    words = [_tag("p", one) for one in (*map(str, table.warnings), *table.verdict)]
+    words += [_tag("p", note, ' class="note"') for note in table.notes]
+    body = "\n".join(rows)
+    return [
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>',
+        f"<tbody>{body}</tbody></table></div>",
+        "".join(words),
+    ]
 
 
-def _html_table(table: Table) -> str:
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.head)
-    rows = "\n".join(_html_row(row, len(table.head)) for row in table.rows)
-    notes = "".join(f"<p>{html.escape(one)}</p>" for one in (*map(str, table.warnings), *table.verdict))
-    notes += "".join(f'<p class="note">{html.escape(note)}</p>' for note in table.notes)
-    return (
-        f'<h2>{html.escape(table.title)}</h2>\n<div class="wide"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{rows}</tbody></table></div>\n{notes}"
-    )
-
-
-def _html_row(row: Row, width: int) -> str:
-    first, *rest = (html.escape(cell) for cell in row.texts(width))
-    if row.missing:
-        return f'<tr><td>{first}</td><td class="words" colspan="{width - 1}">{rest[0]}</td></tr>'
-    return f"<tr><td>{first}</td>" + "".join(f"<td>{cell}</td>" for cell in rest) + "</tr>"
-
-
-def _list(items: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{html.escape(item)}</li>" for item in items) + "</ul>"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+def _tag(name: str, text: str, attributes: str = "") -> str:
+    return f"<{name}{attributes}>{html.escape(text)}</{name}>"

@@ -91,17 +91,13 @@ class CellResult:
 
     def frame(self) -> pd.DataFrame:
         """Return the tidy table: measure, part, where, query and value."""
-        lengths = [len(values) for values in self.values.values()]
-        columns = zip(*self.values, strict=True) if self.values else ((), (), ())
-        table: dict[str, Any] = {
-            name: np.repeat(np.array(column, dtype=object), lengths)
-            for name, column in zip(KEY, columns, strict=True)
-        }
-        table["query"] = (
-            np.concatenate([np.arange(n) for n in lengths]) if lengths else np.array([], np.int64)
-        )
-        table["value"] = np.concatenate(list(self.values.values())) if lengths else np.array([], np.float64)
-        return pd.DataFrame(table)
+        rows = [
+            (*key, query, value)
+            for key, values in self.values.items()
+            for query, value in enumerate(values.tolist())
+        ]
+        table = pd.DataFrame(rows, columns=[*KEY, "query", "value"])
+        return table.astype({"query": np.int64, "value": np.float64})
 
 
 COSTS = ("seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb")
@@ -116,13 +112,7 @@ def numbers(values: Mapping[Key, Any]) -> dict[Key, Values]:
 
 
 def write_cell(path: Path, result: CellResult, facts: Mapping[str, Any]) -> None:
-    """Write a finished cell, whole or not at all.
-
-    Args:
-        path: a Parquet file.
-        result: what was measured.
-        facts: what the reader has to know of the cell beside that.
-    """
+    """Write a finished cell to a Parquet file, whole or not at all, with facts that its reader has to know."""
     described = {
         **facts,
         **{name: getattr(result, name) for name in COSTS},
@@ -163,13 +153,9 @@ def read_cell(path: Path) -> tuple[CellResult, dict[str, Any]]:
 
 
 def _view(values: Mapping[str, Any]) -> View:
-    return View(
-        points=tuple((float(x), float(y)) for x, y in values["points"]),
-        groups=tuple(map(str, values["groups"])),
-        texts=tuple(map(str, values["texts"])),
-        note=str(values["note"]),
-        found={way: (int(right), int(count)) for way, (right, count) in values["found"].items()},
-    )
+    points = np.array(values["points"], dtype=np.float64).reshape(-1, 2)
+    found = {way: (int(right), int(count)) for way, (right, count) in values["found"].items()}
+    return View.of(points, values["groups"], values["texts"], note=str(values["note"]), found=found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,14 +210,7 @@ class Results:
     def of(
         self, system: str, on: Sequence[str] = (), variant: str = "", seeds: Sequence[int] | None = None
     ) -> OverSeeds:
-        """Return a system over its seeds.
-
-        Args:
-            system: its name.
-            on: what it is trained on.
-            variant: see `Cell`.
-            seeds: None takes those of the benchmark.
-        """
+        """Return a system over its seeds; `on` and `variant` as in `Cell`, seeds None for those of the benchmark."""
         asked = [Cell(system, tuple(on), seed, variant) for seed in (self.seeds if seeds is None else seeds)]
         found = [self.cells[cell] for cell in asked if cell in self.cells]
         missing = [cell.error for cell in found if cell.error]

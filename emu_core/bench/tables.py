@@ -1,6 +1,6 @@
 """Tables of a report: text for people, numbers for programs, and the scores that both are made of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -16,17 +16,11 @@ LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table.
+    """A row of a table."""
 
-    Attributes:
-        cells: as people read them; of a row without numbers its label alone.
-        key: the name of its numbers in the table's data; "" where it has none.
-        missing: why nothing was measured; "" where something was.
-    """
-
-    cells: tuple[str, ...]
-    key: str = ""
-    missing: str = ""
+    cells: tuple[str, ...]  # as people read them; of a row without numbers its label alone
+    key: str = ""  # the name of its numbers in the table's data; "" where it has none
+    missing: str = ""  # why nothing was measured; "" where something was
 
     def texts(self, width: int) -> tuple[str, ...]:
         """Return the texts of a row as wide as the table, the reason included."""
@@ -36,14 +30,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning of training.
+    """A warning of training."""
 
-    Attributes:
-        system: what was trained.
-        text: the warning.
-    """
-
-    system: str
+    system: str  # what was trained
     text: str
 
     def __str__(self) -> str:
@@ -53,27 +42,16 @@ class Warned:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table."""
 
-    Attributes:
-        name: of its CSV file, such as "table2".
-        title: above it.
-        head: the columns' names.
-        rows: its rows.
-        verdict: what it shows, a sentence each.
-        warnings: of training.
-        notes: how to read it, a sentence or more each.
-        data: its numbers, unrounded, by row.
-    """
-
-    name: str
+    name: str  # of its CSV file, such as "table2"
     title: str
-    head: tuple[str, ...]
+    head: tuple[str, ...]  # the columns' names
     rows: tuple[Row, ...]
-    verdict: tuple[str, ...] = ()
+    verdict: tuple[str, ...] = ()  # what it shows, a sentence each
     warnings: tuple[Warned, ...] = ()
-    notes: tuple[str, ...] = ()
-    data: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # how to read it, a sentence or more each
+    data: dict[str, Any] = field(default_factory=dict)  # its numbers, unrounded, by row
 
     @property
     def texts(self) -> list[tuple[str, ...]]:
@@ -98,71 +76,57 @@ class Table:
             KeyError, TypeError: it is something else.
         """
         blank = [""] * len(values["rows"])
-        rows = [
-            Row(tuple(map(str, cells[:1] if missing else cells)), str(key), str(missing))
-            for cells, key, missing in zip(
-                values["rows"], values.get("keys", blank), values.get("missing", blank), strict=True
-            )
-        ]
+        whole = zip(values["rows"], values.get("keys", blank), values.get("missing", blank), strict=True)
+        texts: dict[str, Any] = {name: tuple(map(str, values[name])) for name in ("head", "verdict", "notes")}
         return cls(
             name=str(values["name"]),
             title=str(values["title"]),
-            head=tuple(map(str, values["head"])),
-            rows=tuple(rows),
-            verdict=tuple(map(str, values["verdict"])),
+            rows=tuple(
+                Row(tuple(map(str, cells[:1] if missing else cells)), str(key), str(missing))
+                for cells, key, missing in whole
+            ),
             warnings=tuple(Warned(**warning) for warning in values.get("warnings", ())),
-            notes=tuple(map(str, values["notes"])),
             data=dict(data),
+            **texts,
         )
-
-
-def plain_rows(rows: Sequence[Sequence[str]]) -> tuple[Row, ...]:
-    """Return rows that are text alone, such as those of a printed table."""
-    return tuple(Row(tuple(row)) for row in rows)
 
 
 @dataclass(frozen=True)
 class Score:
     """A measure over seeds.
 
-    Attributes:
-        mean: over seeds.
-        deviation: the standard deviation over seeds; 0 for one.
-        low: lower end of the 95 % interval over the queries, each one's mean over seeds being one score; None where
-            there are no queries.
-        high: its upper end.
-        seeds: how many there are.
-        text: as people read it.
+    The 95 % interval is over the queries, each one's mean over seeds being one score; None where there are none.
     """
 
     mean: float
-    deviation: float
+    deviation: float  # standard deviation over seeds; 0 for one
     low: float | None
     high: float | None
     seeds: int
-    text: str
+    text: str  # as people read it
 
     @classmethod
-    def of(cls, values: Values) -> "Score":
+    def of(cls, values: Values) -> Self:
         """Make a score in percent of (seeds, queries) values from 0 to 1."""
-        means = 100 * values.mean(axis=1)
-        interval = mean_interval(values.mean(axis=0))
-        return cls(
-            float(means.mean()),
-            float(deviation(means)),
-            interval.low,
-            interval.high,
-            len(values),
-            spread(means),
-        )
+        means, interval = 100 * values.mean(axis=1), mean_interval(values.mean(axis=0))
+        spread_over = float(means.mean()), float(deviation(means))
+        return cls(*spread_over, interval.low, interval.high, len(values), spread(means))
 
     @classmethod
-    def of_numbers(cls, numbers: Sequence[float]) -> "Score | None":
-        """Make a score of one number a seed; None where there is none."""
+    def of_numbers(cls, numbers: Sequence[float], times: float = 1, places: int = 1) -> Self | None:
+        """Make a score of one number a seed; None where there is none.
+
+        Args:
+            numbers: as people read them.
+            times: what they are multiplied by in JSON.
+            places: of decimals that people read.
+        """
         if not len(numbers):
             return None
-        means = np.asarray(numbers, dtype=np.float64)
-        return cls(float(means.mean()), float(deviation(means)), None, None, len(means), spread(means))
+        own = np.asarray(numbers, dtype=np.float64)
+        means = own * times
+        text = spread(own, places)
+        return cls(float(means.mean()), float(deviation(means)), None, None, len(own), text)
 
     def facts(self) -> dict[str, Any]:
         """Return it as it stands in JSON."""
@@ -172,11 +136,6 @@ class Score:
 def scored(values: Values | None) -> Score | None:
     """Return the score of (seeds, queries) values; None where there are none."""
     return None if values is None else Score.of(values)
-
-
-def present(scores: Mapping[str, Score | None]) -> dict[str, Score]:
-    """Return the scores that were measured."""
-    return {name: score for name, score in scores.items() if score is not None}
 
 
 def mean_score(scores: Sequence[Score | None]) -> float | None:
@@ -222,63 +181,81 @@ def stars(level: float | None) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a grid.
+    """A row of a grid."""
 
-    Attributes:
-        labels: its first cells.
-        key: its name in JSON.
-        scores: by column; a column that is not there was not measured.
-        paper: the paper's figures, by column.
-        texts: shown in place of the score's own text, by column.
-        reasons: why something is missing, a sentence each.
-    """
+    labels: tuple[str, ...]  # its first cells
+    key: str  # its name in JSON
+    scores: Mapping[str, Score | None]  # by column; None, or no entry, where nothing was measured
+    paper: str = ""  # the name of the paper's row beside it; "" where it has none
+    reasons: tuple[str, ...] = ()  # why something is missing, a sentence each
 
-    labels: tuple[str, ...]
-    key: str
-    scores: Mapping[str, Score]
-    paper: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-    reasons: tuple[str, ...] = ()
+    @property
+    def measured(self) -> dict[str, Score]:
+        """The scores that were measured."""
+        return {column: score for column, score in self.scores.items() if score is not None}
 
 
 def grid(
     name: str,
     title: str,
     heads: tuple[str, ...],
-    columns: Sequence[str],
+    columns: Sequence[str] | Mapping[str, str],
     lines: Sequence[Line],
     *,
+    printed: Callable[[str, str], str] = lambda row, column: "",
     verdict: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     missing: str = "–",
 ) -> Table:
     """Make a table of one shape: a row a system, a column a measure, the paper's figures beside ours.
 
-    Args:
-        name: of its file.
-        title: above it.
-        heads: over the labels.
-        columns: ours; those that the paper has figures of come once more after them.
-        lines: the rows.
-        verdict: what it shows.
-        notes: how to read it.
-        missing: the text of a cell that was not measured.
+    `heads` are over the labels; `columns` ours, or what people read by column. `printed` gives the paper's figure of a
+    row, by the paper's name of it, and a column, "" where it has none; columns with such figures come once more after
+    ours. `missing` is the text of a cell that was not measured; for the other arguments see `Table`.
     """
-    printed = [column for column in columns if any(column in line.paper for line in lines)]
+    figures = {line.key: {c: printed(line.paper, c) for c in columns} for line in lines if line.paper}
+    beside = [column for column in columns if any(own[column] for own in figures.values())]
+    measured = {line.key: line.measured for line in lines}
     rows = []
     for line in lines:
-        own = [line.texts.get(c) or (line.scores[c].text if c in line.scores else missing) for c in columns]
-        rows.append(Row((*line.labels, *own, *(line.paper.get(column, "") for column in printed)), line.key))
+        own, paper = measured[line.key], figures.get(line.key, {})
+        texts = (own[column].text if column in own else missing for column in columns)
+        rows.append(Row((*line.labels, *texts, *(paper.get(column, "") for column in beside)), line.key))
     reasons = dict.fromkeys(reason for line in lines for reason in line.reasons)
+    shown = columns.values() if isinstance(columns, Mapping) else columns
     return Table(
         name,
         title,
-        (*heads, *columns, *(f"paper: {column}" for column in printed)),
+        (*heads, *shown, *(f"paper: {column}" for column in beside)),
         tuple(rows),
         verdict,
-        notes=(*reasons, *notes, *_width([score for line in lines for score in line.scores.values()])),
-        data={line.key: {column: score.facts() for column, score in line.scores.items()} for line in lines},
+        notes=(*reasons, *notes, *_width([score for own in measured.values() for score in own.values()])),
+        data={key: {column: score.facts() for column, score in own.items()} for key, own in measured.items()},
     )
+
+
+def system_table(
+    name: str,
+    title: str,
+    head: tuple[str, ...],
+    systems: Iterable[tuple[str, str, OverSeeds]],
+    show: Callable[[str, OverSeeds], tuple[tuple[str, ...], Any]],
+    **others: Any,
+) -> Table:
+    """Make a table of a row a system: its own texts, or why it was not measured.
+
+    `systems` are key, label and cells of each row; `show` gives the texts after the label and the data of one that was
+    measured; for the other arguments see `Table`.
+    """
+    rows, data = list[Row](), dict[str, Any]()
+    for key, label, row in systems:
+        if row.cells:
+            texts, data[key] = show(key, row)
+            rows.append(Row((row.named(label), *texts), key))
+        else:
+            data[key] = {"not_measured": row.reason}
+            rows.append(Row((label,), key, row.reason))
+    return Table(name, title, head, tuple(rows), data=data, **others)
 
 
 def _width(scores: Sequence[Score]) -> tuple[str, ...]:
@@ -316,21 +293,18 @@ def costs_table(
     """
     rows, data = [], dict[str, Any]()
     for labels, key, row in lines:
-        if not row.cells:
-            continue
-        costs = {name: row.mean(name) for name in COSTS}
-        chosen = [cell.facts.get("selected_epoch") for cell in row.cells]
-        data[key] = {**costs, **({"selected_epochs": chosen} if any(chosen) else {})}
-        shown = (f"{value:.{0 if name.endswith('mb') else 1}f}" for name, value in costs.items())
-        rows.append(Row((*labels, *shown), key))
-    heads = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "GPU MB")
-    warned = [(cell.label, OverSeeds((result,))) for cell, result in results.measured()]
+        if row.cells:
+            costs = {name: row.mean(name) for name in COSTS}
+            shown = (f"{value:.{0 if name.endswith('mb') else 1}f}" for name, value in costs.items())
+            rows.append(Row((*labels, *shown), key))
+            chosen = [cell.facts.get("selected_epoch") for cell in row.cells]
+            data[key] = {**costs, **({"selected_epochs": chosen} if any(chosen) else {})}
     return Table(
         "costs",
         "Time and memory",
-        ("model", "trained on", *heads),
+        ("model", "trained on", "seconds of training", "CPU seconds", "seconds in all", "peak MB", "GPU MB"),
         tuple(rows),
-        warnings=warnings_of(warned),
+        warnings=warnings_of([(cell.label, OverSeeds((result,))) for cell, result in results.measured()]),
         notes=(note, MEMORY_NOTE),
         data=data,
     )

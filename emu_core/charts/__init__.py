@@ -1,16 +1,21 @@
 """Plotly figures of data or of a comparison; nothing here knows Streamlit, an encoder or a run."""
 
 from emu_core.charts.attention import attention_bars
-from emu_core.charts.comparison import accuracy, changes, forgetting, gains, similarity, triple
+from emu_core.charts.comparison import (
+    accuracy,
+    changes,
+    forgetting,
+    gains,
+    similarity,
+    triple,
+    triple_picture,
+)
 from emu_core.charts.comparison_page import comparison_page
-from emu_core.charts.curves import held_out_curve, loss_curves
+from emu_core.charts.curves import held_out_curve, loss_curves, psi_distributions, spectrum_lines
 from emu_core.charts.heat_maps import accuracy_difference, accuracy_matrix, class_balance, similarity_matrix
 from emu_core.charts.intervals import forgetting_intervals, guard_intervals
-from emu_core.charts.scatter import maps_page, sentence_maps
-from emu_core.charts.spectra import psi_distributions, spectrum_lines
+from emu_core.charts.scatter import maps_page, sentence_maps, word_map
 from emu_core.charts.systems import system_gains
-from emu_core.charts.triangle import triple_picture
-from emu_core.charts.word_map import word_map
 
 __all__ = [
     "accuracy",

@@ -1,18 +1,21 @@
 """Charts of a comparison of two encoders, each by one call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
 
 from emu_core.charts.heat_maps import accuracy_difference, accuracy_matrix, similarity_matrix
 from emu_core.charts.intervals import forgetting_intervals, guard_intervals
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, on_page, plain
-from emu_core.charts.triangle import triple_picture
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, PLAIN, legend_above, on_page, plain
 from emu_core.data.languages import language_name
 from emu_core.evaluation.comparison import SIGNIFICANT, Change, Comparison
 from emu_core.evaluation.forgetting import PARTS, measure_name
+from emu_core.evaluation.retrieval import TIE
 
 Side = Literal["base", "other"]
 _CHANGES = {Change.FIXED: PALETTE[2], Change.BROKEN: CLOSEST, Change.MOVED: PALETTE[4], Change.SAME: GREY}
@@ -108,3 +111,81 @@ def forgetting(measured: pd.DataFrame, part: str) -> go.Figure:
 
 def _name(comparison: Comparison, which: Side) -> str:
     return comparison.names[which == "other"]
+
+
+PAIRS = ((0, 1), (0, 2), (1, 2))
+SMALLEST = 0.6  # the least width drawn, in distances of unit vectors
+# Where a corner's and a side's label stand, in pixels from it: outwards, so that every label can be read even
+# where three sentences fall on one spot.
+_CORNER_SHIFTS = ((-18, -6), (18, -6), (0, 18))
+_SIDE_SHIFTS = (
+    {"xshift": 0, "yshift": -18, "xanchor": "center"},
+    {"xshift": -10, "yshift": 10, "xanchor": "right"},
+    {"xshift": 10, "yshift": 10, "xanchor": "left"},
+)
+
+
+def triple_picture(
+    cosines: Mapping[str, tuple[float, float, float]], texts: tuple[str, str, str]
+) -> go.Figure:
+    """Return a triangle for each encoder, to one scale; a thick line joins the closest two.
+
+    Args:
+        cosines: by encoder's name, the cosines of S1-S2, S1-S3 and S2-S3. A side is sqrt(2 - 2 cosine) long:
+            the distance of the two unit vectors, so three sentences always make a true triangle.
+        texts: S1, S2 and S3, shown on hovering.
+    """
+    figure = make_subplots(rows=1, cols=len(cosines), subplot_titles=list(cosines), horizontal_spacing=0.06)
+    triangles = [_corners(three) for three in cosines.values()]
+    low, high = np.min(triangles, axis=(0, 1)), np.max(triangles, axis=(0, 1))
+    # Three sentences that are close must look it, and not fill their panel.
+    margin = 0.25 * max(SMALLEST, *(high - low))
+    for column, (three, corners) in enumerate(zip(cosines.values(), triangles, strict=True), start=1):
+        for pair, (first, second) in enumerate(PAIRS):
+            is_closest = three[pair] >= max(three) - TIE
+            colour = CLOSEST if is_closest else PLAIN
+            ends = corners[[first, second]]
+            figure.add_trace(
+                go.Scatter(
+                    x=ends[:, 0], y=ends[:, 1], mode="lines", hoverinfo="skip",
+                    line={"color": colour} | ({"width": 7} if is_closest else {"width": 2, "dash": "dot"}),
+                ),
+                row=1, col=column,
+            )  # fmt: skip
+            value = f"{three[pair]:.2f}"
+            middle = ends.mean(axis=0)
+            figure.add_annotation(
+                x=middle[0], y=middle[1], **_SIDE_SHIFTS[pair],
+                text=f"<b>{value}</b> closest" if is_closest else value,
+                font={"size": 15, "color": CLOSEST} if is_closest else {"size": 14},
+                showarrow=False, row=1, col=column,
+            )  # fmt: skip
+        figure.add_trace(
+            go.Scatter(
+                x=corners[:, 0], y=corners[:, 1], mode="markers", marker={"size": 15, "color": PALETTE[0]},
+                customdata=[f"S{place}: {plain(text)}" for place, text in enumerate(texts, start=1)],
+                hovertemplate="%{customdata}<extra></extra>",
+            ),
+            row=1, col=column,
+        )  # fmt: skip
+        for corner, (x, y) in enumerate(corners):
+            figure.add_annotation(
+                x=x, y=y, text=f"<b>S{corner + 1}</b>", showarrow=False, font={"size": 15},
+                xshift=_CORNER_SHIFTS[corner][0], yshift=_CORNER_SHIFTS[corner][1], row=1, col=column,
+            )  # fmt: skip
+        figure.update_xaxes(range=[low[0] - margin, high[0] + margin], visible=False, row=1, col=column)
+        figure.update_yaxes(
+            range=[low[1] - margin, high[1] + margin], visible=False,
+            scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column,
+        )  # fmt: skip
+    figure.update_layout(showlegend=False)
+    return on_page(figure, height=380)
+
+
+def _corners(cosines: tuple[float, float, float]) -> NDArray[np.float64]:
+    """(3, 2): S1 at the origin, S2 to its right, S3 above."""
+    base, left, right = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * np.asarray(cosines, dtype=np.float64)))
+    if base == 0.0:
+        return np.array([[0.0, 0.0], [0.0, 0.0], [0.0, left]])
+    x = (base**2 + left**2 - right**2) / (2.0 * base)
+    return np.array([[0.0, 0.0], [base, 0.0], [x, np.sqrt(max(0.0, left**2 - x**2))]])

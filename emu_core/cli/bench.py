@@ -2,10 +2,10 @@
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from emu_core.bench.papers import PAPERS
-from emu_core.bench.settings import EmuPart, FmdaPart
+from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart
 from emu_core.cli.options import (
     FRESH,
     add_data,
@@ -24,26 +24,35 @@ if TYPE_CHECKING:
     from emu_core.runs.run import Status
 
 
+_SHARED = ("out", "seeds", "epochs", "device")
+_LABELLED = (*_SHARED, "encoder", "language", "parts")
+_PARALLEL = (*_SHARED, "test", "languages", "drop_empty", "labelled", "quick")
+_TAKES = {
+    "emu": (*_LABELLED, "train_languages"),
+    "fmda": (*_LABELLED, "pairs"),
+    "bicvm": (*_PARALLEL, "documents", "test_documents"),
+    "dual-encoder": (*_PARALLEL, "sts", "dialogues", "running_text", "nli"),
+}
+
+
 def add_bench(verbs: Any) -> None:
     """`emu bench PAPER DATA`."""
     summary = PAPERS["emu"].summary
     papers = verbs.add_parser("bench", help=summary, description=summary[0].upper() + summary[1:] + ".")
     actions = papers.add_subparsers(required=True, metavar="PAPER", help="whose experiments")
-    run = {"emu": _bench_emu, "fmda": _bench_fmda, "bicvm": _bench_bicvm, "dual-encoder": _bench_dual}
-    parsers = {name: add_verb(actions, name, run[name], paper.summary) for name, paper in PAPERS.items()}
-
-    emu = parsers["emu"]
-    _add_bench(emu, "emu", EmuPart)
-    emu.add_argument(
-        "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
+    emu, fmda, bicvm, dual = (
+        add_verb(actions, name, partial(_run, name), paper.summary) for name, paper in PAPERS.items()
     )
-    fmda = parsers["fmda"]
-    _add_bench(fmda, "fmda", FmdaPart)
+    _add_labelled(emu, "emu", EmuPart)
+    emu.add_argument(
+        "--train-language", action="append", metavar="CODE", dest="train_languages",
+        help="labels used; repeatable (default: en)",
+    )  # fmt: skip
+    _add_labelled(fmda, "fmda", FmdaPart)
     fmda.add_argument(
-        "--pair", action="append", metavar="en-de",
+        "--pair", action="append", metavar="en-de", dest="pairs",
         help="languages; repeatable (default: the first of the set, which is English if it can be, with every other)",
     )  # fmt: skip
-    bicvm = parsers["bicvm"]
     _add_parallel(bicvm)
     for name, what in (
         ("documents", "to classify"),
@@ -53,8 +62,6 @@ def add_bench(verbs: Any) -> None:
             f"--{name}", nargs="+", default=[], metavar="en=PATH",
             help=f"documents {what}, by language: a folder of class folders, such as Reuters', or a table",
         )  # fmt: skip
-
-    dual = parsers["dual-encoder"]
     _add_parallel(dual)
     dual.add_argument(
         "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
@@ -83,12 +90,12 @@ def _add_parallel(parser: argparse.ArgumentParser) -> None:
     _add_shared(parser)
 
 
-def _add_bench(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPart] | type[FmdaPart]) -> None:
+def _add_labelled(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPart] | type[FmdaPart]) -> None:
     """Add what the benchmarks on a labelled set share."""
     add_data(parser)
     add_encoder(parser, default=PAPERS[paper].encoder, specs=FRESH)
     parser.add_argument(
-        "--tables", nargs="+", default=list(parts), choices=list(parts), metavar="PART",
+        "--tables", nargs="+", default=list(parts), choices=list(parts), metavar="PART", dest="parts",
         help=f"some of {', '.join(parts)} (default: all)",
     )  # fmt: skip
     _add_shared(parser)
@@ -104,51 +111,18 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _bench_emu(options: argparse.Namespace) -> dict[str, Any]:
-    return _on_labelled("emu", options, train_languages=options.train_language or ["en"])
-
-
-def _bench_fmda(options: argparse.Namespace) -> dict[str, Any]:
-    return _on_labelled("fmda", options, pairs=options.pair)
-
-
-def _bench_bicvm(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.bench.parallel.read import named_files
-
-    documents, tested = named_files(options.documents), named_files(options.test_documents)
-    return _on_parallel("bicvm", options, documents=documents, test_documents=tested)
-
-
-def _bench_dual(options: argparse.Namespace) -> dict[str, Any]:
-    tasks = {name: getattr(options, name) for name in ("sts", "dialogues", "running_text", "nli")}
-    return _on_parallel("dual-encoder", options, **tasks)
-
-
-def _on_labelled(paper: str, options: argparse.Namespace, **own: Any) -> dict[str, Any]:
-    shared = {"parts": options.tables, "mapping": mapping_of(options)}
-    shared |= {name: getattr(options, name) for name in ("encoder", "language")}
-    return _run(paper, options.data, options, **shared, **own)
-
-
-def _on_parallel(paper: str, options: argparse.Namespace, **own: Any) -> dict[str, Any]:
-    names = ("test", "languages", "drop_empty", "labelled", "quick")
-    return _run(paper, options.files, options, **{name: getattr(options, name) for name in names}, **own)
-
-
-def _run(paper: str, data: Any, options: argparse.Namespace, **others: Any) -> dict[str, Any]:
+def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.bench.job import bench
+    from emu_core.bench.parallel.texts import named_files
 
-    report = bench(
-        paper,
-        data,
-        out=options.out,
-        seeds=options.seeds,
-        epochs=options.epochs,
-        device=options.device,
-        on_progress=cells_line(),
-        **others,
-    )
-    return report_of(report, options)
+    own: dict[str, Any] = {name: getattr(options, name) for name in _TAKES[paper]}
+    own |= {name: named_files(own[name]) for name in ("documents", "test_documents") if name in own}
+    if paper == "emu":
+        own["train_languages"] = own["train_languages"] or ["en"]
+    if "parts" in own:
+        own["mapping"] = mapping_of(options)
+    data = options.data if "parts" in own else options.files
+    return report_of(bench(paper, data, on_progress=cells_line(), **own), options)
 
 
 def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:

@@ -1,10 +1,224 @@
 """`emu doctor`. It imports nothing that is not Python's own, so that it can say which package is missing."""
 
 import argparse
-from collections.abc import Sequence
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+from emu_core import __version__
 from emu_core.cli.verb import add_verb
+
+DISTRIBUTION = "emu-core"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+REQUIREMENTS = Path(__file__).parents[2] / "requirements.txt"  # a wheel has them in its metadata
+
+
+class State(StrEnum):
+    """The outcome of a check."""
+
+    READY = "ready"
+    NOTE = "note"  # worth knowing, and nothing stands still for it
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked.
+
+    Attributes:
+        group: what it belongs to: packages, device, encoders, runs, tests.
+        name: of the package, device, encoder or file.
+        state: the outcome.
+        found: version, size or place, or the reason why it is missing.
+        fix: how to fix it; "" where nothing need be done.
+    """
+
+    group: str
+    name: str
+    state: State
+    found: str
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks.
+
+    Attributes:
+        checks: in the order in which a person reads them.
+    """
+
+    checks: tuple[Check, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """True where nothing that is needed is missing."""
+        return all(check.state is not State.MISSING for check in self.checks)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the checks as JSON has them."""
+        checks = [asdict(check) for check in self.checks]
+        return {"version": __version__, "healthy": self.healthy, "checks": checks}
+
+
+def doctor(runs: str | Path | None = None) -> Report:
+    """Check the installation and the machine, changing nothing and asking nothing of the network.
+
+    Args:
+        runs: the folder of runs; None takes $EMU_RUNS, or else ./runs, as the app does.
+    """
+    folder = Path(runs or os.environ.get("EMU_RUNS") or "runs").absolute()
+    found = (*_packages(), *_device(), *_encoders(), *_runs(folder), _browser())
+    return Report(found)
+
+
+def _packages() -> Iterator[Check]:
+    yield _python()
+    for name, specifier in filter(None, map(_parsed, sorted(_requirements(), key=str.lower))):
+        fix = f'pip install "{name}{specifier}"'
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            yield Check("packages", name, State.MISSING, "not installed", fix)
+            continue
+        if _suits(found, specifier):
+            yield Check("packages", name, State.READY, found)
+        else:
+            yield Check("packages", name, State.NOTE, found, f"tested with {specifier}: {fix}")
+
+
+def _parsed(line: str) -> tuple[str, str] | None:
+    """Return a requirement's name and versions; None where it is not for this machine."""
+    try:
+        from packaging.requirements import Requirement
+    except ModuleNotFoundError:  # then much else is missing too, and what only some machines need is left out
+        name = re.match(r"[\w.-]+", line)
+        return None if name is None or ";" in line else (name[0], line[name.end() :].strip())
+    wanted = Requirement(line)
+    suits = wanted.marker is None or wanted.marker.evaluate({"extra": ""})
+    return (wanted.name, str(wanted.specifier)) if suits else None
+
+
+def _suits(found: str, specifier: str) -> bool:
+    """Return whether a version is within a specifier; without one, or without packaging, every version is."""
+    try:
+        from packaging.specifiers import SpecifierSet
+    except ModuleNotFoundError:
+        return True
+    return not specifier or SpecifierSet(specifier).contains(found, prereleases=True)
+
+
+def _python() -> Check:
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    try:
+        wanted = str(metadata(DISTRIBUTION).json.get("requires_python", ""))
+    except PackageNotFoundError:  # a checkout that is not installed has none
+        wanted = ""
+    if _suits(platform.python_version(), wanted):
+        return Check("packages", "python", State.READY, found)
+    fix = f"make a virtual environment with a Python {wanted}"
+    return Check("packages", "python", State.MISSING, found, fix)
+
+
+def _requirements() -> list[str]:
+    """Return the lines of a checkout's requirements.txt, or else of the installed package's metadata."""
+    if REQUIREMENTS.is_file():
+        lines = [line.partition(" #")[0].strip() for line in REQUIREMENTS.read_text("utf-8").splitlines()]
+        return [line for line in lines if line and not line.startswith(("#", "-"))]
+    try:
+        return requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        return []
+
+
+def _device() -> Iterator[Check]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Check("device", "cores", State.READY, str(cores))
+    try:
+        import psutil
+
+        memory = psutil.virtual_memory()
+        yield Check("device", "memory", State.READY, f"{_gb(memory.available)} free of {_gb(memory.total)}")
+    except ModuleNotFoundError:  # listed among the packages
+        pass
+    try:
+        import torch
+
+        from emu_core.devices import available_devices, has_bf16
+    except (ImportError, OSError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+        fix = "install torch as the packages above say"
+        yield Check("device", "torch", State.MISSING, f"can't be imported: {reason}", fix)
+        return
+    chosen, *others = available_devices()
+    more = f", {_gb(torch.cuda.mem_get_info(chosen.name)[0])} free" if chosen.name.startswith("cuda") else ""
+    bf16 = "bf16 and fp32" if has_bf16(chosen.name) else "fp32"
+    yield Check("device", f"{chosen.name} (auto)", State.READY, f"{chosen.label}{more}, {bf16}")
+    for device in others:
+        yield Check("device", device.name, State.READY, device.label)
+    if chosen.name == "cpu" and shutil.which("nvidia-smi"):
+        built = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
+        fix = (
+            f"pip install torch=={torch.__version__.partition('+')[0]} --index-url ADDRESS, with the address that "
+            "pytorch.org gives for your driver"
+        )
+        found = f"there is a driver, and torch, {built}, sees no GPU"
+        yield Check("device", "NVIDIA", State.NOTE, found, fix)
+
+
+def _encoders() -> Iterator[Check]:
+    try:
+        from emu_core.encoders.registry import available_encoders
+    except (ImportError, OSError):  # torch or numpy, which is listed above
+        fix = "install what is missing above first"
+        yield Check("encoders", "encoders", State.MISSING, "can't be checked", fix)
+        return
+    for position, info in enumerate(available_encoders()):
+        needed = State.NOTE if position else State.MISSING  # the default, which is the first, is needed
+        yield Check("encoders", info.spec, State.READY if info.available else needed, info.name, info.reason)
+
+
+def _runs(folder: Path) -> Iterator[Check]:
+    app = find_spec("app")
+    if app is not None and app.origin is not None and (Path(app.origin).parent / "main.py").is_file():
+        yield Check("runs", "app", State.READY, "emu app serves it")
+    else:
+        fix = "install the whole project: make setup"
+        yield Check("runs", "app", State.NOTE, "not installed beside emu_core", fix)
+    place = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    name = str(folder) if place == folder else f"{folder}, made when it is needed"
+    fix = "name a folder of yours: EMU_RUNS=DIR, --runs of emu app, --out of emu train"
+    if not place.is_dir():
+        yield Check("runs", "folder", State.MISSING, f"{place} is not a folder", fix)
+        return
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        yield Check("runs", "folder", State.MISSING, f"{name}: {error.strerror}", fix)
+        return
+    yield Check("runs", "folder", State.READY, f"{name}, {_gb(shutil.disk_usage(place).free)} free")
+
+
+def _browser() -> Check:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is not None:
+        return Check("tests", "chromium", State.READY, found)
+    fix = "only make test needs it: sudo apt-get install chromium fonts-noto-cjk"
+    return Check("tests", "chromium", State.NOTE, "not on the PATH", fix)
+
+
+def _gb(count: float) -> str:
+    return f"{count / 1e9:.1f} GB"
 
 
 def add_doctor(verbs: Any) -> None:
@@ -18,8 +232,6 @@ def add_doctor(verbs: Any) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.api.doctor import State, doctor
-
     report = doctor(options.runs)
     if not options.json:
         for group in dict.fromkeys(check.group for check in report.checks):

@@ -1,15 +1,18 @@
 """`emu train` and `emu resume`."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.options import SPECS, add_data, add_run, data_options, run_folder
-from emu_core.cli.pairs import pairs_of
 from emu_core.cli.trained import reported, training_line
 from emu_core.cli.verb import add_verb
+from emu_core.data.languages import language_code, split_pair
+from emu_core.data.wording import shown
+from emu_core.errors import TrainingError
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
 from emu_core.runs.config import Task
@@ -99,3 +102,34 @@ def _resume(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.resume import resume
 
     return reported(resume(options.run, on_progress=training_line()), options)
+
+
+def pairs_of(named: Sequence[str] | None, method: str) -> list[tuple[str, str]] | None:
+    """Return the pairs that --pair names; None where it names none.
+
+    Raises:
+        TrainingError: a value is not two languages, or the method learns from no pairs.
+    """
+    if not named:
+        return None
+    if method_named(method).needs is not Needs.SLOTS:
+        raise TrainingError(
+            f"the method {method} learns from no pairs; leave --pair out, or choose --method "
+            + " or ".join(methods_that_need(Needs.SLOTS))
+        )
+    return [language_pair(value) for value in named]
+
+
+def language_pair(value: str) -> tuple[str, str]:
+    """The two codes of en-de.
+
+    Raises:
+        TrainingError: it is not two languages.
+    """
+    if halves := split_pair(value):
+        first, second = map(language_code, halves)
+        if first and second and first != second:
+            return first, second
+    raise TrainingError(
+        f"'{shown(value)}' is no pair of languages; write two codes with '-' between them, such as --pair en-de"
+    )

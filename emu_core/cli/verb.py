@@ -58,14 +58,7 @@ def add_verb(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
     parser.set_defaults(verb=run)
-    if json_file:
-        parser.add_argument(
-            "--json",
-            nargs="?",
-            const=STDOUT,
-            metavar="FILE",
-            help="print one JSON object, or write it to FILE",
-        )
-    else:
-        parser.add_argument("--json", action="store_const", const=STDOUT, help="print one JSON object")
+    form: dict[str, Any] = {"nargs": "?", "metavar": "FILE"} if json_file else {"action": "store_const"}
+    more = ", or write it to FILE" if json_file else ""
+    parser.add_argument("--json", const=STDOUT, help=f"print one JSON object{more}", **form)
     return parser

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from emu_core.config.settings import Settings, setting
@@ -18,6 +19,9 @@ class Composition(StrEnum):
 _HERMANN = "Hermann and Blunsom 2014"
 _DATA = f"{_HERMANN}, section 4.1"
 _ENCODER, _STEPS, _LOSS = "Encoder", "Steps", "Loss"
+_encoder = partial(setting, group=_ENCODER)
+_step = partial(setting, group=_STEPS)
+_loss = partial(setting, group=_LOSS)
 
 
 @dataclass(frozen=True)
@@ -49,75 +53,66 @@ class BicvmConfig(Settings):
         choices={Composition.ADD: "The sum of its words", Composition.BIGRAM: "The sum of its bigrams"},
         group=_ENCODER,
     )
-    min_count: int = setting(
+    min_count: int = _encoder(
         1,
         "Words that the training text has more rarely than so often are unknown.",
         label="Rarest word",
         low=1,
-        group=_ENCODER,
     )
-    batch_size: int = setting(64, "Pairs in a step.", label="Batch size", low=1, group=_STEPS)
-    learning_rate: float = setting(
+    batch_size: int = _step(64, "Pairs in a step.", label="Batch size", low=1)
+    learning_rate: float = _step(
         0.1,
         "Step size of the word embeddings (AdaGrad).",
         label="Learning rate",
         source=_DATA,
         above=0,
-        group=_STEPS,
     )
-    word_dropout: float = setting(
+    word_dropout: float = _step(
         0.0,
         "Share of the words left out at random in each batch, so that no sentence depends on one word.",
         label="Words left out",
         low=0,
         below=1,
-        group=_STEPS,
     )
-    init_deviation: float = setting(
+    init_deviation: float = _step(
         0.1,
         "Standard deviation of the first weights, which are drawn from a Gaussian.",
         label="Spread of the first weights",
         above=0,
-        group=_STEPS,
     )
-    margin: float = setting(
+    margin: float = _loss(
         50.0,
         "A translation is to be so much nearer than another sentence.",
         label="Margin",
         source=f"{_DATA}; eq. 6 prints 1",
         above=0,
-        group=_LOSS,
     )
-    noise: int = setting(
+    noise: int = _loss(
         50,
         "Sentences drawn for each pair in each epoch, to be farther than the translation; 0 takes the others of its "
         "batch (ours).",
         label="Noise sentences a pair",
         source=_DATA,
         low=0,
-        group=_LOSS,
     )
-    both_ways: bool = setting(
+    both_ways: bool = _loss(
         False,
         "Noise in both languages of a pair, and not in the second alone.",
         label="Noise in both languages",
-        group=_LOSS,
     )
-    l2_weight: float = setting(
+    l2_weight: float = _loss(
         1.0,
         "Weight lambda of the L2 penalty, beside the losses of all pairs added up.",
         label="L2 weight (lambda)",
         source=f"{_DATA}, and eq. 7",
         low=0,
-        group=_LOSS,
     )
-    document_sentences: int = setting(
+    document_sentences: int = _loss(
         1,
         "Above 1, so many sentences in a row are learnt as one text; 0 takes the documents of the files.",
         label="Sentences a document",
         source=f"{_HERMANN}, section 5",
         low=0,
-        group=_LOSS,
     )
 
     def check_together(self) -> None:

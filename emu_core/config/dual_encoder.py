@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from emu_core.config.settings import Settings, setting
@@ -36,6 +37,10 @@ _MODEL, _TASKS, _CONFIGURATION = (
     f"{_CHIDAMBARAM}, section 2.1", f"{_CHIDAMBARAM}, section 2.2", f"{_CHIDAMBARAM}, section 3.2",
 )  # fmt: skip
 _ENCODING, _STEPS, _LOSS = "Encoder", "Steps", "Loss"
+_layer = partial(setting, group=_ENCODING, matters=_has_layers)
+_encoder = partial(setting, group=_ENCODING)
+_step = partial(setting, group=_STEPS)
+_loss = partial(setting, group=_LOSS)
 
 
 @dataclass(frozen=True)
@@ -70,127 +75,108 @@ class DualEncoderConfig(Settings):
         low=0,
         common=True,
     )
-    layers: int = setting(
+    layers: int = _encoder(
         3,
         "Layers of the transformer; 0 makes the embedding the mean of the words'.",
         label="Layers",
         source=_MODEL,
         low=0,
-        group=_ENCODING,
     )
-    dim: int = setting(
+    dim: int = _encoder(
         512,
         "Length of a sentence's embedding.",
         label="Numbers a sentence",
         source=_MODEL,
         low=1,
-        group=_ENCODING,
     )
-    heads: int = setting(
+    heads: int = _layer(
         8,
         "Attention heads of each layer.",
         label="Attention heads",
         source=_MODEL,
         low=1,
-        group=_ENCODING,
-        matters=_has_layers,
     )
-    filter_dim: int = setting(
+    filter_dim: int = _layer(
         2048,
         "Width of each layer's feed-forward part.",
         label="Width within a layer",
         source=_MODEL,
         low=1,
-        group=_ENCODING,
-        matters=_has_layers,
     )
-    pre_norm: bool = setting(
+    pre_norm: bool = _layer(
         False,
         "Layer norms before the sub-layers instead of after them, and a plain sum past them.",
         label="Layer norms first",
-        group=_ENCODING,
-        matters=_has_layers,
     )
-    position_scale: float = setting(
+    position_scale: float = _layer(
         1.0,
         "Factor of the sinusoids that say where a word is; 0 ignores the order of words.",
         label="Weight of word positions",
         low=0,
-        group=_ENCODING,
-        matters=_has_layers,
     )
-    embedding_dim: int = setting(
+    embedding_dim: int = _encoder(
         320,
         "Length of a word's embedding.",
         label="Numbers a word",
         source=_CONFIGURATION,
         low=1,
-        group=_ENCODING,
     )
     # The first bucket is for a text without words.
-    word_buckets: int = setting(
+    word_buckets: int = _encoder(
         210_000,
         "Rows of the table that words are hashed into.",
         label="Word buckets",
         source=f"{_CONFIGURATION}: 200,000 words and 10,000 buckets for others; here all are hashed",
         low=2,
-        group=_ENCODING,
     )
-    ngram_buckets: int = setting(
+    ngram_buckets: int = _encoder(
         200_000,
         "Rows of the table that character n-grams are hashed into.",
         label="N-gram buckets",
         source=_CONFIGURATION,
         low=1,
-        group=_ENCODING,
         matters=_has_ngrams,
     )
-    ngram_min: int = setting(
+    ngram_min: int = _encoder(
         3,
         "Characters of the shortest n-grams.",
         label="Shortest part of a word",
         source=_CONFIGURATION,
         low=1,
-        group=_ENCODING,
         matters=_has_ngrams,
     )
-    ngram_max: int = setting(
+    ngram_max: int = _encoder(
         4,
         "Characters of the longest n-grams; 0 leaves n-grams out.",
         label="Longest part of a word",
         source=_CONFIGURATION,
         low=0,
-        group=_ENCODING,
     )
-    table_range: float = setting(
+    table_range: float = _encoder(
         0.1,
         "The tables' first weights are drawn from between this and its negative; larger values keep words apart that "
         "training never met.",
         label="Range of the tables' first weights",
         above=0,
-        group=_ENCODING,
     )
-    max_tokens: int = setting(
+    max_tokens: int = _encoder(
         64,
         "Words of a sentence that are read; the rest is cut.",
         label="Longest sentence",
         source=f"{_CHIDAMBARAM}, footnote 12",
         low=1,
-        group=_ENCODING,
     )
-    normalised: bool = setting(
+    normalised: bool = _encoder(
         False,
         "Embeddings have length 1, so that scores are cosines.",
         label="Vectors of length 1",
-        group=_ENCODING,
     )
-    batch_size: int = setting(
+    batch_size: int = _step(
         100,
         "Pairs in a step; each is ranked against the others of its batch.",
         label="Batch size",
         source=_CONFIGURATION,
         low=2,
-        group=_STEPS,
     )
     optimizer: Optimizer = setting(
         Optimizer.SGD,
@@ -200,105 +186,91 @@ class DualEncoderConfig(Settings):
         choices={Optimizer.ADAM: "Adam", Optimizer.SGD: "Gradient descent (SGD)"},
         group=_STEPS,
     )
-    learning_rate: float = setting(
+    learning_rate: float = _step(
         0.008,
         "Step size of the weights.",
         label="Learning rate",
         source=_CONFIGURATION,
         above=0,
-        group=_STEPS,
     )
-    embedding_multiplier: float = setting(
+    embedding_multiplier: float = _step(
         100.0,
         "Factor of the updates of the embedding tables.",
         label="Faster tables",
         source=_CONFIGURATION,
         above=0,
-        group=_STEPS,
     )
-    warmup: float = setting(
+    warmup: float = _step(
         0.0,
         "Share of training in which the learning rate rises from 0.",
         label="Warm-up",
         low=0,
         below=1,
-        group=_STEPS,
     )
-    decay: bool = setting(
-        False, "The learning rate falls to 0 at the end.", label="Falling learning rate", group=_STEPS
-    )
-    weight_decay: float = setting(
+    decay: bool = _step(False, "The learning rate falls to 0 at the end.", label="Falling learning rate")
+    weight_decay: float = _step(
         0.0,
         "Weight decay of all weights but the embedding tables.",
         label="Weight decay",
         low=0,
-        group=_STEPS,
     )
-    dropout: float = setting(
+    dropout: float = _step(
         0.1,
         "Share of values left out at random in the layers.",
         label="Dropout",
         source="Vaswani et al. 2017, whose layers these are; the paper names none",
         low=0,
         below=1,
-        group=_STEPS,
     )
-    word_dropout: float = setting(
+    word_dropout: float = _step(
         0.0,
         "Share of the words of each sentence left out at random in training.",
         label="Words left out",
         low=0,
         below=1,
-        group=_STEPS,
     )
-    scale: float = setting(
-        1.0, "Factor of the scores before the softmax.", label="Scale of the scores", above=0, group=_LOSS
+    scale: float = _loss(
+        1.0, "Factor of the scores before the softmax.", label="Scale of the scores", above=0
     )
-    bidirectional: bool = setting(
+    bidirectional: bool = _loss(
         False,
         "The source is looked for given the target, too.",
         label="Both ways",
-        group=_LOSS,
     )
-    mine_after: float = setting(
+    mine_after: float = _loss(
         0.1,
         "Share of training, on translations alone, that makes the model which finds the hard negatives.",
         label="Before hard negatives",
         low=0,
         below=1,
-        group=_LOSS,
         matters=_has_hard_negatives,
     )
-    mining_pool: int = setting(
+    mining_pool: int = _loss(
         50_000,
         "Sentences that hard negatives are chosen from, at most.",
         label="Pool of hard negatives",
         low=1,
-        group=_LOSS,
         matters=_has_hard_negatives,
     )
-    task_weight: float = setting(
+    task_weight: float = _loss(
         1.0,
         "Weight of the losses of other tasks where there are translations, too.",
         label="Weight of other tasks",
         above=0,
-        group=_LOSS,
     )
-    head_hidden: int = setting(
+    head_hidden: int = _loss(
         320,
         "Width of the first layer of the other tasks' heads; their second is as wide as the embedding.",
         label="Width of the tasks' heads",
         source=_TASKS,
         low=1,
-        group=_LOSS,
     )
-    nli_hidden: int = setting(
+    nli_hidden: int = _loss(
         512,
         "Width of the hidden layer for natural language inference.",
         label="Width of the NLI layer",
         source=_TASKS,
         low=1,
-        group=_LOSS,
     )
 
     def check_together(self) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from emu_core.config.settings import Settings, setting
@@ -54,6 +55,11 @@ _HIROTA = "Hirota et al. 2020"
 _SETTINGS = f"{_HIROTA}, Experimental Settings"
 _WEIGHTS, _STEPS = "Trained weights", "Steps"
 _LABELS, _LANGUAGES = "Loss on the labelled sentences", "Language discriminator"
+_critic = partial(setting, group=_LANGUAGES, source=_SETTINGS, matters=_has_adversary)
+_weight = partial(setting, group=_WEIGHTS)
+_step = partial(setting, group=_STEPS)
+_label = partial(setting, group=_LABELS)
+_adversary = partial(setting, group=_LANGUAGES, matters=_has_adversary)
 
 
 @dataclass(frozen=True)
@@ -100,88 +106,77 @@ class EmuConfig(Settings):
         },
         group=_WEIGHTS,
     )
-    last_layers: int = setting(
+    last_layers: int = _weight(
         2,
         "Number of layers that are trained, counted from the output.",
         label="Layers, from the output",
         low=1,
-        group=_WEIGHTS,
         matters=lambda config: config.trained is Trained.LAST_LAYERS,
     )
-    lora_rank: int = setting(
+    lora_rank: int = _weight(
         16,
         "Rank r of LoRA's additions; their number of weights grows with it.",
         label="Rank of the additions (r)",
         source="Hu et al. 2022, section 4.1; value ours",
         low=1,
-        group=_WEIGHTS,
         matters=_has_lora,
     )
-    lora_alpha: int = setting(
+    lora_alpha: int = _weight(
         32,
         "LoRA's additions are multiplied by alpha / r.",
         label="Weight of the additions (alpha)",
         source="Hu et al. 2022, section 4.1; value ours",
         low=1,
-        group=_WEIGHTS,
         matters=_has_lora,
     )
     # One sentence has nothing to be told apart from.
-    batch_size: int = setting(
-        16, "Labelled sentences in a step.", label="Batch size", source=_SETTINGS, low=2, group=_STEPS
-    )
-    classifier_learning_rate: float = setting(
+    batch_size: int = _step(16, "Labelled sentences in a step.", label="Batch size", source=_SETTINGS, low=2)
+    classifier_learning_rate: float = _step(
         1e-3,
         "Step size of the intent classifier, which is thrown away after training.",
         label="Learning rate of the classifier",
         source=_SETTINGS,
         above=0,
-        group=_STEPS,
         matters=_classifies,
     )
-    alpha: float = setting(
+    alpha: float = _label(
         50.0,
         "Length that embeddings are scaled to before they are classified.",
         label="Radius (alpha)",
         source=_SETTINGS,
         above=0,
-        group=_LABELS,
         matters=lambda config: config.objective is Objective.L2_SOFTMAX,
     )
-    center_weight: float = setting(
+    center_weight: float = _label(
         1e-4,
         "Weight lambda of the center loss, which pulls sentences of one intent together; 0 leaves it out.",
         label="Center loss weight (lambda)",
         source=f"{_HIROTA}, eq. 2",
         low=0,
-        group=_LABELS,
         matters=_has_center_loss,
     )
-    center_rate: float = setting(
+    center_rate: float = _label(
         0.5,
         "Share of the way that a step moves an intent's centre towards its sentences.",
         label="Rate of the centres",
         source="Wen et al. 2016, section 4.1",
         low=0,
         high=1,
-        group=_LABELS,
         matters=_has_center_loss,
     )
-    contrastive_margin: float = setting(
+    contrastive_margin: float = _label(
         2.0,
         "Distance m up to which sentences of two intents are pushed apart.",
         label="Margin (m)",
         source=f"{_HIROTA}, Baselines",
         low=0,
-        group=_LABELS,
         matters=lambda config: config.objective is Objective.CONTRASTIVE,
     )
-    n_pair_scale: float = setting(
+    n_pair_scale: float = _label(
         20.0,
         "Factor of the cosines before the softmax; a bare cosine hardly moves a softmax over 16 sentences.",
         label="Scale of the cosines",
         above=0,
-        group=_LABELS,
         matters=lambda config: config.objective is Objective.N_PAIR,
     )
     adversary: Adversary = setting(
@@ -197,69 +192,50 @@ class EmuConfig(Settings):
         group=_LANGUAGES,
         matters=_has_adversary,
     )
-    adversary_weight: float = setting(
+    adversary_weight: float = _adversary(
         1e-4,
         "Weight gamma of the discriminator's loss: how strongly the languages are made alike.",
         label="Discriminator weight (gamma)",
         source=f"{_HIROTA}, eq. 4",
         low=0,
-        group=_LANGUAGES,
-        matters=_has_adversary,
     )
-    adversary_every: int = setting(
+    adversary_every: int = _adversary(
         1,
         "The discriminator takes part in every n-th step, with n times its weight; more saves time.",
         label="Discriminator every n steps",
         source="Karras et al. 2020, section 3.1",
         low=1,
-        group=_LANGUAGES,
-        matters=_has_adversary,
     )
-    critic_steps: int = setting(
+    critic_steps: int = _critic(
         5,
         "Updates k of the discriminator in a step.",
         label="Discriminator steps (k)",
-        source=_SETTINGS,
         low=1,
-        group=_LANGUAGES,
-        matters=_has_adversary,
     )
-    critic_learning_rate: float = setting(
+    critic_learning_rate: float = _critic(
         5e-4,
         "Step size of the discriminator (Adam).",
         label="Discriminator learning rate",
-        source=_SETTINGS,
         above=0,
-        group=_LANGUAGES,
-        matters=_has_adversary,
     )
-    critic_clip: float = setting(
+    critic_clip: float = _critic(
         0.01,
         "After each update the discriminator's weights are clipped to lie between -c and c.",
         label="Discriminator weights within (c)",
-        source=_SETTINGS,
         above=0,
-        group=_LANGUAGES,
-        matters=_has_adversary,
     )
-    critic_hidden: int = setting(
+    critic_hidden: int = _critic(
         900,
         "Width of each of the discriminator's two hidden layers.",
         label="Discriminator width",
-        source=_SETTINGS,
         low=1,
-        group=_LANGUAGES,
-        matters=_has_adversary,
     )
-    critic_dropout: float = setting(
+    critic_dropout: float = _critic(
         0.2,
         "Share of the discriminator's hidden values left out at random while it learns.",
         label="Discriminator dropout",
-        source=_SETTINGS,
         low=0,
         below=1,
-        group=_LANGUAGES,
-        matters=_has_adversary,
     )
 
     def check_together(self) -> None:

@@ -1,6 +1,7 @@
 """Settings of FMDA and of its baseline."""
 
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from emu_core.config.settings import MEASURED, OURS, Settings, setting
@@ -14,48 +15,35 @@ def _weight(help: str, *, label: str, source: str, default: float = 1.0) -> Any:
     return setting(default, f"{help} 0 leaves it out.", label=label, source=source, low=0, group=_LOSSES)
 
 
-def _negatives(source: str) -> Any:
-    return setting(
-        4,
-        "Sentences with another meaning drawn for each, to be pushed away from it; each epoch uses the next of them.",
-        label="Negatives a sentence",
-        source=source,
-        low=1,
-        group=_STEPS,
-    )
-
-
-def _batch_size() -> Any:
-    return setting(256, "Pairs of translations in a step.", label="Batch size", low=1, group=_STEPS)
-
-
-def _learning_rate(default: float) -> Any:
-    return setting(
-        default,
-        "Step size of the trained layers (Adam). Lower it when the loss jumps about.",
-        label="Learning rate",
-        above=0,
-        common=True,
-    )
-
-
-def _epochs(help: str) -> Any:
-    return setting(20, help, label="Epochs, at most", low=1, common=True)
-
-
-def _patience(help: str) -> Any:
-    return setting(5, help, label="Patience", low=1, group=_STEPS)
-
-
-def _standardised() -> Any:
-    return setting(
-        False,
-        "The encoder's token states are brought to mean 0 and standard deviation 1 first; otherwise a few large "
-        "values outweigh all others.",
-        label="Standardised states",
-        source=MEASURED,
-        group=_STEPS,
-    )
+_negatives = partial(
+    setting,
+    4,
+    "Sentences with another meaning drawn for each, to be pushed away from it; each epoch uses the next of them.",
+    label="Negatives a sentence",
+    low=1,
+    group=_STEPS,
+)
+_batch_size = partial(
+    setting, 256, "Pairs of translations in a step.", label="Batch size", low=1, group=_STEPS
+)
+_learning_rate = partial(
+    setting,
+    help="Step size of the trained layers (Adam). Lower it when the loss jumps about.",
+    label="Learning rate",
+    above=0,
+    common=True,
+)
+_epochs = partial(setting, 20, label="Epochs, at most", low=1, common=True)
+_patience = partial(setting, 5, label="Patience", low=1, group=_STEPS)
+_standardised = partial(
+    setting,
+    False,
+    "The encoder's token states are brought to mean 0 and standard deviation 1 first; otherwise a few large values "
+    "outweigh all others.",
+    label="Standardised states",
+    source=MEASURED,
+    group=_STEPS,
+)
 
 
 class _WeightedLosses(Settings):
@@ -90,7 +78,7 @@ class FmdaConfig(_WeightedLosses):
     patience: int = _patience(
         "A stage ends when so many epochs in a row have brought no better accuracy on held-out pairs."
     )
-    negatives: int = _negatives(f"{_WU}, section 4.2; number ours")
+    negatives: int = _negatives(source=f"{_WU}, section 4.2; number ours")
     hidden: int = setting(
         768,
         "Width of the middle layer of each network.",
@@ -164,7 +152,7 @@ class MeaningLanguageConfig(_WeightedLosses):
     patience: int = _patience(
         "Training ends when so many epochs in a row have brought no better accuracy on held-out pairs."
     )
-    negatives: int = _negatives("ours, as FMDA's")
+    negatives: int = _negatives(source="ours, as FMDA's")
     standardised: bool = _standardised()
     reconstruction_weight: float = _weight(
         "Weight of rebuilding the sentence from its meaning and language.",

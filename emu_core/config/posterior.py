@@ -1,11 +1,13 @@
 """Settings of the posterior method."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from emu_core.config.settings import MEASURED, Settings, setting
 
 _INTENTS, _OTHERS, _LANGUAGES = "Intents", "Sentences of other topics", "Languages"
-_NEW = "New intents"
+_other = partial(setting, group=_OTHERS, source=MEASURED)
+_language = partial(setting, group=_LANGUAGES, source=MEASURED)
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,7 @@ class PosteriorConfig(Settings):
 
     There is no paper to take defaults from: these were found by measuring (benchmarks/README.md), for encoders whose
     vectors all lie in one direction, as those of e5-small do. The logistic regression's penalty is no setting: it is
-    chosen on labelled sentences that are held out (`emu_core.trainers.posterior_regression`).
+    chosen on labelled sentences that are held out (`emu_core.trainers.posterior`).
     """
 
     share: float = setting(
@@ -53,7 +55,7 @@ class PosteriorConfig(Settings):
         label="Parts of intents left out",
         source=MEASURED,
         low=0,
-        group=_NEW,
+        group="New intents",
     )
     kernel_temperature: float = setting(
         0.04,
@@ -63,48 +65,38 @@ class PosteriorConfig(Settings):
         above=0,
         group=_INTENTS,
     )
-    gate_temperature: float = setting(
+    gate_temperature: float = _other(
         0.05,
         "Temperature of the cosines that measure how near a sentence is to the labelled ones; the smaller, the more "
         "the nearest of them decide.",
         label="Temperature of nearness",
-        source=MEASURED,
         above=0,
-        group=_OTHERS,
     )
-    gate_quantile: float = setting(
+    gate_quantile: float = _other(
         0.05,
         "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. Read "
         "where no intents are left out.",
         label="Share of labelled sentences outside",
-        source=MEASURED,
         low=0,
         high=1,
-        group=_OTHERS,
     )
-    gate_width: float = setting(
+    gate_width: float = _other(
         0.8,
         "How gradually a sentence becomes unlike the labelled ones, in standard deviations of their nearness. Read "
         "where no intents are left out.",
         label="Width of the border",
-        source=MEASURED,
         above=0,
-        group=_OTHERS,
     )
-    language_directions: int = setting(
+    language_directions: int = _language(
         5,
         "Directions in which the languages' mean embeddings differ most; so many are removed from every embedding.",
         label="Language directions removed",
-        source=MEASURED,
         low=0,
-        group=_LANGUAGES,
     )
-    centering: float = setting(
+    centering: float = _language(
         0.75,
         "Share of the mean embedding that is subtracted, for encoders whose embeddings all lie in one direction.",
         label="Share of the mean subtracted",
-        source=MEASURED,
         low=0,
         high=1,
-        group=_LANGUAGES,
     )

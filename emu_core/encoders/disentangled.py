@@ -17,8 +17,7 @@ from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import EncoderError
-from emu_core.models.fmda import Fmda, FmdaOutput
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.fmda import Fmda, FmdaOutput, MeaningLanguage
 from emu_core.models.parts import Part, mean_over_tokens
 
 

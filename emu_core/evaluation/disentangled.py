@@ -12,8 +12,12 @@ from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.leakage import Leakage, language_leakage
-from emu_core.evaluation.template_retrieval import TemplateRetrieval, template_retrieval
-from emu_core.evaluation.translation_retrieval import TranslationRetrieval, translation_retrieval
+from emu_core.evaluation.retrieval import (
+    TemplateRetrieval,
+    TranslationRetrieval,
+    template_retrieval,
+    translation_retrieval,
+)
 
 PartsOf = Callable[[Sequence[str]], Mapping[Any, NDArray[np.floating]]]  # by the name of the embedding
 """N sentences to their embeddings, (N, d) each."""

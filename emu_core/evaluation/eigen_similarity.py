@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import check_paired, unit_vectors
-from emu_core.evaluation.retrieval import BLOCK
+from emu_core.evaluation.retrieval import blocks
 
 Distance = Literal["angular", "cosine", "euclidean"]
 
@@ -101,10 +101,8 @@ def _spectra(
         points = units / np.linalg.norm(units.astype(np.float64), axis=1, keepdims=True)
     samples, size = rows.shape
     spectra = np.empty((samples, size))
-    step = max(1, BLOCK // (size * (points.shape[1] + size)))
-    for start in range(0, samples, step):
-        block = slice(start, start + step)
-        weights = _DISTANCES[distance](points[rows[block]])  # (step, size, size)
+    for block in blocks(samples, size * (points.shape[1] + size)):
+        weights = _DISTANCES[distance](points[rows[block]])  # (B, size, size)
         laplacians = -weights
         np.einsum("nii->ni", laplacians)[...] = weights.sum(axis=2)
         spectra[block] = np.linalg.eigvalsh(laplacians)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from emu_core.data.languages import language_name, split_pair
-from emu_core.evaluation.angular_similarity import check_scored
 from emu_core.evaluation.arrays import paired_cosines
+from emu_core.evaluation.retrieval import translation_retrieval
 from emu_core.evaluation.significance import paired_test
-from emu_core.evaluation.translation_retrieval import translation_retrieval
+from emu_core.evaluation.similarity import check_scored
 
 MOST_FALL_SPEARMAN = 0.02  # a larger fall is flagged
 MOST_FALL_POINTS = 1.0  # of retrieval accuracy

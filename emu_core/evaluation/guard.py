@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from emu_core.errors import DataError
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out
+from emu_core.evaluation.significance import student_interval
 
 CONFIDENCE = 0.95
 LEAST_INTENTS = 4  # two to learn from and two to tell apart
@@ -112,12 +112,11 @@ def language_change(
     # Whole numbers until the last division: no change is 0 and not its last binary place.
     points = (after - before).sum(axis=0)
     widened = 100 * np.append(points, [pools, -pools]) / pools
-    margin = stats.t.ppf(0.5 + CONFIDENCE / 2, queries + 1) * widened.std(ddof=1) / np.sqrt(queries + 2)
-    centre = widened.mean()
+    low, high = student_interval(widened, CONFIDENCE)
     return LanguageChange(
         difference=100 * int(points.sum()) / (pools * queries),
-        low=max(-100.0, float(centre - margin)),
-        high=min(100.0, float(centre + margin)),
+        low=max(-100.0, low),
+        high=min(100.0, high),
         queries=queries,
     )
 

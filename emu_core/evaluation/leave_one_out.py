@@ -1,4 +1,4 @@
-"""Nearest-neighbour accuracy of every ordered pair of languages, and leave-one-out (Emu, "Evaluation Metric")."""
+"""Nearest-neighbour accuracy: leave-one-out (Emu, "Evaluation Metric"), and queries against a labelled pool."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, id_keys, pair_name, rows_by_language, unit_vectors
+from emu_core.evaluation.arrays import check_length, codes, id_keys, pair_name, rows_by_language, unit_vectors
 from emu_core.evaluation.retrieval import TIE, met_rows, nearest_rows
 
 Rows = Mapping[str, NDArray[np.int64]]
@@ -189,3 +189,66 @@ def _asked_rows(rows: Rows, asked: Sequence[str] | None) -> Rows:
                 "leave the language out"
             )
     return {language: rows[language] for language in wanted}
+
+
+class PoolAccuracy(NeighbourAccuracy):
+    """Acc@1 of queries against a pool, by pair and against the whole pool."""
+
+    @property
+    def by_language(self) -> dict[str, float]:
+        """Percent of each language's queries that are right against the whole pool."""
+        return {source: 100 * float(self.best(source)[2].mean()) for source in self.queries}
+
+    def outcomes(self, source: str) -> list[NDArray[np.bool_]]:
+        """Return whether each query of a language is right against the whole pool, which is one pool."""
+        return [self.best(source)[2]]
+
+
+def pool_accuracy(
+    query_vectors: NDArray[np.floating],
+    query_intents: Sequence[str],
+    query_languages: Sequence[str],
+    pool_vectors: NDArray[np.floating],
+    pool_intents: Sequence[str],
+    pool_languages: Sequence[str],
+    *,
+    query_ids: Sequence[str] | None = None,
+    pool_ids: Sequence[str] | None = None,
+) -> PoolAccuracy:
+    """Measure how often a query's nearest neighbour in a labelled pool has its intent.
+
+    A query never meets a pool row of its own id; "" is no id. Among pool rows whose cosines are equal (within
+    1e-6), the one that comes first is the nearest. An intent that the pool does not have counts as wrong.
+
+    Args:
+        query_vectors: (Q, d).
+        query_intents: Q intents.
+        query_languages: Q language codes.
+        pool_vectors: (P, d).
+        pool_intents: P intents.
+        pool_languages: P language codes.
+        query_ids: Q ids; None says that no query has one.
+        pool_ids: P ids; None says that no pool row has one.
+
+    Raises:
+        DataError: a vector is zero or not finite, a query may meet no pool row of a language, or the lengths
+            differ.
+    """
+    units, pool_units = unit_vectors(query_vectors), unit_vectors(pool_vectors)
+    q, p = len(units), len(pool_units)
+    labels = codes(_joined(query_intents, q, pool_intents, p, "intents"), q + p, "intents")
+    keys = id_keys(_joined(query_ids, q, pool_ids, p, "ids"), q + p)
+    asked = Labelled(units, labels[:q], keys[:q], rows_by_language(query_languages, q))
+    pool = Labelled(pool_units, labels[q:], keys[q:], rows_by_language(pool_languages, p))
+    return neighbour_accuracy(PoolAccuracy, asked, pool, "the pool's language")
+
+
+def _joined(
+    of_queries: Sequence[str] | None, q: int, of_pool: Sequence[str] | None, p: int, what: str
+) -> list[str]:
+    """Return the queries' strings and then the pool's; None gives empty ones."""
+    first = [""] * q if of_queries is None else of_queries
+    second = [""] * p if of_pool is None else of_pool
+    check_length(first, q, f"{what} of queries")
+    check_length(second, p, f"{what} of the pool")
+    return [*first, *second]

@@ -1,13 +1,13 @@
-"""Nearest neighbours by cosine, and the one tie rule that every measure shares."""
+"""Nearest neighbours by cosine, the one tie rule that every measure shares, and FMDA's retrievals (section 4.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_dimensions, id_keys, unit_vectors
+from emu_core.evaluation.arrays import check_dimensions, check_paired, codes, id_keys, unit_vectors
 
 TIE = 1e-6
 """Cosines this close to the highest are equal to it: float32 has no more places, and the last of them change
@@ -15,6 +15,13 @@ with the order in which a matrix product sums, so that two equal sentences would
 
 BLOCK = 2**22
 """Cosines held in memory at once (16 MB)."""
+
+
+def blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Yield slices of rows, each with at most `BLOCK` numbers in so many columns, or one row."""
+    step = max(1, BLOCK // columns)
+    for start in range(0, rows, step):
+        yield slice(start, start + step)
 
 
 def nearest_rows(
@@ -46,10 +53,8 @@ def nearest_rows(
     check_dimensions(queries, pool)
     rows = np.empty((len(queries), k), dtype=np.int64)
     cosines = np.empty((len(queries), k), dtype=np.float32)
-    step = max(1, BLOCK // len(pool))
-    for start in range(0, len(queries), step):
-        block = slice(start, start + step)
-        all_cosines = queries[block] @ pool.T  # (step, P)
+    for block in blocks(len(queries), len(pool)):
+        all_cosines = queries[block] @ pool.T  # (B, P)
         all_cosines[query_keys[block, None] == pool_keys] = -np.inf
         rows[block], cosines[block] = best_columns(all_cosines, k, TIE)
     none = np.isneginf(cosines)
@@ -145,3 +150,131 @@ def nearest(
         raise DataError(f"{k} neighbours can't be looked for; ask for 1 or more")
     keys = id_keys([""] * len(units) if ids is None else ids, len(units))
     return Neighbours(*nearest_rows(units[queries], keys[queries], units, keys, min(k, len(units) - 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationRetrieval:
+    """Acc@1 of N queries of one language among the N sentences of another.
+
+    Attributes:
+        correct: (N,) whether the query's nearest neighbour is its translation, or has its translation's text.
+        nearest: (N,) row number of that neighbour.
+    """
+
+    correct: NDArray[np.bool_]
+    nearest: NDArray[np.int64]
+
+    @property
+    def accuracy(self) -> float:
+        """Percent of queries that are right."""
+        return 100 * float(self.correct.mean())
+
+
+def translation_retrieval(
+    queries: NDArray[np.floating], pool: NDArray[np.floating], pool_texts: Sequence[str] | None = None
+) -> TranslationRetrieval:
+    """Look for each sentence's translation among all of them by cosine, one way; swap the two for the other.
+
+    Among rows whose cosines are equal (within 1e-6), the one that comes first is the nearest: an encoder that gives all
+    sentences one vector has 1 of N right.
+
+    Args:
+        queries: (N, d); row i means what row i of the pool means.
+        pool: (N, d).
+        pool_texts: the pool's N sentences; a neighbour of the same text as the translation is then right too. None says
+            that they all differ.
+
+    Raises:
+        DataError: a vector is zero or not finite, or the lengths differ.
+    """
+    check_paired(queries, pool)
+    units, pool_units = unit_vectors(queries), unit_vectors(pool)
+    every = np.arange(len(units))
+    texts = every if pool_texts is None else codes(pool_texts, len(pool), "sentences of the pool")
+    found, _ = nearest_rows(units, every, pool_units, np.full(len(pool), -1))  # nothing is left out
+    nearest = found[:, 0]
+    return TranslationRetrieval(texts[nearest] == texts, nearest)
+
+
+@dataclass(frozen=True, eq=False)
+class TemplateRetrieval:
+    """Where N sources find their K targets each among the targets of all.
+
+    Attributes:
+        ranks: (N, K) places of each source's targets, from 1, ascending.
+    """
+
+    ranks: NDArray[np.int64]
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """(N,) whether the nearest neighbour is one of the source's targets."""
+        return self.ranks[:, 0] == 1
+
+    @property
+    def average_precision(self) -> NDArray[np.float64]:
+        """(N,) AP = 1/K sum over k of k / rank_k, where rank_k is the k-th of the source's ranks; 0 to 1."""
+        count = self.ranks.shape[1]
+        return np.asarray((np.arange(1, count + 1) / self.ranks).mean(axis=1))
+
+    @property
+    def accuracy(self) -> float:
+        """Acc@1 in percent."""
+        return 100 * float(self.correct.mean())
+
+    @property
+    def mean_average_precision(self) -> float:
+        """MAP in percent: the mean of the average precisions."""
+        return 100 * float(self.average_precision.mean())
+
+
+def template_retrieval(
+    sources: NDArray[np.floating],
+    targets: NDArray[np.floating],
+    target_texts: Sequence[str] | None = None,
+) -> TemplateRetrieval:
+    """Rank each source's targets by cosine in the pool of all targets; no source is in the pool.
+
+    The rank of a target is one more than the rows that have a higher cosine, and those of an equal one (within 1e-6)
+    that come before it in the pool.
+
+    Args:
+        sources: (N, d).
+        targets: (N * K, d): the K targets of the first source, then those of the second, and so on.
+        target_texts: their N * K sentences; a sentence that is a target of several sources then stands in the pool
+            once, where it comes first. None says that they all differ.
+
+    Raises:
+        DataError: a vector is zero or not finite, the targets are not as many for each source, a source has two
+            targets of one text, or the lengths differ.
+    """
+    units, target_units = unit_vectors(sources), unit_vectors(targets)
+    each, over = divmod(len(target_units), len(units))
+    if over or not each or units.shape[1] != target_units.shape[1]:
+        raise DataError(
+            f"{target_units.shape[0]:,} targets of {target_units.shape[1]} dimensions can't be shared out to "
+            f"{units.shape[0]:,} sources of {units.shape[1]}; give each source as many, by the same encoder"
+        )
+    texts = np.arange(len(target_units))
+    if target_texts is not None:
+        texts = codes(target_texts, len(target_units), "targets' sentences")
+    # Numbers are given in the order of first sight, so that the first rows of the texts are the pool in its order.
+    _, first = np.unique(texts, return_index=True)
+    own = texts.reshape(len(units), each)  # (N, K), places in the pool
+    if (np.diff(np.sort(own, axis=1), axis=1) == 0).any():
+        raise DataError("a source has two targets of one text; give it different ones")
+    return TemplateRetrieval(_ranks(units, target_units[first], own))
+
+
+def _ranks(
+    units: NDArray[np.float32], pool: NDArray[np.float32], own: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    each = own.shape[1]
+    ranks = np.empty(own.shape, dtype=np.int64)
+    for block in blocks(len(units), len(pool)):
+        cosines = units[block] @ pool.T  # (B, P)
+        for k in range(each):
+            ranks[block, k] = 1 + ranks_before(cosines, own[block, k, None], TIE).sum(axis=1)
+    ranks.sort(axis=1)
+    # Equality within a tolerance can run in a chain, along which two targets would share a rank.
+    return np.maximum(ranks, np.arange(1, each + 1))

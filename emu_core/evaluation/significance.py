@@ -97,11 +97,15 @@ def mean_interval(values: NDArray[np.floating], confidence: float = 0.95) -> Int
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 1 or not len(scores) or not ((scores >= 0) & (scores <= 1)).all():
         raise DataError("an interval is taken of one or more scores from 0 to 1; give such")
-    widened = np.append(scores, [0.0, 1.0])
-    n = len(widened)
-    margin = stats.t.ppf(0.5 + confidence / 2, n - 1) * widened.std(ddof=1) / np.sqrt(n)
-    low, high = np.clip([widened.mean() - margin, widened.mean() + margin], 0, 1)
+    low, high = np.clip(student_interval(np.append(scores, [0.0, 1.0]), confidence), 0, 1)
     return Interval(100 * float(low), 100 * float(high))
+
+
+def student_interval(values: NDArray[np.floating], confidence: float) -> tuple[float, float]:
+    """Return Student's t interval of the mean of values (N,)."""
+    n = len(values)
+    margin = stats.t.ppf(0.5 + confidence / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    return float(values.mean() - margin), float(values.mean() + margin)
 
 
 def paired_test(

@@ -1,13 +1,18 @@
-"""Cosines between sentences that a person chose, and an order that shows intents as blocks."""
+"""Cosines between chosen sentences, and semantic textual similarity (dual encoder, section 3.5)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import pearsonr, spearmanr
 
 from emu_core.data.languages import ordered
+from emu_core.data.texts.scored_pairs import ScoredPairs
+from emu_core.data.wording import shown
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length, unit_vectors
+from emu_core.evaluation.arrays import check_length, pair_name, paired_cosines, unit_vectors
 
 MAX_SENTENCES = 5000
 """Above this a matrix takes 100 MB and nobody can read it."""
@@ -39,3 +44,134 @@ def heat_map_order(intents: Sequence[str], languages: Sequence[str]) -> NDArray[
         (intent, language_places[language]) for intent, language in zip(intents, languages, strict=True)
     ]
     return np.array(sorted(range(len(places)), key=places.__getitem__), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """How well scores agree with people's.
+
+    Attributes:
+        pearson: Pearson's r, as the paper reports it.
+        spearman: Spearman's rank correlation.
+        count: sentence pairs.
+    """
+
+    pearson: float
+    spearman: float
+    count: int
+
+
+def angular_similarity(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return -arccos(u v / (|u| |v|)) of each row's two vectors, from -pi (opposite) to 0 (alike).
+
+    Args:
+        first: (N, d).
+        second: (N, d).
+
+    Raises:
+        DataError: a vector is zero or not finite, or the shapes differ.
+    """
+    return -np.arccos(np.clip(paired_cosines(first, second), -1, 1))
+
+
+def correlation(similarities: NDArray[np.floating], scores: Sequence[float]) -> Correlation:
+    """Compare N similarities with N scores that people gave.
+
+    Raises:
+        DataError: see `check_scored`.
+    """
+    found, wanted = check_scored(similarities, scores)
+    return Correlation(float(pearsonr(found, wanted)[0]), float(spearmanr(found, wanted)[0]), len(found))
+
+
+def check_scored(
+    similarities: NDArray[np.floating], scores: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return N similarities and N scores as arrays that have a correlation.
+
+    Raises:
+        DataError: there are fewer than 3, the lengths differ, or either is not finite or all equal.
+    """
+    found, wanted = np.asarray(similarities, np.float64), np.asarray(scores, np.float64)
+    if len(found) != len(wanted) or len(found) < 3:
+        raise DataError(
+            f"there are {len(wanted):,} scores for {len(found):,} pairs; give 3 or more of both, one for each"
+        )
+    if any(not np.isfinite(part).all() or np.ptp(part) == 0 for part in (found, wanted)):
+        raise DataError(
+            "scores or similarities that are all equal, or not finite, have no correlation; check the file"
+        )
+    return found, wanted
+
+
+def sts(
+    vectors: Mapping[str, tuple[NDArray[np.floating], NDArray[np.floating]]],
+    scores: Mapping[str, Sequence[float]],
+) -> dict[str, Correlation]:
+    """Return the correlation in each language, by its code.
+
+    Args:
+        vectors: language -> vectors (N, d) of its pairs' first and of their second sentences.
+        scores: language -> its N scores.
+
+    Raises:
+        DataError: see `correlation`; it names the language.
+    """
+    return {
+        language: _correlation(*vectors[language], scores[language], language)
+        for language in ordered(vectors)
+    }
+
+
+def sts_across(
+    vectors: Mapping[str, tuple[NDArray[np.floating], NDArray[np.floating]]],
+    scores: Mapping[str, Sequence[float]],
+) -> dict[str, Correlation]:
+    """Return the correlation of first sentences in one language with second ones in another, by "a-b".
+
+    Each two languages are compared, both ways. Row i must be the same pair in all of them: the rows' scores are
+    compared to see that.
+
+    Args:
+        vectors: see `sts`; two languages or more.
+        scores: language -> its N scores.
+
+    Raises:
+        DataError: see `correlation`, or the languages' rows are not the same pairs.
+    """
+    languages = ordered(vectors)
+    for language in languages[1:]:
+        _check_aligned(languages[0], scores[languages[0]], language, scores[language])
+    return {
+        pair_name(a, b): _correlation(vectors[a][0], vectors[b][1], scores[a], pair_name(a, b))
+        for a, b in permutations(languages, 2)
+    }
+
+
+def scores_of(pairs: Mapping[str, ScoredPairs]) -> dict[str, list[float]]:
+    """Return the scores by language of files read with `read_scored_pairs`."""
+    return {language: part.scores for language, part in pairs.items()}
+
+
+def _check_aligned(a: str, first: Sequence[float], b: str, second: Sequence[float]) -> None:
+    if len(first) != len(second):
+        raise DataError(
+            f"there are {len(first):,} pairs in {shown(a)} and {len(second):,} in {shown(b)}; to compare across "
+            "languages give the same pairs in the same order"
+        )
+    unequal = np.flatnonzero(np.asarray(first) != np.asarray(second))
+    if len(unequal):
+        row = int(unequal[0])
+        raise DataError(
+            f"pair {row + 1} has the score {first[row]:g} in {shown(a)} and {second[row]:g} in {shown(b)}; to compare "
+            "across languages give the same pairs in the same order"
+        )
+
+
+def _correlation(
+    first: NDArray[np.floating], second: NDArray[np.floating], scores: Sequence[float], what: str
+) -> Correlation:
+    try:
+        return correlation(angular_similarity(first, second), scores)
+    except DataError as error:
+        raise DataError(f"STS of {what}: {error}") from None

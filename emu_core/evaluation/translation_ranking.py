@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import as_matrix, check_dimensions, check_paired, codes
-from emu_core.evaluation.retrieval import BLOCK, TIE, best_columns, ranks_before
+from emu_core.evaluation.retrieval import TIE, best_columns, blocks, ranks_before
 from emu_core.evaluation.significance import Interval, accuracy_interval
 
 NS = (1, 3, 10)
@@ -75,10 +75,9 @@ def translation_ranking(
     draws = np.random.default_rng(seed)
     ranks = np.empty(n, dtype=np.int64)
     columns = np.arange(n)
-    step = max(1, BLOCK // n)
-    for start in range(0, n, step):
-        rows = columns[start : start + step]
-        scores = sources[rows] @ targets.T  # (step, N)
+    for block in blocks(n, n):
+        rows = columns[block]
+        scores = sources[rows] @ targets.T  # (B, N)
         is_better = ranks_before(scores, rows[:, None], tolerance[rows, None])
         is_better &= texts != texts[rows, None]
         if distractors is not None:
@@ -134,9 +133,7 @@ def ranked(
     k = min(k, len(targets))
     rows = np.empty((len(queries), k), dtype=np.int64)
     scores = np.empty((len(queries), k), dtype=np.float32)
-    step = max(1, BLOCK // len(targets))
-    for start in range(0, len(queries), step):
-        block = slice(start, start + step)
+    for block in blocks(len(queries), len(targets)):
         rows[block], scores[block] = best_columns(queries[block] @ targets.T, k, tolerance[block, None])
     return rows, scores
 

@@ -1,4 +1,4 @@
-"""Encoders as folders for other programs, one file a format; `api.export` is the door."""
+"""Encoders as folders for other programs, by `api.export`."""
 
 from enum import StrEnum
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def _train(job: "Job", config: BicvmConfig) -> "Outcome":
-    from emu_core.evaluation.parallel_metrics import mean_p_at_1
+    from emu_core.evaluation.run_metrics import mean_p_at_1
     from emu_core.methods.job import Outcome
     from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def _train(job: "Job", config: DualEncoderConfig) -> "Outcome":
     from emu_core.encoders.dual.encoder import DualEncoder
-    from emu_core.evaluation.parallel_metrics import mean_p_at_1
+    from emu_core.evaluation.run_metrics import mean_p_at_1
     from emu_core.methods.job import Outcome
     from emu_core.trainers.dual_encoder import DualEncoderTrainer
 

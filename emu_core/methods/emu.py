@@ -24,7 +24,7 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
     """Fine-tune the encoder in place; labels of the training languages alone choose the epoch."""
     from emu_core.devices import Precision
     from emu_core.encoders.encode import shared_encode
-    from emu_core.evaluation.labelled_metrics import measure_accuracy
+    from emu_core.evaluation.run_metrics import measure_accuracy
     from emu_core.methods.job import Outcome
     from emu_core.trainers.emu import EmuTrainer
     from emu_core.trainers.emu_data import prepare

@@ -26,8 +26,7 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
     from emu_core.evaluation.disentangled import disentangled_metrics
     from emu_core.methods.job import Outcome
     from emu_core.trainers.disentangle_data import prepare_disentangling
-    from emu_core.trainers.fmda import fmda_trainer
-    from emu_core.trainers.meaning_language import meaning_language_trainer
+    from emu_core.trainers.fmda import fmda_trainer, meaning_language_trainer
 
     base, labelled = require_transformer(job.encoder), job.labelled_data.labelled
     train, dev = training_pairs(labelled, job.config.pairs)

@@ -18,8 +18,7 @@ from emu_core.errors import TrainingError
 from emu_core.models.dual_heads import TaskHeads
 from emu_core.runs.checkpoint import State
 from emu_core.runs.progress import Record
-from emu_core.trainers.dual_mining import mine
-from emu_core.trainers.dual_tasks import Task, Translation, prepare
+from emu_core.trainers.dual_tasks import Task, Translation, mine, prepare
 from emu_core.trainers.fit import Stage, Trainer
 
 _BETAS = (0.9, 0.98)

@@ -9,29 +9,129 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from emu_core.config import Adversary, EmuConfig, Objective
+from emu_core.config import Adversary, EmuConfig, Objective, Trained
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
-from emu_core.encoders.trainable_parameters import trained_weights
+from emu_core.errors import TrainingError
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.contrastive import contrastive_loss
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
 from emu_core.losses.n_pair import n_pair_loss
 from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere, softmax_loss
-from emu_core.models.language_discriminator import LanguageDiscriminator
 from emu_core.processes import ALONE, Processes
 from emu_core.runs.checkpoint import State
 from emu_core.runs.progress import Record
-from emu_core.trainers.collapse import (
+from emu_core.trainers.emu_data import (
+    Batch,
     Spread,
+    TrainingData,
     Watch,
+    draw_rows,
+    epoch_batches,
     gradient_length,
+    n_pairs,
     one_class_warning,
+    partners,
     spread_alarms,
     step_alarms,
 )
-from emu_core.trainers.emu_data import Batch, TrainingData, draw_rows, epoch_batches, n_pairs, partners
 from emu_core.trainers.fit import Stage, Trainer, Weights
+
+
+@contextmanager
+def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
+    """Let gradients reach the weights that `config.trained` names, and no others, for the time of a training run.
+
+    LoRA's low-rank updates (Hu et al. 2022, section 4.1) are added to every linear map of the transformer, and
+    merged into its weights at the end: a specialised encoder is always a plain one.
+
+    Raises:
+        TrainingError: LoRA on an encoder that is no transformer; more layers than there are; nothing to train.
+    """
+    before = [(weight, weight.requires_grad) for weight in encoder.parameters()]
+    encoder.requires_grad_(False)
+    try:
+        if config.trained is Trained.LORA:
+            with _lora(encoder, config):
+                yield
+        else:
+            chosen = _chosen(encoder, config)
+            if not chosen:
+                raise TrainingError(
+                    f"the encoder '{encoder.spec}' has no weights but its embeddings, and those are not trained; train "
+                    "them with --trained all, or use the method posterior, which trains none"
+                )
+            for weight in chosen:
+                weight.requires_grad_(True)
+            yield
+    finally:
+        for weight, flag in before:
+            weight.requires_grad_(flag)
+
+
+def _chosen(encoder: Encoder, config: EmuConfig) -> list[nn.Parameter]:
+    layers = encoder.layers()
+    match config.trained:
+        case Trained.LAST_LAYERS:
+            if config.last_layers > len(layers):
+                raise TrainingError(
+                    f"the encoder '{encoder.spec}' has {len(layers)} layers, so its last {config.last_layers} can't be "
+                    "trained; lower --last-layers"
+                )
+            return [weight for layer in layers[-config.last_layers :] for weight in layer]
+        case Trained.ALL:
+            return [*encoder.embeddings(), *(weight for layer in layers for weight in layer)]
+        case _:
+            return [weight for layer in layers for weight in layer]
+
+
+@contextmanager
+def _lora(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
+    from emu_core.encoders.transformer.encoder import TransformerEncoder
+
+    encoder = encoder.bare
+    if not isinstance(encoder, TransformerEncoder):
+        raise TrainingError(
+            f"LoRA is for transformers, and '{encoder.spec}' is none; choose another --trained, or the encoder e5-small"
+        )
+    from peft import LoraConfig, get_peft_model
+
+    # Weights are put into the backbone where it stands; `adapted` only knows how to take them out again.
+    adapted = get_peft_model(
+        encoder.backbone,
+        LoraConfig(r=config.lora_rank, lora_alpha=config.lora_alpha, target_modules="all-linear"),
+    )
+    try:
+        yield
+    finally:
+        adapted.merge_and_unload()
+
+
+class LanguageDiscriminator(nn.Sequential):
+    """Two fully connected layers with dropout and one output (Emu, "Hyper-parameters": 900 wide, dropout 0.2).
+
+    Maps (B, dim) to scores (B,): logits under cross-entropy, unbounded scores under Wasserstein.
+    """
+
+    def __init__(self, dim: int, hidden: int = 900, dropout: float = 0.2) -> None:
+        """`dim` is the encoder's output length."""
+        super().__init__(
+            nn.Linear(dim, hidden),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden, hidden),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden, 1),
+            nn.Flatten(0),
+        )
+
+    @torch.no_grad()
+    def clip_weights(self, limit: float) -> None:
+        """Clip every parameter to [-limit, limit] (Emu, algorithm 1, line 8)."""
+        for parameter in self.parameters():
+            parameter.clamp_(-limit, limit)
+
 
 Parts = dict[str, Tensor]
 

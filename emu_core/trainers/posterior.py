@@ -1,28 +1,25 @@
 """Fitting the posterior method: no gradient, the encoder runs once over each sentence."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import TrainingError
 from emu_core.evaluation.guard import NewIntents, new_intent_guard
-from emu_core.models.posterior_head import PosteriorHead, nearness, neutral, spread_out
+from emu_core.models.posterior_head import TINY, PosteriorHead, nearness, neutral, signs_of_intent, spread_out
 from emu_core.threads import one_thread_for_small_products
-from emu_core.trainers.posterior_regression import (
-    MOST_ROWS,
-    choose_inverse_penalty,
-    members,
-    regression,
-    weights,
-)
-from emu_core.trainers.posterior_unknown import learn_known
 
 BLOCK = 1024  # rows of cosines held at once
+SENTENCES = 4  # parts of the sentences, where some are left out beside a part of the intents
+DIVISIONS = 1  # of the intents into parts, to learn the gate
 EVEN = 1e-9  # a variance below this share of the largest is none
 
 
@@ -213,3 +210,178 @@ def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
 def _unit(vectors: FloatArray) -> NDArray[np.float64]:
     wide = vectors.astype(np.float64)
     return wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), 1e-12)
+
+
+INVERSE_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)  # C of the logistic regression
+USUAL = 10.0
+FOLDS = 5
+MOST_ROWS = 2000  # held out in turn; of more, so many are drawn
+ALIKE = 0.02
+"""Nats of cross-entropy, a fiftieth of the right intent's probability, that a posterior may be worse than the best.
+
+Held-out sentences share wordings with the others of their language, and those flatter a loose fit; other languages'
+sentences do not."""
+MOST_ITERATIONS = 3000
+TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 the loose fits end where the one before them did
+TEMPERATURES = (0.5, 8.0)  # the smallest and the largest
+Matrix = NDArray[np.float64]
+Classes = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+def choose_inverse_penalty(
+    x: Matrix, classes: Classes, kernel_temperature: float, ids: Sequence[str] = ()
+) -> float:
+    """C of the regression whose posterior tells sentences that are held out in turn best, or as good as best.
+
+    By cross-entropy, each at the temperature that calibrates it (Guo et al. 2017, section 4.2): how sure a posterior is
+    does not decide, but what it ranks above what. Of those that are worse than the best by no more than `ALIKE`, or by
+    the standard error of the difference, the smallest C: the smoother a posterior, the closer it leaves two
+    translations.
+
+    Args:
+        x: (N, d), of length 1.
+        classes: N class numbers, from 0.
+        kernel_temperature: of the cosines.
+        ids: N, or none; sentences with the same one, but for the empty one, are held out together.
+
+    Returns:
+        `USUAL` where no sentence can be held out: each is its class's only one.
+    """
+    draws = np.random.default_rng(0)  # always the same: the labels decide, and nothing else
+    group = _groups(ids) if ids else np.arange(len(x))
+    group = draws.permutation(group.max() + 1)[group]
+    rows = np.argsort(group, kind="stable")[:MOST_ROWS]
+    x, classes = x[rows], classes[rows]
+    scores = _held_out_scores(x, classes, group[rows], kernel_temperature)
+    usable = np.flatnonzero(~np.isnan(scores[0]).any(axis=1))
+    if not len(usable):
+        return USUAL
+    losses = np.stack([_calibrated_losses(of[usable], classes[usable]) for of in scores])
+    worse = losses - losses[int(np.argmin(losses.mean(axis=1)))]
+    error = worse.std(axis=1) / np.sqrt(len(usable))
+    as_good = worse.mean(axis=1) <= np.maximum(error, ALIKE)
+    return INVERSE_PENALTIES[int(np.argmax(as_good))]
+
+
+def regression(inverse_penalty: float, *, warm: bool = False) -> LogisticRegression:
+    """A logistic regression that is not yet fitted; a warm one goes on from where it was last."""
+    return LogisticRegression(C=inverse_penalty, max_iter=MOST_ITERATIONS, tol=TOLERANCE, warm_start=warm)
+
+
+def weights(fitted: LogisticRegression) -> tuple[Matrix, Matrix]:
+    """Weights (k, d) and biases (k,) whose softmax is the fitted probability, for two classes as for more."""
+    weight, bias = fitted.coef_, fitted.intercept_
+    if len(fitted.classes_) == 2:  # scikit-learn gives the second class's log-odds
+        return np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+    return weight, bias
+
+
+def members(classes: Classes, k: int) -> Matrix:
+    """(N, k): 1 / sqrt(n_c) in the column of a sentence's class, 0 elsewhere."""
+    count = np.bincount(classes, minlength=k)
+    found = np.zeros((len(classes), k))
+    found[np.arange(len(classes)), classes] = 1 / np.sqrt(count[classes])
+    return found
+
+
+def _groups(ids: Sequence[str]) -> Classes:
+    """A number for each id, and one for each sentence without an id, from 0 in the order in which they come."""
+    number: dict[str | int, int] = {}
+    return np.array([number.setdefault(name or row, len(number)) for row, name in enumerate(ids)])
+
+
+def _held_out_scores(x: Matrix, classes: Classes, group: Classes, kernel_temperature: float) -> list[Matrix]:
+    """For each penalty (N, k): log f(c), fitted without the sentence; NaN where its class was not there."""
+    k = int(classes.max()) + 1
+    scores = [np.full((len(x), k), np.nan) for _ in INVERSE_PENALTIES]
+    names = np.unique(group)
+    for held_out in np.array_split(names, min(FOLDS, len(names))):
+        held = np.isin(group, held_out)
+        part, others = np.flatnonzero(held), np.flatnonzero(~held)
+        there = np.unique(classes[others])
+        measured = part[np.isin(classes[part], there)]
+        if len(there) < 2 or not len(measured):
+            continue
+        kernel = np.exp((x[measured] @ x[others].T - 1) / kernel_temperature)
+        density = np.log(kernel @ members(classes[others], k) + TINY)
+        fitted = regression(INVERSE_PENALTIES[0], warm=True)
+        for penalty, found in zip(INVERSE_PENALTIES, scores, strict=True):
+            fitted.set_params(C=penalty).fit(x[others], classes[others])
+            weight, bias = weights(fitted)
+            of_all = np.full((len(measured), k), np.log(TINY))
+            of_all[:, there] = x[measured] @ weight.T + bias
+            found[measured] = of_all + density
+    return scores
+
+
+def _calibrated_losses(scores: Matrix, classes: Classes) -> Matrix:
+    """Each sentence's cross-entropy (N,), at the temperature where their mean is least."""
+
+    def losses(log_temperature: float) -> Matrix:
+        logs: Matrix = log_softmax(scores / np.exp(log_temperature), axis=1)
+        return -logs[np.arange(len(logs)), classes]
+
+    least = minimize_scalar(lambda t: losses(t).mean(), bounds=tuple(np.log(TEMPERATURES)), method="bounded")
+    return losses(float(least.x))
+
+
+def learn_known(
+    x: Tensor, classes: Classes, config: PosteriorConfig, inverse_penalty: float, ids: Sequence[str] = ()
+) -> Tensor:
+    """Learn the weights of the gate: u_0, u_1 and u_2 of `PosteriorHead`, or none.
+
+    The intents are divided into parts, and so are the sentences. A part of the intents and a part of the other
+    intents' sentences are left out; what the head would compute of both, fitted on the rest, are the examples of a
+    logistic regression: of no labelled intent, and of one. Both kinds weigh alike.
+
+    Args:
+        x: (N, d), as the head's training sentences.
+        classes: N class numbers, from 0.
+        config: how many parts of intents there are, and the temperature of nearness.
+        inverse_penalty: C of the head's own logistic regression.
+        ids: N, or none; sentences with the same one are left out together.
+
+    Returns:
+        (3,), or (0,) where there are too few intents to leave one out, or one part is asked for.
+    """
+    drawn = np.random.default_rng(0)  # always the same: the labels decide, and nothing else
+    group = _groups(ids) if ids else np.arange(len(x))
+    part_of_group = drawn.permutation(group.max() + 1) % SENTENCES
+    rows = np.sort(drawn.permutation(len(x))[:MOST_ROWS])
+    x, classes, sentence_part = x[torch.from_numpy(rows)], classes[rows], part_of_group[group[rows]]
+    k = int(classes.max()) + 1
+    divisions = [drawn.permutation(k) % max(1, min(config.intent_parts, k)) for _ in range(DIVISIONS)]
+    signs: list[NDArray[np.float64]] = []
+    known: list[bool] = []
+    for new, held, others in (parts for of in divisions for parts in _left_out(classes, of, sentence_part)):
+        own, numbers = np.unique(classes[others], return_inverse=True)
+        fitted = regression(inverse_penalty).fit(x[others].numpy().astype(np.float64), numbers)
+        weight, bias = (torch.from_numpy(part.astype(np.float32)) for part in weights(fitted))
+        belongs = torch.from_numpy(members(numbers, len(own)).astype(np.float32))
+        for asked, is_known in ((new, False), (held & np.isin(classes, own), True)):
+            part = x[asked]
+            found = signs_of_intent(
+                part @ weight.T + bias, part @ x[others].T, belongs, config.gate_temperature
+            )
+            signs.append(found.double().numpy())
+            known += [is_known] * len(found)
+    if len(set(known)) < 2:
+        return torch.zeros(0)
+    wide = np.concatenate(signs)
+    mean, scale = wide.mean(axis=0), np.maximum(wide.std(axis=0), 1e-6)
+    learnt = LogisticRegression(class_weight="balanced").fit((wide - mean) / scale, known)
+    slopes = learnt.coef_[0] / scale
+    return torch.tensor([learnt.intercept_[0] - slopes @ mean, *slopes], dtype=torch.float32)
+
+
+def _left_out(
+    classes: Classes, intent_part: Classes, sentence_part: Classes
+) -> Iterator[tuple[Mask, Mask, Mask]]:
+    """Yield the sentences of a part of the intents, a part of the others, and the rest: of two intents or more."""
+    for part in range(int(intent_part.max()) + 1 if len(set(intent_part)) > 1 else 0):
+        new = intent_part[classes] == part
+        held = ~new & (sentence_part == part % SENTENCES)
+        rest = ~new & ~held
+        if len(np.unique(classes[rest])) > 1:
+            yield new, held, rest

@@ -1,35 +1,44 @@
 """BiCVM's experiments: its systems, how each is trained, and what is measured."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import CountVectorizer
 
-from emu_core.bench.bicvm.glosses import bags, glosses
-from emu_core.bench.bicvm.word_lists import Meanings, shown_words
 from emu_core.bench.cells import Cell, cells_of, pair_names
-from emu_core.bench.experiment import Draw, draw_nothing
-from emu_core.bench.parallel.experiment import ParallelExperiment
-from emu_core.bench.parallel.ranking import COSINE, EUCLID, encode_in, ranking, tested_pairs
+from emu_core.bench.experiment import Draw
+from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe
+from emu_core.bench.parallel.ranking import COSINE, EUCLID, encode_in, encode_pairs, rank_values
 from emu_core.bench.parallel.texts import Documents
-from emu_core.bench.parallel.training import Recipe
 from emu_core.bench.results import Key, View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
+from emu_core.data.calendar_words import MONTHS, WEEKDAYS
+from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.documents import sentences
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
+from emu_core.encoders.bicvm.vocabulary import words
 from emu_core.evaluation.arrays import pair_name
-from emu_core.evaluation.document_classification import TransferAccuracy, classify_across, document_vectors
 from emu_core.evaluation.projection import FEWEST, Projection, project
-from emu_core.evaluation.transfer import LabelledVectors
+from emu_core.evaluation.transfer import LabelledVectors, TransferAccuracy, classify_across, document_vectors
 from emu_core.evaluation.word_neighbours import word_neighbours
 
 DRAWS, QUICK_DRAWS = 10, 3
+MOST_PAIRS = 50_000  # in which words are counted
+MOST_WORDS = 2_000  # of the training documents, the most frequent: the classifier's features
+FEWEST_LISTED = 4  # of a list that stand in the texts of every language, or the list is not shown
+SHOWN = 12
+SURE = 0.5
+SHORTEST = 4  # letters; shorter words are mostly function words
 MOST_NEIGHBOURS = 50_000  # words of a language, the most frequent, among which a translation is looked for
 
 
@@ -46,7 +55,6 @@ class System(StrEnum):
 class BicvmExperiment(ParallelExperiment):
     """BiCVM's experiments on parallel text."""
 
-    paper: ClassVar[str] = "bicvm"
     plain: ClassVar[str] = System.SUM_OF_WORDS
 
     def cells(self) -> tuple[Cell, ...]:
@@ -80,7 +88,9 @@ class BicvmExperiment(ParallelExperiment):
                     tuned["composition"] = Composition.BIGRAM
                 return Recipe(BicvmConfig(**tuned))
 
-    def values(self, cell: Cell, encoder: Encoder | None) -> tuple[dict[Key, Any], dict[str, Any], Draw]:
+    def values(
+        self, cell: Cell, encoder: Encoder | None
+    ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
         """Measure translations found, documents classified across languages, and words laid out."""
         train, test = self.data.of_pairs(cell.on)
         draws = QUICK_DRAWS if self.settings.quick else DRAWS
@@ -88,46 +98,25 @@ class BicvmExperiment(ParallelExperiment):
             code: self.data.documents[code] for code in self.languages_of(cell) if code in self.data.documents
         }
         if encoder is None:
-            return _glossed(documents, train[0], draws, cell.seed), {}, draw_nothing
-        values = _ranks(encoder, test) | _classified(encoder, documents, draws, cell.seed)
+            return _glossed(documents, train[0], draws, cell.seed), {}, None
+        values: dict[Key, Any] = {}
+        # And pairs of languages that no pair was trained of, where translations share a sentence.
+        for text in [*test, *joined_by_pivot(test)]:
+            values |= rank_values(text, *encode_pairs(encoder, text), (COSINE, EUCLID))
+        if len(documents) > 1:
+            learnt, tested = (
+                {
+                    code: LabelledVectors(_vectors(encoder, both[part].texts, code), both[part].labels)
+                    for code, both in documents.items()
+                }
+                for part in (0, 1)
+            )
+            values |= document_values(classify_across(learnt, tested, draws=draws, seed=cell.seed))
         is_drawn = cell.system in (System.PAPER, System.OURS) and cell.seed == self.seeds[0]
         if is_drawn and cell.on == pair_names(self.pairs) and isinstance(encoder, BicvmEncoder):
-            words = encoder
-            return values, {}, lambda: _views(words, train)
-        return values, {}, draw_nothing
-
-
-def _ranks(encoder: Encoder, test: Sequence[ParallelText]) -> dict[Key, Any]:
-    values: dict[Key, Any] = {}
-    for text in tested_pairs(test):
-        first, second = (
-            (encode_in(encoder, side, code), side)
-            for code, side in zip(text.languages, (text.first, text.second), strict=True)
-        )
-        for name, (own, _), (other, found) in (
-            (pair_name(text.source, text.target), first, second),
-            (pair_name(text.target, text.source), second, first),
-        ):
-            for by in (COSINE, EUCLID):
-                ranked = ranking(by, own, other, found)
-                values["rank", by, name] = ranked.ranks
-                values["candidates", "", name] = ranked.candidates
-    return values
-
-
-def _classified(
-    encoder: Encoder, documents: Mapping[str, tuple[Documents, Documents]], draws: int, seed: int
-) -> dict[Key, Any]:
-    if len(documents) < 2:
-        return {}
-    train, test = (
-        {
-            code: LabelledVectors(_vectors(encoder, both[part].texts, code), both[part].labels)
-            for code, both in documents.items()
-        }
-        for part in (0, 1)
-    )
-    return document_values(classify_across(train, test, draws=draws, seed=seed))
+            drawn = encoder
+            return values, {}, lambda: _views(drawn, train)
+        return values, {}, None
 
 
 def _vectors(encoder: Encoder, documents: Sequence[str], language: str) -> np.ndarray:
@@ -160,12 +149,10 @@ def document_values(found: Sequence[TransferAccuracy]) -> dict[Key, Any]:
     """Return accuracies of document classification: the measure "documents", whose parts are sizes, and its facts."""
     values: dict[Key, Any] = {}
     for one in found:
-        facts = asdict(one)
-        way = pair_name(facts.pop("source"), facts.pop("target"))
-        size = facts.pop("size")
-        values["documents", str(size), way] = facts.pop("accuracy")
-        values["draws", str(size), way] = facts["draws"]
-        values["majority", "", way] = facts["majority"]
+        way = pair_name(one.source, one.target)
+        values["documents", str(one.size), way] = one.accuracy
+        values["draws", str(one.size), way] = one.draws
+        values["majority", "", way] = one.majority
     return values
 
 
@@ -183,22 +170,157 @@ def _views(encoder: BicvmEncoder, texts: Sequence[ParallelText]) -> dict[str, Vi
     }
 
 
-def _view(meanings: Meanings, spaces: Mapping[str, tuple[Sequence[str], np.ndarray]]) -> View:
-    place = {code: {word: row for row, word in enumerate(known)} for code, (known, _) in spaces.items()}
+def _view(meanings: "Meanings", spaces: Mapping[str, tuple[Sequence[str], np.ndarray]]) -> View:
     shown = [
-        (code, row[i]) for i, code in enumerate(meanings.languages) for row in dict.fromkeys(meanings.rows)
-    ]
-    vectors = np.array([spaces[code][1][place[code][word]] for code, word in shown])
-    found = {
-        pair_name(a, b): (
-            sum(
-                word_neighbours(row[i], a, {a: spaces[a], b: spaces[b]}, 1)[b][0][0] == row[j]
-                for row in meanings.rows
-            ),
-            len(meanings.rows),
+        (code, word)
+        for code, column in zip(
+            meanings.languages, zip(*dict.fromkeys(meanings.rows), strict=True), strict=True
         )
-        for (i, a), (j, b) in permutations(enumerate(meanings.languages), 2)
-    }
-    points = project(vectors, Projection.TSNE)
-    codes, words = zip(*shown, strict=True)
-    return View.of(points, codes, words, note=meanings.note, found=found)
+        for word in column
+    ]
+    place = {code: {word: row for row, word in enumerate(known)} for code, (known, _) in spaces.items()}
+    vectors = np.array([spaces[code][1][place[code][word]] for code, word in shown])
+    found = {}
+    for (i, a), (j, b) in permutations(enumerate(meanings.languages), 2):
+        two = {a: spaces[a], b: spaces[b]}
+        right = sum(word_neighbours(row[i], a, two, 1)[b][0][0] == row[j] for row in meanings.rows)
+        found[pair_name(a, b)] = right, len(meanings.rows)
+    codes, names = zip(*shown, strict=True)
+    return View.of(project(vectors, Projection.TSNE), codes, names, note=meanings.note, found=found)
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """Words of one meaning in several languages.
+
+    Attributes:
+        note: what they are.
+        rows: a row a meaning, a word a language.
+        languages: in the order of a row.
+    """
+
+    note: str
+    rows: tuple[tuple[str, ...], ...]
+    languages: tuple[str, ...]
+
+
+def shown_words(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> tuple[Meanings, Meanings]:
+    """Return the words of the two pictures: weekdays and months, or frequent words where the texts have none.
+
+    The first picture has all languages, and the second those without parallel text if there are two.
+
+    Args:
+        texts: what an encoder was trained on.
+        known: the encoder's words, by language.
+    """
+    languages = tuple(known)
+    pivot = set.intersection(*(set(text.languages) for text in texts)) if len(texts) > 1 else set[str]()
+    aligned = tuple(code for code in languages if code not in pivot) if len(pivot) == 1 else languages
+    frequent = _frequent(texts, known)
+    found = []
+    for lists, name, codes in ((WEEKDAYS, "weekdays", languages), (MONTHS, "months", aligned)):
+        note = name
+        listed = zip(*(lists.get(code, ()) for code in codes), strict=False)
+        rows = [
+            row for row in listed if all(word in known[code] for word, code in zip(row, codes, strict=True))
+        ]
+        if len(rows) < FEWEST_LISTED:
+            places = [languages.index(code) for code in codes]
+            rows = [tuple(row[place] for place in places) for row in frequent[:SHOWN]]
+            frequent = frequent[SHOWN:]
+            note = f"frequent words (the texts lack the paper's {name})"
+        found.append(Meanings(note, tuple(rows), codes))
+    return found[0], found[1]
+
+
+def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
+    """Return words of the language that all texts share, the most frequent first, and their glosses in the others.
+
+    A gloss is sure where each of the two words is the other's gloss with a Dice coefficient of a half or more.
+    """
+    shared = [code for code in known if all(code in text.languages for text in texts)]
+    if not shared:
+        return []
+    ways = [text if text.source == shared[0] else text.turned() for text in texts]
+    both = {text.target: (glosses(text), glosses(text.turned())) for text in ways}
+    counts = Counter(
+        word for text in ways for sentence in text.first for word in dict.fromkeys(words(sentence))
+    )
+    rows: list[tuple[str, ...]] = []
+    for word, _ in counts.most_common():
+        if len(word) < SHORTEST or not word.isalpha():
+            continue
+        row = {shared[0]: word}
+        for code, (there, back) in both.items():
+            gloss = there.get(word)
+            if gloss is not None and gloss.dice >= SURE and back[gloss.word].word == word:
+                row[code] = gloss.word
+        if all(row.get(code) in known[code] for code in known):
+            rows.append(tuple(row[code] for code in known))
+        if len(rows) == 2 * SHOWN:
+            break
+    return rows
+
+
+@dataclass(frozen=True)
+class Gloss:
+    """A word's translation and how sure it is: Dice's coefficient of the sentences that hold the two, 0 to 1."""
+
+    word: str
+    dice: float
+
+
+def glosses(text: ParallelText) -> dict[str, Gloss]:
+    """The likeliest translation of every word of the text's first language.
+
+    It is the word of the second language with the highest Dice coefficient 2 n(a, b) / (n(a) + n(b)), where n counts
+    sentence pairs; of equals the more frequent one.
+
+    Args:
+        text: of it the first 50,000 pairs are counted.
+    """
+    sides = text.first[:MOST_PAIRS], text.second[:MOST_PAIRS]
+    (own, first), (others, second) = (_incidence(side) for side in sides)
+    together = csr_array(first.T @ second).tocoo()
+    n_first, n_second = (np.asarray(counts.sum(axis=0)).ravel() for counts in (first, second))
+    rows, columns = together.coords
+    dice = 2 * together.data / (n_first[rows] + n_second[columns])
+    order = np.lexsort((-n_second[columns], -dice, rows))
+    best = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
+    return {own[rows[i]]: Gloss(others[columns[i]], float(dice[i])) for i in best.tolist()}
+
+
+def bags(
+    train: Sequence[str], test: Sequence[str], translate: dict[str, Gloss]
+) -> tuple[NDArray[np.float64], ...]:
+    """Documents as shares of words of the training documents' language: those to train on, and glossed ones to test.
+
+    Args:
+        train: documents of the language trained on.
+        test: documents of another.
+        translate: from the other language to the one trained on; words without a gloss are left out.
+
+    Returns:
+        (train, words) and (test, words).
+    """
+    known = [word for word, _ in Counter(w for text in train for w in words(text)).most_common(MOST_WORDS)]
+    count = CountVectorizer(analyzer=list, vocabulary=known, dtype=np.float64)
+
+    def bag(documents: list[list[str]]) -> NDArray[np.float64]:
+        counts = count.transform(documents).toarray()
+        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+
+    glossed = [[translate[word].word for word in words(text) if word in translate] for text in test]
+    return bag([list(words(text)) for text in train]), bag(glossed)
+
+
+def _incidence(sentences: Sequence[str]) -> tuple[list[str], csr_array]:
+    """The words, and whether each sentence has each: (sentences, words)."""
+    number: dict[str, int] = {}
+    rows, columns = list[int](), list[int]()
+    for row, sentence in enumerate(sentences):
+        for word in dict.fromkeys(words(sentence)):
+            rows.append(row)
+            columns.append(number.setdefault(word, len(number)))
+    ones = np.ones(len(rows), dtype=np.int32)
+    return list(number), csr_array((ones, (rows, columns)), shape=(len(sentences), len(number)))

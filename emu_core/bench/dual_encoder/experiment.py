@@ -6,19 +6,18 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from emu_core.bench.cells import Cell, cells_of, pair_names
-from emu_core.bench.experiment import Draw, draw_nothing
-from emu_core.bench.parallel.experiment import ParallelExperiment
-from emu_core.bench.parallel.ranking import DOT, encode_in, ranking
-from emu_core.bench.parallel.texts import BenchTexts, Documents
-from emu_core.bench.parallel.training import Recipe
+from emu_core.bench.experiment import Draw
+from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe
+from emu_core.bench.parallel.ranking import DOT, encode_in, encode_pairs, rank_values
+from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import Key
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder
 from emu_core.errors import DataError
-from emu_core.evaluation.angular_similarity import Correlation, scores_of, sts, sts_across
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
+from emu_core.evaluation.similarity import Correlation, scores_of, sts, sts_across
 from emu_core.evaluation.transfer import LabelledVectors, TransferSettings, few_shot, zero_shot
 from emu_core.evaluation.translation_ranking import PAPER_DISTRACTORS
 
@@ -56,7 +55,6 @@ def systems_for(texts: BenchTexts) -> tuple[System, ...]:
 class DualExperiment(ParallelExperiment):
     """The dual encoder's experiments on parallel text and other tasks."""
 
-    paper: ClassVar[str] = "dual-encoder"
     plain: ClassVar[str] = System.SUM_OF_WORDS
 
     @property
@@ -83,7 +81,9 @@ class DualExperiment(ParallelExperiment):
             nli=every or own is System.NLI,
         )
 
-    def values(self, cell: Cell, encoder: Encoder | None) -> tuple[dict[Key, Any], dict[str, Any], Draw]:
+    def values(
+        self, cell: Cell, encoder: Encoder | None
+    ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
         """Measure the ranking of translations, similarity, classification, and how alike the languages lie."""
         if encoder is None:
             raise TypeError("every system of this benchmark has an encoder")
@@ -94,29 +94,17 @@ class DualExperiment(ParallelExperiment):
             **found,
             **_classified(encoder, self.data, text.languages, cell.seed),
         }
-        return values, {"warnings": [warning]} if warning else {}, draw_nothing
+        return values, {"warnings": [warning]} if warning else {}, None
 
 
 def _translations(encoder: Encoder, text: ParallelText) -> dict[Key, Any]:
     """Measure section 3.4, and section 5's eigen-similarity of the same sentences."""
-    first, second = (
-        encode_in(encoder, side, code)
-        for code, side in zip(text.languages, (text.first, text.second), strict=True)
-    )
-    distractors = min(PAPER_DISTRACTORS, len(text) - 1) or None
-    there = ranking(DOT, first, second, text.second, distractors)
-    back = ranking(DOT, second, first, text.first, distractors)
-    name, turned = pair_name(text.source, text.target), pair_name(text.target, text.source)
-    values: dict[Key, Any] = {
-        ("rank", DOT, name): there.ranks,
-        ("rank", DOT, turned): back.ranks,
-        ("candidates", "", name): there.candidates,
-        ("candidates", "", turned): there.candidates,
-    }
+    first, second = encode_pairs(encoder, text)
+    values = rank_values(text, first, second, [DOT], min(PAPER_DISTRACTORS, len(text) - 1) or None)
     if len(text) >= LEAST_FOR_EIGEN:
         found = eigen_similarity(first, second)
         for field in ("mean", "variance", "standard_error"):
-            values["eigen", field, name] = getattr(found, field)
+            values["eigen", field, pair_name(*text.languages)] = getattr(found, field)
     return values
 
 
@@ -144,9 +132,11 @@ def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str],
     """Measure zero-shot both ways, and few-shot in the pair's second language (section 4.2)."""
     if any(code not in texts.documents for code in languages):
         return {}
-    train, test = (
-        {code: _labelled(encoder, texts.documents[code][part], code) for code in languages} for part in (0, 1)
-    )
+    train, test = dict[str, LabelledVectors](), dict[str, LabelledVectors]()
+    for code in languages:
+        for part, own in zip((train, test), texts.documents[code], strict=True):
+            vectors = encode_in(encoder, own.texts[:MOST_SENTENCES], code)
+            part[code] = LabelledVectors(vectors, own.labels[:MOST_SENTENCES])
     values: dict[Key, Any] = {
         ("zero_shot", "", pair_name(source, target)): right
         for source in languages
@@ -158,8 +148,3 @@ def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str],
             if getattr(one, kind) is not None:
                 values[kind, f"{one.share:g}", pair_name(source, target)] = getattr(one, kind)
     return values
-
-
-def _labelled(encoder: Encoder, documents: Documents, language: str) -> LabelledVectors:
-    texts, labels = documents.texts[:MOST_SENTENCES], documents.labels[:MOST_SENTENCES]
-    return LabelledVectors(encode_in(encoder, texts, language), labels)

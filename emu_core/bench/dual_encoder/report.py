@@ -1,31 +1,47 @@
-"""The report on the dual encoder: which tables and pictures it has, and what differs from the paper."""
+"""The report on the dual encoder: its tables and its picture, and what differs from the paper."""
 
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from emu_core.bench.cells import Pair, both_ways, pair_names
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
-from emu_core.bench.dual_encoder.tables import LABELS, NOTES, PAPER_TABLES, DualTables, paper_table
-from emu_core.bench.figures import bars
-from emu_core.bench.paper import differences, versions_of
-from emu_core.bench.parallel.experiment import parallel_costs, speed_table
-from emu_core.bench.report import Picture, Report
-from emu_core.bench.results import Results
-from emu_core.bench.tables import mean_score
+from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
+from emu_core.bench.parallel.experiment import (
+    candidates_of,
+    parallel_costs,
+    precision,
+    speed_table,
+)
+from emu_core.bench.parallel.ranking import DOT
+from emu_core.bench.report import Picture, Report, bars_picture
+from emu_core.bench.results import OverSeeds, Results
+from emu_core.bench.tables import Line, Score, Table, grid, mean_score, why_missing
 from emu_core.data.wording import counted
+from emu_core.evaluation.translation_ranking import NS
+
+_WORDS = words("dual_encoder")
+LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
+PAPER_TABLES = ("table1", "section3.4", "table2", "table3", "table4", "table5", "table6", "table7")
+_EIGEN = ("variance", "standard_error")
+_printed = partial(paper_figure, "dual_encoder")
 
 
 def dual_report(experiment: DualExperiment, results: Results) -> Report:
     """Return the report of finished cells."""
-    make = DualTables(results, experiment.systems, experiment.pairs)
+    systems, pairs = experiment.systems, experiment.pairs
+    make = DualTables(results, systems, pairs)
     tables = [make.ranking()]
     if experiment.data.sts:
         tables.append(make.sts())
     if results.each(lambda cell: cell.wheres("zero_shot")):
         tables += [make.zero_shot(), make.few_shot()]
-    systems, first = experiment.systems, make.names[0]
     tables += [
         make.eigen(),
-        speed_table(results, systems, experiment.plain, LABELS, first),
+        speed_table(results, systems, experiment.plain, LABELS, make.names[0]),
         parallel_costs(results, systems, LABELS),
     ]
     return Report(
@@ -34,46 +50,245 @@ def dual_report(experiment: DualExperiment, results: Results) -> Report:
         differences=_differences(experiment),
         tables=tuple(tables),
         pictures=_pictures(make),
-        paper=tuple(paper_table(name) for name in PAPER_TABLES),
+        paper=tuple(map(printed_table, PAPER_TABLES)),
     )
 
 
+def printed_table(name: str) -> Table:
+    """Return a table as printed."""
+    head = "target language, training" if name == "table6" else "model"
+    notes = (NOTES["paper_table7"],) if name == "table7" else ()
+    return paper_table("dual_encoder", name, (head,), notes=notes)
+
+
+class DualTables:
+    """Makes the tables of finished cells."""
+
+    def __init__(self, results: Results, systems: Sequence[System], pairs: Sequence[Pair]) -> None:
+        """Take the results of cells: of these systems, each trained on each of these pairs."""
+        self.results, self.systems, self.pairs = results, tuple(systems), tuple(pairs)
+        self.names = pair_names(pairs)
+        # Pair and direction, both ways of each pair.
+        self.ways = [
+            (name, way) for pair, name in zip(pairs, self.names, strict=True) for way in both_ways([pair])
+        ]
+
+    def row(self, system: str, pair: str) -> OverSeeds:
+        """Return a system trained on a pair, over its seeds."""
+        return self.results.of(system, [pair])
+
+    def precision(self, system: str) -> list[Score | None]:
+        """Return P@1 of each pair and direction."""
+        return [precision(self.row(system, pair), DOT, way) for pair, way in self.ways]
+
+    def paper_name(self, system: System) -> str:
+        """Return which of the paper's models a system is beside; "" for none.
+
+        The paper's translation ranking has hard negatives; its multi-task model is beside the system with most tasks.
+        """
+        if system is System.HARD_NEGATIVES:
+            return "translation-ranking"
+        return "multi-task" if system is self.systems[-1] else ""
+
+    def _lines(self, scores: Callable[[System], Mapping[str, Score | None]]) -> list[Line]:
+        """Return a line a system, with the first reason why one of its pairs is missing."""
+        lines = []
+        for system in self.systems:
+            every = (why_missing([LABELS[system]], self.row(system, name)) for name in self.names)
+            reasons = next(filter(None, every), ())
+            lines.append(Line((LABELS[system],), system, scores(system), self.paper_name(system), reasons))
+        return lines
+
+    def ranking(self) -> Table:
+        """Return section 3.4: P@1, P@3 and P@10 both ways."""
+        columns = {f"{way} P@{n}": (pair, way, n) for pair, way in self.ways for n in NS}
+
+        def scores(system: System) -> dict[str, Score | None]:
+            return {
+                column: precision(self.row(system, pair), DOT, way, n)
+                for column, (pair, way, n) in columns.items()
+            }
+
+        counts = ", ".join(f"{count:,} ({way})" for way, count in candidates_of(self.results).items())
+        return grid(
+            "ranking",
+            "Section 3.4: translation ranking",
+            ("model",),
+            list(columns),
+            self._lines(scores),
+            printed=lambda row, column: _printed("section3.4", row, column.removesuffix(" P@1")),
+            verdict=self._ranking_verdict(),
+            notes=(NOTES["ranking"].format(counts=counts),),
+        )
+
+    def _ranking_verdict(self) -> tuple[str, ...]:
+        means = {system: mean_score(self.precision(system)) for system in System}
+        plain, base = means[System.SUM_OF_WORDS], means[System.TRANSLATION]
+        measured = {system: mean for system in self.systems if (mean := means[system]) is not None}
+        against_plain = (
+            f"{LABELS[system]}: P@1 {own:.1f}, mean of {len(self.ways)} directions, {own - plain:+.1f} points against "
+            "the sum of words."
+            for system, own in measured.items()
+            if plain is not None and system in self.systems[1:]
+        )
+        against_base = (
+            f"{LABELS[system]} against translation ranking alone: {own - base:+.1f} points of P@1."
+            for system, own in measured.items()
+            if base is not None and system in self.systems[3:]
+        )
+        return (*against_plain, *against_base)
+
+    def sts(self) -> Table:
+        """Return Tables 2 and 3: Pearson's r of the angle, in each language and across."""
+        measured = self.results.each(lambda cell: cell.wheres("sts"))
+        columns = sorted(measured, key=lambda name: "-" in name)
+        lines = []
+        for system in self.systems:
+            for name in self.names:
+                row, labels = self.row(system, name), (LABELS[system], name)
+                numbers = {column: row.numbers("sts", "pearson", column) for column in columns}
+                scores = {c: Score.of_numbers(own, times=100, places=3) for c, own in numbers.items()}
+                paper, reasons = f"{self.paper_name(system)} {name}", why_missing(labels, row)
+                lines.append(Line(labels, f"{system} {name}", scores, paper, reasons))
+        return grid(
+            "sts",
+            "Tables 2 and 3: STS, Pearson's r",
+            ("model", "trained on"),
+            columns,
+            lines,
+            printed=partial(_printed, "table2"),
+            verdict=self._sts_verdict({line.key: line.measured for line in lines}),
+            notes=(NOTES["sts"],),
+        )
+
+    def _sts_verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
+        sentences = []
+        for system in self.systems[1:]:
+            gains = [
+                ((own.mean - plain[where].mean) / 100, f"{where} ({name})")
+                for name in self.names
+                for plain in [scores[f"{System.SUM_OF_WORDS} {name}"]]
+                for where, own in scores[f"{system} {name}"].items()
+                if where in plain
+            ]
+            if gains:
+                least, where = min(gains)
+                mean = sum(gain for gain, _ in gains) / len(gains)
+                sentences.append(
+                    f"{LABELS[system]} against the sum of words: {mean:+.3f} of Pearson's r on average, at least "
+                    f"{least:+.3f} in {where}."
+                )
+        return tuple(sentences)
+
+    def zero_shot(self) -> Table:
+        """Return Table 5: a classifier trained in one language, tested in both."""
+        ways = self.results.each(lambda cell: cell.wheres("zero_shot"))
+
+        def scores(system: System) -> dict[str, Score | None]:
+            # English on English is measured in every pair's model: the first pair's stands for all.
+            rows = [self.row(system, name) for name in self.names]
+            found = {way: [row.numbers("zero_shot", "", way) for row in rows] for way in ways}
+            return {way: Score.of_numbers(next(filter(None, own), [])) for way, own in found.items()}
+
+        title, notes = "Table 5: zero-shot classification", (NOTES["zero_shot"],)
+        return grid("zero_shot", title, ("model",), ways, self._lines(scores), notes=notes)
+
+    def few_shot(self) -> Table:
+        """Return Table 6: more and more of the target language's labels, with the source language's and without."""
+        parts = self.results.each(lambda cell: [part for part, _ in cell.keys("few_shot")])
+        shares = {f"{part} %": part for part in sorted(parts, key=float)}
+        lines = []
+        for (source, target), name in zip(self.pairs, self.names, strict=True):
+            kinds = {"few_shot": f"100 % {source} + X % {target}", "monolingual": f"X % {target}"}
+            for system in self.systems:
+                row = self.row(system, name)
+                for kind, learnt in kinds.items():
+                    numbers = {column: row.numbers(kind, part, name) for column, part in shares.items()}
+                    scores = {column: Score.of_numbers(own) for column, own in numbers.items()}
+                    lines.append(Line((LABELS[system], target, learnt), f"{system} {target} {kind}", scores))
+        return grid(
+            "few_shot",
+            "Table 6: few-shot classification, accuracy in %",
+            ("model", "tested in", "trained on"),
+            list(shares),
+            [line for line in lines if line.measured],
+            notes=(NOTES["few_shot"],),
+        )
+
+    def eigen(self) -> Table:
+        """Return Table 7: eigen-similarity and its variance."""
+        scores, data = dict[System, dict[str, Score | None]](), dict[str, Any]()
+        for system in self.systems:
+            scores[system], data[system] = {}, {}
+            for name in self.names:
+                row = self.row(system, name)
+                means = Score.of_numbers(row.numbers("eigen", "mean", name), places=3)
+                if means is None:
+                    continue
+                others = {field: float(np.mean(row.numbers("eigen", field, name))) for field in _EIGEN}
+                data[system][name] = {"mean": means.mean, **others, "deviation": means.deviation}
+                variance = Score.of_numbers([others["variance"]], places=3)
+                scores[system] |= {name: means, f"{name} variance": variance}
+        table = grid(
+            "eigen",
+            "Table 7: eigen-similarity",
+            ("model",),
+            [part for name in self.names for part in (name, f"{name} variance")],
+            self._lines(scores.__getitem__),
+            printed=partial(_printed, "table7"),
+            verdict=self._eigen_verdict(data),
+            notes=(NOTES["eigen"],),
+        )
+        return replace(table, data=data)
+
+    def _eigen_verdict(self, data: Mapping[str, Any]) -> tuple[str, ...]:
+        last = self.systems[-1]
+        if last in (System.TRANSLATION, System.HARD_NEGATIVES):
+            return (
+                "No running text, dialogues or NLI was given, so that there is no multi-task model to compare with "
+                "translation ranking.",
+            )
+        base, own = data.get(System.TRANSLATION, {}), data.get(last, {})
+        parts = [
+            f"{name} {own[name]['mean']:.3f} against {base[name]['mean']:.3f} "
+            f"(standard errors {own[name]['standard_error']:.3f} and {base[name]['standard_error']:.3f})"
+            for name in own
+            if name in base
+        ]
+        return (f"{LABELS[last]} against translation ranking alone: {'; '.join(parts)}.",) if parts else ()
+
+
 def _pictures(make: DualTables) -> tuple[Picture, ...]:
-    values: dict[str, tuple[float, float]] = {}
+    values: dict[str, tuple[float, ...]] = {}
     for system in make.systems:
         scores = make.precision(system)
         if (mean := mean_score(scores)) is not None:
             deviations = [score.deviation for score in scores if score is not None]
             values[LABELS[system]] = (mean, sum(deviations) / len(deviations))
-    plain = values.get(LABELS[System.SUM_OF_WORDS])
-    if plain is None:
+    plain, title = LABELS[System.SUM_OF_WORDS], "Translation ranking, P@1: means over the directions"
+    if plain not in values:
         return ()
-    title = "Translation ranking, P@1: means over the directions"
-    svg = bars(values, plain[0], "P@1, % (the line is the sum of words)")
-    return (Picture("figure_ranking", title, NOTES["bars"], svg),)
+    label = "P@1, % (the line is the sum of words)"
+    return (bars_picture("ranking", title, NOTES["bars"], values, plain, label),)
 
 
 def _facts(experiment: DualExperiment) -> dict[str, Any]:
     texts, tasks = experiment.data, experiment.data.tasks
-    others: dict[str, Any] = {}
-    if tasks.running_text:
-        others["running_text"] = {
+    others = {
+        "running_text": {
             text.language: f"{sum(map(len, text.documents)):,} sentences" for text in tasks.running_text
-        }
-    if tasks.dialogues:
-        others["dialogues"] = {talk.language: f"{len(talk.comments):,}" for talk in tasks.dialogues}
-    if tasks.nli:
-        others["nli"] = {nli.language: f"{len(nli.premises):,}" for nli in tasks.nli}
-    if texts.sts:
-        others["sts_pairs"] = {code: f"{len(pairs.scores):,}" for code, pairs in texts.sts.items()}
-    if texts.documents:
-        others["sentences_to_train_the_classifier"] = experiment.documents_facts(0)
-        others["sentences_to_test_it"] = experiment.documents_facts(1)
-        others["classifier"] = asdict(CLASSIFIER)
+        },
+        "dialogues": {talk.language: f"{len(talk.comments):,}" for talk in tasks.dialogues},
+        "nli": {nli.language: f"{len(nli.premises):,}" for nli in tasks.nli},
+        "sts_pairs": {code: f"{len(pairs.scores):,}" for code, pairs in texts.sts.items()},
+        "sentences_to_train_the_classifier": experiment.documents_facts(0),
+        "sentences_to_test_it": experiment.documents_facts(1),
+        "classifier": asdict(CLASSIFIER) if texts.documents else {},
+    }
     config = asdict(experiment.recipe(System.TRANSLATION).config)
     return {
         **experiment.shared_facts(),
-        **others,
+        **{name: fact for name, fact in others.items() if fact},
         "settings": {name: str(value) for name, value in config.items()},
         "protocol": "a model a language pair; among equals (within 1e-6) the sentence that comes first",
         "versions": versions_of("torch", "numpy", "scikit-learn"),
@@ -96,12 +311,6 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
         "epochs": config.epochs,
         "missing": missing,
     }
-    without = {
-        "missing": not missing,
-        "sts": not texts.sts,
-        "no_sts": texts.sts,
-        "documents": not texts.documents,
-        "no_documents": texts.documents,
-        "quick": not experiment.settings.quick,
-    }
-    return differences("dual_encoder", values, [name for name, leave in without.items() if leave])
+    sts, documents, quick = texts.sts, texts.documents, experiment.settings.quick
+    applies = {"missing": missing, "sts": sts, "no_sts": not sts, "documents": documents, "quick": quick}
+    return differences("dual_encoder", values, {**applies, "no_documents": not documents})

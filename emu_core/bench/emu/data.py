@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from emu_core.data.cleaning import stripped
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping, guess_columns
 from emu_core.data.readers.tables import read_table
-from emu_core.errors import DataError, RunError
+from emu_core.errors import DataError
 from emu_core.runs.config import RunConfig
 
 TEST_SHARE = 0.3
@@ -24,31 +25,35 @@ _SENTENCES, _TRANSLATIONS, _NOTE = "sentences.parquet", "translations.parquet", 
 
 @dataclass(frozen=True, eq=False)
 class BenchData:
-    """The two parts of a labelled set.
+    """A labelled set, cut in two.
 
     Attributes:
-        train: rows of split train, in every language.
-        test: rows of split test, of the same languages.
+        whole: rows of split train, in every language, and then rows of split test, of the same languages.
         note: how they were told apart, as a sentence.
         translations: machine translations by row of the test part; empty where there are none.
     """
 
-    train: LabelledSet
-    test: LabelledSet
+    whole: LabelledSet
     note: str
     translations: Mapping[int, str] = field(default_factory=dict)
 
-    @property
-    def whole(self) -> LabelledSet:
-        """Both parts in one set, whose checksum names them."""
-        return LabelledSet(pd.concat([self.train.frame, self.test.frame], ignore_index=True), self.train.name)
+    @cached_property
+    def train(self) -> LabelledSet:
+        """The rows to train on."""
+        return self.whole.select(splits=["train"])
+
+    @cached_property
+    def test(self) -> LabelledSet:
+        """The rows to measure."""
+        return self.whole.select(splits=["test"])
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
         """Return checksums and counts, the contents of data.json."""
+        texts = json.dumps(sorted(self.translations.items())).encode()
         return {
-            "name": self.train.name,
+            "name": self.whole.name,
             "sha256": self.whole.sha256(),
-            "translations_sha256": self._digest(),
+            "translations_sha256": hashlib.sha256(texts).hexdigest() if self.translations else "",
             "intents": len(self.train.intents),
             "counts": {
                 f"{code} {split}": int((part.frame["language"] == code).sum())
@@ -66,15 +71,13 @@ class BenchData:
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
-        """Read what `store` wrote. Raises RunError where it is damaged."""
-        try:
-            whole = LabelledSet(pd.read_parquet(folder / _SENTENCES), name)
-            rows = pd.read_parquet(folder / _TRANSLATIONS)
-            note = str(json.loads((folder / _NOTE).read_text("utf-8")))
-            translations = dict(zip(rows["row"].tolist(), rows["text"].tolist(), strict=True))
-            return cls(whole.select(splits=["train"]), whole.select(splits=["test"]), note, translations)
-        except (OSError, ValueError, KeyError, DataError):
-            raise RunError(f"the data stored in {folder} is damaged; run the benchmark again") from None
+        """Read what `store` wrote."""
+        rows = pd.read_parquet(folder / _TRANSLATIONS)
+        return cls(
+            LabelledSet(pd.read_parquet(folder / _SENTENCES), name),
+            str(json.loads((folder / _NOTE).read_text("utf-8"))),
+            dict(zip(rows["row"].tolist(), rows["text"].tolist(), strict=True)),
+        )
 
     def translated(self, language: str, of_text: Mapping[str, str]) -> Self:
         """Return the data with machine translations into a language, where every test sentence of another has one.
@@ -88,11 +91,6 @@ class BenchData:
         rows = frame.index[frame["language"] != language]
         found = {int(row): of_text.get(str(frame.at[row, "text"]), "") for row in rows}
         return replace(self, translations=found if found and all(found.values()) else {})
-
-    def _digest(self) -> str:
-        if not self.translations:
-            return ""
-        return hashlib.sha256(json.dumps(sorted(self.translations.items())).encode()).hexdigest()
 
 
 def bench_data(labelled: LabelledSet) -> BenchData:
@@ -126,11 +124,8 @@ def bench_data(labelled: LabelledSet) -> BenchData:
     both = set(train["language"]) & set(test["language"])
     if not both:
         raise DataError("no language has both sentences to train on and sentences to measure; add some")
-    return BenchData(_part(train, both, labelled.name), _part(test, both, labelled.name), note)
-
-
-def _part(frame: pd.DataFrame, languages: set[str], name: str) -> LabelledSet:
-    return LabelledSet(frame[frame["language"].isin(languages)].reset_index(drop=True), name)
+    cut = pd.concat([part[part["language"].isin(both)] for part in (train, test)], ignore_index=True)
+    return BenchData(LabelledSet(cut, labelled.name), note)
 
 
 def _held_out(frame: pd.DataFrame) -> np.ndarray:
@@ -151,14 +146,7 @@ def _held_out(frame: pd.DataFrame) -> np.ndarray:
 def read_machine_translations(
     files: Sequence[str | Path], mapping: ColumnMapping | None = None
 ) -> dict[str, str]:
-    """Return the translations in a column `translation` of a labelled set's files.
-
-    Args:
-        files: the set's files.
-        mapping: columns of the files, where their names are unusual.
-
-    Returns:
-        Translations by text; empty where no file has such a column.
+    """Return the translations in a column `translation` of a labelled set's files, by text.
 
     Raises:
         DataError: a file can't be read.
@@ -171,12 +159,7 @@ def read_machine_translations(
 
 
 def translations_by_text(frame: pd.DataFrame, text: str | None) -> dict[str, str]:
-    """Return the translations that a table of strings holds, by text.
-
-    Args:
-        frame: the table.
-        text: its column of sentences; None where it has none.
-    """
+    """Return the translations that a table of strings holds, by text, which is in the column `text` if it has one."""
     columns = {str(name).strip().casefold().replace(" ", "_"): name for name in frame.columns}
     column = next((columns[name] for name in NAMES if name in columns), None)
     if column is None or text is None:

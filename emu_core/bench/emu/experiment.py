@@ -1,8 +1,9 @@
 """Emu's experiments: the cells of its tables, how each is trained, and what is measured."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,16 +15,28 @@ from emu_core.api.train import plan_training
 from emu_core.bench.cells import Cell, cells_of
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.data import BenchData, bench_data, read_machine_translations
-from emu_core.bench.experiment import Draw, Experiment, Outlook, bench_config, draw_nothing
-from emu_core.bench.peers.system import LDA_SHRINKAGE, THEIR_RATE, Budget, Peer, System
+from emu_core.bench.experiment import Draw, Experiment, Outlook
+from emu_core.bench.papers import EmuBench, EmuPart
+from emu_core.bench.peers import (
+    LDA_SHRINKAGE,
+    SETFIT_PACKAGES,
+    THEIR_RATE,
+    TUNED_PACKAGES,
+    Budget,
+    Peer,
+    SentenceModel,
+    System,
+    check_packages,
+    frozen_peer,
+    setfit_peer,
+    tuned_peer,
+)
 from emu_core.bench.results import CellResult, View, numbers
-from emu_core.bench.settings import EmuBench, EmuPart
 from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_code, language_name, ordered
-from emu_core.devices import pick_device
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.errors import DataError, EmuError, TrainingError
 from emu_core.evaluation.arrays import pair_name, rows_by_language
@@ -31,7 +44,6 @@ from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import configure, method_named, methods_that_need
-from emu_core.runs.config import RunConfig
 
 BASE, TRANSLATION = "base", "translation"
 FIGURE_METHODS = ("softmax", "emu-without-ld", "emu")  # Figure 2 (b) to (d)
@@ -50,10 +62,7 @@ MAP_SENTENCES = 1000
 _PEER = "peer."
 _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
-_PEER_PACKAGES = {
-    "peers of sentence-transformers": ("datasets", "accelerate"),
-    "SetFit": ("setfit", "datasets"),
-}
+_PEER_PACKAGES = {"peers of sentence-transformers": TUNED_PACKAGES, "SetFit": SETFIT_PACKAGES}
 NOT_TRANSLATED = (
     "not every sentence that is measured has a machine translation; a column 'translation' in the data's files "
     "brings them"
@@ -86,40 +95,31 @@ class EmuExperiment(Experiment):
     """Emu's experiments on a labelled set, with today's peers."""
 
     data: BenchData
-    load_data = staticmethod(BenchData.load)
+    data_class = BenchData
     settings_class = EmuBench
     first: ClassVar[str] = "the base encoder"
 
     @staticmethod
-    def plan(
+    def gather(
         data: Data,
+        settings: EmuBench,
         *,
-        encoder: str = "use",
-        seeds: Sequence[int] = (0,),
-        parts: Sequence[EmuPart | str] = tuple(EmuPart),
         train_languages: Sequence[str] = ("en",),
-        epochs: int | None = None,
-        device: str = "auto",
         mapping: ColumnMapping | None = None,
         language: str | None = None,
-    ) -> tuple[RunConfig, BenchData]:
-        """Return what `create_bench` takes.
+    ) -> tuple[BenchData, dict[str, Any]]:
+        """Return the data as they are stored, and the fields of the configuration that they decide.
 
         Args:
             data: labelled set, files, a folder of files, "demo", or "atis:FOLDER" for the paper's selection of ATIS.
-            encoder: what `load_encoder` takes.
-            seeds: of all that draws.
-            parts: what the report holds.
+            settings: of the benchmark.
             train_languages: languages whose labels are used.
-            epochs: of every system that trains; None takes the defaults measured for the encoder.
-            device: "auto", "cpu", "cuda:0".
             mapping: columns of the files, where their names are unusual.
             language: language of files that do not say it.
 
         Raises:
             EmuError: the data can't be read, or does not do.
         """
-        settings = EmuBench(seeds=tuple(seeds), epochs=epochs, parts=tuple(parts))  # type: ignore[arg-type]
         codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
         if not codes:
             raise TrainingError("no training language is named; name one with --train-language en")
@@ -132,10 +132,7 @@ class EmuExperiment(Experiment):
             cut = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
             if given and str(given[0]) != DEMO:
                 cut = cut.translated(codes[0], read_machine_translations(files_of(given), mapping))
-        place, name = pick_device(device), cut.train.name
-        return bench_config(
-            "emu", settings, data=name, device=place, encoder=encoder, train_languages=codes
-        ), cut
+        return cut, {"data": cut.train.name, "train_languages": codes}
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -172,25 +169,20 @@ class EmuExperiment(Experiment):
         cells = [Cell(BASE)]
         if EmuPart.TABLE_2 in parts:
             cells += [Cell(TRANSLATION)] * bool(self.data.translations)
-            cells += self._trained(methods())
+            cells += cells_of(methods(), [train_on], self.seeds)
         if EmuPart.TABLE_3 in parts:
             cells += cells_of(["emu-without-ld"], training_sets(there), self.seeds)
         if EmuPart.TABLE_4 in parts:
-            cells += self._trained(["emu-without-ld"])
+            cells += cells_of(["emu-without-ld"], [train_on], self.seeds)
         if EmuPart.TABLE_5 in parts:
-            cells += self._trained(_ABLATION)
+            cells += cells_of(_ABLATION, [train_on], self.seeds)
         if EmuPart.FIGURE_2 in parts:
             cells += cells_of(FIGURE_METHODS, [train_on], self.seeds[:1])
         if EmuPart.PEERS in parts:
-            cells += self._trained(compared_with_peers())
+            cells += cells_of(compared_with_peers(), [train_on], self.seeds)
             for peer in Peer:
-                system = peer_system(peer)
-                if peer.is_frozen:
-                    cells.append(Cell(system, train_on))
-                else:
-                    cells += [
-                        Cell(system, train_on, seed, rate) for seed in self.seeds for rate in (THEIRS, OURS)
-                    ]
+                drawn = [(0, "")] if peer.is_frozen else product(self.seeds, (THEIRS, OURS))
+                cells += [Cell(peer_system(peer), train_on, seed, rate) for seed, rate in drawn]
         return tuple(dict.fromkeys(cells))
 
     def outlook(self) -> Outlook:
@@ -233,32 +225,29 @@ class EmuExperiment(Experiment):
 
     def _missing(self, cells: Sequence[Cell]) -> tuple[str, ...]:
         """Return what can't be measured with this data, or on this machine."""
-        from emu_core.bench.peers.sentence_model import check_packages
-
-        there, found = methods_that_need(Needs.INTENTS), []
-        for name in dict.fromkeys(cell.system for cell in cells if cell.system in there):
+        parts, there, config = self.settings.parts, methods_that_need(Needs.INTENTS), self.config
+        found = []
+        if EmuPart.TABLE_2 in parts and not self.data.translations:
+            found.append(f"MT + {config.encoder}: {NOT_TRANSLATED}")
+        checks: dict[str, Callable[[], object]] = {
+            there[name].title: partial(
+                plan_training,
+                self.data.train,
+                method=name,
+                encoder=config.encoder,
+                train_languages=config.train_languages,
+                config=self._settings_of(name),
+            )
+            for name in (cell.system for cell in cells if cell.system in there)
+        }
+        if EmuPart.PEERS in parts:
+            checks |= {name: partial(check_packages, *packages) for name, packages in _PEER_PACKAGES.items()}
+        for title, check in checks.items():
             try:
-                plan_training(
-                    self.data.train,
-                    method=name,
-                    encoder=self.config.encoder,
-                    train_languages=self.config.train_languages,
-                    config=self._settings_of(name),
-                )
+                check()
             except EmuError as error:
-                found.append(f"{there[name].title}: {error}")
-        if EmuPart.TABLE_2 in self.settings.parts and not self.data.translations:
-            found.insert(0, f"MT + {self.config.encoder}: {NOT_TRANSLATED}")
-        if EmuPart.PEERS in self.settings.parts:
-            for peers, packages in _PEER_PACKAGES.items():
-                try:
-                    check_packages(*packages)
-                except TrainingError as error:
-                    found.append(f"{peers}: {error}")
+                found.append(f"{title}: {error}")
         return tuple(found)
-
-    def _trained(self, names: Iterable[str]) -> list[Cell]:
-        return cells_of(names, [self.config.train_languages], self.seeds)
 
     @property
     def budget(self) -> Any:
@@ -285,7 +274,7 @@ class EmuExperiment(Experiment):
         rate = ours.learning_rate if cell.variant == OURS else THEIR_RATE
         return {"epochs": ours.epochs, "batch_size": ours.batch_size, "learning_rate": rate}
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
         """Train a cell, and measure its retrieval and its classifier on the test sentences."""
         system = self._system(cell, folder)
         frame = self.data.test.frame
@@ -305,7 +294,7 @@ class EmuExperiment(Experiment):
                 values["classified", "", code] = right[rows]
         result = CellResult(numbers(values), **system.took.costs(), facts=system.facts)
         is_drawn = cell == Cell(BASE) or cell.system in FIGURE_METHODS
-        return result, (lambda: {"map": self._map(vectors)}) if is_drawn else draw_nothing
+        return result, (lambda: {"map": self._map(vectors)}) if is_drawn else None
 
     def _system(self, cell: Cell, folder: Path) -> System:
         encoder, device = self.config.encoder, self.config.device
@@ -317,13 +306,7 @@ class EmuExperiment(Experiment):
             return System(trained.encode, took=took, facts=facts)
         peer, part = Peer(cell.system.removeprefix(_PEER)), self.data.train.select(languages=cell.on)
         if peer.is_frozen:
-            from emu_core.bench.peers.frozen import frozen_peer
-
             return frozen_peer(peer, load_encoder(encoder, device=device).encode, part)
-        from emu_core.bench.peers.sentence_model import SentenceModel
-        from emu_core.bench.peers.setfit import setfit_peer
-        from emu_core.bench.peers.tuned import tuned_peer
-
         budget = Budget(**self.hyperparameters(cell), seed=cell.seed, device=device)
         sentences = SentenceModel(encoder, device)
         if peer is Peer.SETFIT:

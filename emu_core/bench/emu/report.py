@@ -1,39 +1,58 @@
-"""The report on Emu: which tables and pictures it has, and what differs from the paper."""
+"""The report on Emu: Tables 2 to 5, the peers, Figure 2, and what differs from the paper."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from emu_core.bench.emu.atis import ATIS_NAME, PAPER_COUNTS, selection
-from emu_core.bench.emu.experiment import BASE, FIGURE_METHODS, EmuExperiment
-from emu_core.bench.emu.tables import (
-    LABELS,
-    NOTES,
-    Accuracies,
-    label_of,
-    paper_tables,
-    peers_table,
-    table_2,
-    table_3,
-    table_4,
-    table_5,
-)
-from emu_core.bench.figures import bars, maps
-from emu_core.bench.paper import differences, paper_numbers, versions_of
-from emu_core.bench.report import Picture, Report
-from emu_core.bench.results import Results
-from emu_core.bench.settings import EmuPart
-from emu_core.bench.tables import Table
+import numpy as np
 
-_TABLES = {
-    EmuPart.TABLE_2: table_2,
-    EmuPart.TABLE_3: table_3,
-    EmuPart.TABLE_4: table_4,
-    EmuPart.TABLE_5: table_5,
-    EmuPart.PEERS: peers_table,
+from emu_core.bench.costs import MEMORY_NOTE
+from emu_core.bench.emu.atis import ATIS_NAME, PAPER_COUNTS, selection
+from emu_core.bench.emu.experiment import (
+    BASE,
+    FIGURE_METHODS,
+    OURS,
+    PAPER_ORDER,
+    THEIRS,
+    TRANSLATION,
+    EmuExperiment,
+    compared_with_peers,
+    methods,
+    peer_system,
+    training_sets,
+)
+from emu_core.bench.figures import maps
+from emu_core.bench.paper import differences, paper_numbers, paper_table, versions_of, words
+from emu_core.bench.papers import EmuPart
+from emu_core.bench.peers import Peer
+from emu_core.bench.report import Picture, Report, bars_picture
+from emu_core.bench.results import COSTS, OverSeeds, Results, Values
+from emu_core.bench.tables import (
+    Row,
+    Table,
+    deviation,
+    level_above,
+    level_of,
+    mean_score,
+    scored,
+    spread,
+    stars,
+    system_table,
+    warnings_of,
+)
+from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.significance import wilcoxon
+
+_WORDS = words("emu")
+LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
+_HEAD = ("mean", "against base", "directions below base")
+_COSTS_HEAD = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "as classifier")
+_COMPONENTS = {
+    "language discriminator": ("emu", "emu-without-ld"),
+    "center loss": ("emu-without-ld", "emu-without-ld-cl"),
 }
-_BARS = {
-    EmuPart.TABLE_2: "Table 2: means over the directions",
-    EmuPart.PEERS: "Peers: means over the directions",
-}
+_DATASETS = ("HotelQA", "ATIS", "Quora")
+_BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
 
 def emu_report(experiment: EmuExperiment, results: Results) -> Report:
@@ -41,47 +60,341 @@ def emu_report(experiment: EmuExperiment, results: Results) -> Report:
     wanted, found = set(experiment.settings.parts), Accuracies(experiment, results)
     tables = {part: make(found) for part, make in _TABLES.items() if part in wanted}
     base = float(found.base_percent().mean())
-    pictures = [
-        _bars(tables[part], f"figure_{tables[part].name}", title, base)
-        for part, title in _BARS.items()
-        if part in tables
-    ]
+    pictures = [_bars(tables[part], title, base) for part, title in _BARS.items() if part in tables]
     if EmuPart.FIGURE_2 in wanted:
-        pictures += _figure_2(experiment, results)
-    data = experiment.config.data
+        pictures += _figure_2(found)
     return Report(
-        title=f"Emu's experiments on {data} with {experiment.config.encoder}",
+        title=f"Emu's experiments on {experiment.config.data} with {experiment.config.encoder}",
         facts=_facts(experiment),
         differences=_differences(experiment),
         tables=tuple(tables.values()),
         pictures=tuple(pictures),
-        paper=tuple(table for part in tables for table in paper_tables(part)),
+        paper=tuple(table for part in tables for table in printed_tables(part)),
     )
 
 
-def _figure_2(experiment: EmuExperiment, results: Results) -> list[Picture]:
-    on, seeds = experiment.config.train_languages, results.seeds[:1]
-    systems = [results.of(BASE, seeds=(0,))]
-    systems += [results.of(method, on, seeds=seeds) for method in FIGURE_METHODS]
+class Accuracies:
+    """Acc@1 in percent of the benchmark's systems, by direction and over seeds."""
+
+    def __init__(self, experiment: EmuExperiment, results: Results) -> None:
+        """Take the results of an experiment's cells."""
+        self.experiment, self.results = experiment, results
+        self.directions = experiment.directions
+        self.base = results.of(BASE, seeds=(0,))
+
+    def of(self, system: str, on: Sequence[str] | None = None, variant: str = "") -> OverSeeds:
+        """Return a system's cells, trained on the benchmark's languages or on others."""
+        trained_on = self.experiment.config.train_languages if on is None else on
+        return self.results.of(system, trained_on, variant)
+
+    def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> Values:
+        """Return (seeds, directions); `directions` None takes Table 2's."""
+        ways = self.directions if directions is None else directions
+        return np.array(
+            [[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells]
+        )
+
+    def base_percent(self, directions: Sequence[str] | None = None) -> Values:
+        """Return the base encoder's (directions,)."""
+        return np.asarray(self.percent(self.base, directions)[0])
+
+    def base_texts(self) -> tuple[str, ...]:
+        """Return what `texts` does, of the base encoder."""
+        base = self.base_percent()
+        return (f"{base.mean():.1f}", *[""] * (len(_HEAD) - 1), *(f"{value:.1f}" for value in base))
+
+    def numbers(self, row: OverSeeds) -> dict[str, Any]:
+        """Return a system's accuracies against the base, as JSON has them."""
+        values, base = self.percent(row), self.base_percent()
+        mean, means = values.mean(axis=0), values.mean(axis=1)
+        levels = {}
+        for way, accuracy in zip(self.directions, mean, strict=True):
+            right = self.base.cells[0].values["correct", "", way]
+            levels[way] = level_above(float(accuracy), int(right.sum()), len(right))
+        return {
+            "accuracy": dict(zip(self.directions, mean.tolist(), strict=True)),
+            "deviation": dict(zip(self.directions, deviation(values).tolist(), strict=True)),
+            "mean": float(means.mean()),
+            "mean_deviation": float(deviation(means)),
+            "gain": float(means.mean() - base.mean()),
+            "least_gain": float((mean - base).min()),
+            "below_base": [w for w, m, b in zip(self.directions, mean, base, strict=True) if m < b - 1e-9],
+            "significance": levels,
+            "seeds": len(values),
+            "facts": [dict(cell.facts) for cell in row.cells],
+        }
+
+    def texts(self, row: OverSeeds, found: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return what _HEAD names, then each direction's accuracy, spread and marks; `found` are its `numbers`."""
+        values = self.percent(row)
+        shown = [
+            spread(values[:, i]) + stars(found["significance"][way]) for i, way in enumerate(self.directions)
+        ]
+        below = ", ".join(found["below_base"]) or "none"
+        return (spread(values.mean(axis=1)), f"{found['gain']:+.1f}", below, *shown)
+
+
+def table_2(found: Accuracies) -> Table:
+    """Return our own Table 2, the paper's means beside it."""
+    encoder, translation = found.experiment.config.encoder, found.results.of(TRANSLATION, seeds=(0,))
+    if not found.experiment.data.translations:
+        translation = OverSeeds((), NOTES["no_translations"])
+    systems = [
+        ("mt", f"MT + {encoder} as a monolingual encoder", translation),
+        (BASE, f"{encoder} ({LABELS[BASE]})", found.base),
+        *((name, LABELS.get(name, name), found.of(name)) for name in methods()),
+    ]
+
+    def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
+        numbers = found.numbers(row)
+        texts = found.base_texts() if name == BASE else found.texts(row, numbers)
+        means = "not in the paper"
+        if name in ("mt", BASE, *PAPER_ORDER):
+            printed = "mt-sent2vec" if name == "mt" else name
+            means = " / ".join(f"{paper_mean(dataset, printed):.1f}" for dataset in _DATASETS)
+        return (*texts, means), numbers
+
+    return system_table(
+        "table2",
+        "Table 2: Acc@1 in percent",
+        ("method", *_HEAD, *found.directions, f"paper's mean ({' / '.join(_DATASETS)})"),
+        systems,
+        show,
+        warnings=warnings_of([(label, row) for _, label, row in systems]),
+        notes=(NOTES["marks"],),
+    )
+
+
+def paper_mean(dataset: str, method: str) -> float:
+    """Return a method's mean accuracy over the 11 directions of the paper's Table 2, in percent."""
+    row = paper_numbers("emu")["table2"]["datasets"][dataset][method]["accuracy"]
+    return float(sum(row) / len(row))
+
+
+def table_3(found: Accuracies) -> Table:
+    """Return Table 3: Emu w/o LD trained on each mix of three languages, over the nine pairs of these."""
+    mixes = training_sets(found.experiment.languages)
+    single = [mix[0] for mix in mixes if len(mix) == 1]
+    directions = [pair_name(source, target) for source in single for target in single]
+    systems = [("+".join(mix), " + ".join(mix), found.of("emu-without-ld", mix)) for mix in mixes]
+    ways = {key: dict(zip(directions, directions, strict=True)) for key, _, _ in systems}
+    return _relative_table(found, "table3", "Table 3: training languages", "trained on", systems, ways)
+
+
+def table_4(found: Accuracies) -> Table:
+    """Return Table 4: Emu w/o LD over all ordered pairs: a row a query language, a column a pool's."""
+    row, languages = found.of("emu-without-ld"), found.experiment.languages
+    ways = {source: {target: pair_name(source, target) for target in languages} for source in languages}
+    systems = [(source, source, replace(row, asked=0)) for source in languages]
+    title = f"Table 4: all ordered pairs, trained on {' + '.join(found.experiment.config.train_languages)}"
+    if not row.cells:
+        systems = [("emu-without-ld", LABELS["emu-without-ld"], row)]
+    title = row.named(title) if row.cells else title
+    return _relative_table(found, "table4", title, "queries in \\ pool in", systems, ways)
+
+
+def _relative_table(
+    found: Accuracies,
+    name: str,
+    title: str,
+    head: str,
+    systems: Sequence[tuple[str, str, OverSeeds]],
+    ways: Mapping[str, Mapping[str, str]],
+) -> Table:
+    """Return changes in percent of the base's accuracy; `ways` has each row's directions, by column."""
+
+    def show(key: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
+        directions = list(ways[key].values())
+        base, mean = found.base_percent(directions), found.percent(row, directions).mean(axis=0)
+        changes = [None if b == 0 else float(100 * (m - b) / b) for m, b in zip(mean, base, strict=True)]
+        texts = tuple("n/a" if change is None else f"{change:+.1f} %" for change in changes)
+        return texts, dict(zip(ways[key], changes, strict=True))
+
+    columns = next(iter(ways.values()))
+    return system_table(name, title, (head, *columns), systems, show, notes=(NOTES["relative"],))
+
+
+def table_5(found: Accuracies) -> Table:
+    """Return Table 5: what each component of Emu adds, with a Wilcoxon test over the directions."""
+    paper = paper_numbers("emu")
+    pairs = {name: [found.of(method) for method in both] for name, both in _COMPONENTS.items()}
+
+    def show(component: str, _: OverSeeds) -> tuple[tuple[str, ...], Any]:
+        with_it, without = (found.percent(row).mean(axis=0) for row in pairs[component])
+        drops = with_it - without
+        test, printed = wilcoxon(drops), paper["table5"][component]
+        level = level_of(test.p_value)
+        texts = (
+            f"{drops.mean():+.2f}{stars(level)}",
+            f"{test.p_value:.3f}",
+            f"{test.n} of {len(drops)}",
+            *(f"{printed[d]['drop']:+.2f}{printed[d]['mark']}" for d in _DATASETS),
+        )
+        return texts, {
+            "drop": float(drops.mean()),
+            "p_value": test.p_value,
+            "significance": level,
+            "directions": dict(zip(found.directions, drops.tolist(), strict=True)),
+        }
+
+    head = (
+        "component",
+        "drop",
+        "p (Wilcoxon)",
+        "directions that differ",
+        *(f"paper: {d}" for d in _DATASETS),
+    )
+    systems = [(name, name, min(both, key=lambda row: len(row.cells))) for name, both in pairs.items()]
+    return system_table("table5", "Table 5: ablation", head, systems, show, notes=(NOTES["ablation"],))
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A row of the peers' table."""
+
+    name: str
+    label: str
+    row: OverSeeds
+    peer: Peer | None = None  # None for a method of this library
+    rate: str = ""  # the learning rate with which a peer is better
+
+
+def peers_table(found: Accuracies) -> Table:
+    """Return Emu and the methods that are not the paper's, beside the peers: the same encoder, labels and epochs."""
+    compared = [_Compared(name, LABELS.get(name, name), found.of(name)) for name in compared_with_peers()]
+    compared += [_peer(peer, found) for peer in Peer]
+    rates = {one.name: one.rate for one in compared}
+
+    def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
+        scores = {
+            code: scored(row.values("classified", "", code)) for code in row.cells[0].wheres("classified")
+        }
+        classified = {code: score.mean for code, score in scores.items() if score}
+        as_classifier = mean_score(list(scores.values()))
+        costs = {cost: row.mean(cost) for cost in COSTS}
+        numbers = found.numbers(row)
+        texts = found.texts(row, numbers)
+        shown = (
+            f"{costs['seconds']:.1f}",
+            f"{costs['cpu_seconds']:.1f}" if costs["cpu_seconds"] else "",
+            f"{costs['seconds_whole']:.1f}",
+            f"{costs['peak_mb']:.0f}",
+            "" if as_classifier is None else f"{as_classifier:.1f}",
+        )
+        return (*texts[: len(_HEAD)], *shown, *texts[len(_HEAD) :]), {
+            **numbers,
+            "learning_rate": rates[name],
+            **costs,
+            "as_classifier": as_classifier,
+            "as_classifier_by_language": classified,
+        }
+
+    table = system_table(
+        "peers",
+        "Peers: Acc@1 in percent, time and memory",
+        ("system", *_HEAD, *_COSTS_HEAD, *found.directions),
+        [(one.name, one.label, one.row) for one in compared],
+        show,
+        notes=(
+            *(NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")),
+            f"{MEMORY_NOTE} {NOTES['memory']}",
+            NOTES["marks"],
+        ),
+    )
+    texts, blank = found.base_texts(), [""] * len(_COSTS_HEAD)
+    base = Row((LABELS[BASE], *texts[: len(_HEAD)], *blank, *texts[len(_HEAD) :]))
+    return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(compared, found))
+
+
+def _peer(peer: Peer, found: Accuracies) -> _Compared:
+    """Return a peer, with the learning rate with which it is better."""
+    system, on = peer_system(peer), found.experiment.config.train_languages
+    label = LABELS.get(system, system)
+    if peer.is_frozen:
+        return _Compared(peer.value, label, found.results.of(system, on, seeds=(0,)), peer)
+    tried = {rate: found.of(system, variant=rate) for rate in (THEIRS, OURS)}
+    measured = {rate: row for rate, row in tried.items() if row.cells}
+    if not measured:
+        return _Compared(peer.value, label, tried[THEIRS], peer)
+    best = max(measured, key=lambda rate: found.percent(measured[rate]).mean())
+    rate = "2e-05" if best == THEIRS else f"{found.experiment.budget.learning_rate:g}"
+    return _Compared(peer.value, f"{label} (learning rate {rate}, {best})", measured[best], peer, rate)
+
+
+def _peers_verdict(compared: list[_Compared], found: Accuracies) -> tuple[str, ...]:
+    """Name the best peer, and the fastest that trains the encoder."""
+    means = {one: float(found.percent(one.row).mean()) for one in compared if one.row.cells}
+    peers, ours = ([one for one in means if (one.peer is None) is ours] for ours in (False, True))
+    if not peers or not ours:
+        return ()
+    best, own = (max(group, key=means.__getitem__) for group in (peers, ours))
+    sentences = [
+        f"The best peer is {best.label} with {means[best]:.1f}; the best of this library's here is {own.label} with "
+        f"{means[own]:.1f} ({means[own] - means[best]:+.1f})."
+    ]
+    tuned, emu = (
+        [one for one in peers if one.peer and not one.peer.is_frozen],
+        [one for one in ours if one.name == "emu"],
+    )
+    if tuned and emu:
+        fastest = min(tuned, key=lambda one: one.row.mean("seconds"))
+        sentences.append(
+            f"Emu trains in {emu[0].row.mean('seconds'):.1f} s; the fastest peer that trains the encoder is "
+            f"{fastest.label} with {fastest.row.mean('seconds'):.1f} s."
+        )
+    return tuple(sentences)
+
+
+_TABLES: Mapping[EmuPart, Callable[[Accuracies], Table]] = {
+    EmuPart.TABLE_2: table_2,
+    EmuPart.TABLE_3: table_3,
+    EmuPart.TABLE_4: table_4,
+    EmuPart.TABLE_5: table_5,
+    EmuPart.PEERS: peers_table,
+}
+
+
+def printed_tables(number: str) -> list[Table]:
+    """Return the paper's Table 2, 3 or 4 as printed; none for another number."""
+    if number in ("3", "4"):
+        first = "trained on" if number == "3" else "queries in \\ pool in"
+        return [paper_table("emu", f"table{number}", (first,), lambda name: (name.replace("+", " + "),))]
+    table, made = paper_numbers("emu")["table2"], []
+    for letter, (dataset, rows) in zip("abc", table["datasets"].items(), strict=True):
+        shown = []
+        for row in rows.values():
+            values = row["accuracy"]
+            texts = (f"{value:.1f}{mark}" for value, mark in zip(values, row["marks"], strict=True))
+            shown.append(Row((row["label"], *texts, f"{sum(values) / len(values):.1f}")))
+        title = f"The paper's Table 2 ({letter}): {dataset}, encoder LASER"
+        made.append(
+            Table(f"paper_table2{letter}", title, ("method", *table["directions"], "mean"), tuple(shown))
+        )
+    return made if number == "2" else []
+
+
+def _figure_2(found: Accuracies) -> list[Picture]:
+    systems = {BASE: found.base}
+    on, seeds = found.experiment.config.train_languages, found.results.seeds[:1]
+    systems |= {method: found.results.of(method, on, seeds=seeds) for method in FIGURE_METHODS}
     views = {
-        f"({letter}) {label_of(name)}": row.cells[0].views["map"]
-        for letter, name, row in zip("abcd", (BASE, *FIGURE_METHODS), systems, strict=True)
+        f"({letter}) {LABELS.get(name, name)}": row.cells[0].views["map"]
+        for letter, (name, row) in zip("abcd", systems.items(), strict=True)
         if row.cells and "map" in row.cells[0].views
     }
-    title = f"Figure 2: {' and '.join(experiment.shown)}"
+    title = f"Figure 2: {' and '.join(found.experiment.shown)}"
     return [Picture("figure2", title, NOTES["figure2"], maps(views))] if views else []
 
 
-def _bars(table: Table, name: str, title: str, base: float) -> Picture:
+def _bars(table: Table, title: str, base: float) -> Picture:
     values = {LABELS[BASE]: (base, 0.0)} if BASE not in table.data else {}
     values |= {
-        _label(key): (one["mean"], one["mean_deviation"]) for key, one in table.data.items() if "mean" in one
+        LABELS.get(key) or LABELS.get(f"peer.{key}", key): (one["mean"], one["mean_deviation"])
+        for key, one in table.data.items()
+        if "mean" in one
     }
-    return Picture(name, title, NOTES["bars"], bars(values, base, "Acc@1, % (the line is the base encoder)"))
-
-
-def _label(key: str) -> str:
-    return LABELS.get(key) or LABELS.get(f"peer.{key}", key)
+    title, label = f"{title}: means over the directions", "Acc@1, % (the line is the base encoder)"
+    return bars_picture(table.name, title, NOTES["bars"], values, base, label)
 
 
 def _facts(experiment: EmuExperiment) -> dict[str, Any]:
@@ -126,4 +439,4 @@ def _differences(experiment: EmuExperiment) -> tuple[str, ...]:
         **atis,
         **{f"paper_{name}": count for name, count in PAPER_COUNTS.items()},
     }
-    return differences("emu", values, ("atis",) if atis == PAPER_COUNTS else ())
+    return differences("emu", values, {"atis": atis != PAPER_COUNTS})

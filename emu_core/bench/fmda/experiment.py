@@ -1,36 +1,41 @@
 """FMDA's experiments: the cells of its tables, how each is trained, and what is measured."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar
+from statistics import mode
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
 from emu_core.bench.costs import Took
-from emu_core.bench.experiment import Draw, Experiment, bench_config, draw_nothing
-from emu_core.bench.fmda.data import FmdaData, fmda_data, read_pairs
+from emu_core.bench.experiment import Draw, Experiment
+from emu_core.bench.papers import FmdaBench, FmdaPart
 from emu_core.bench.results import CellResult, Key, View, numbers
-from emu_core.bench.settings import FmdaBench, FmdaPart
 from emu_core.config.settings import Settings
+from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.slots.template_pairs import TemplatePairs
-from emu_core.data.slots.utterances import SlotPairs
-from emu_core.devices import pick_device
+from emu_core.data.languages import language_code
+from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
+from emu_core.data.slots.utterances import SlotPairs, slot_pairs, utterances
+from emu_core.data.wording import listed, shown
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.encoders.transformer.token_states import require_transformer
+from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.disentangled import Embedded, PartsOf
 from emu_core.evaluation.projection import Projection, project
 from emu_core.methods.registry import configure
-from emu_core.models.meaning_language import MeaningLanguage
+from emu_core.models.fmda import MeaningLanguage
 from emu_core.models.parts import Part
 from emu_core.runs.config import RunConfig
 
+TEMPLATE_SEED = 0  # of the slot values in template retrieval: every cell has the same queries
 FIVE = 5  # targets a source, appendix A
 VIEW_PAIRS = 800  # Figure 4 (a) and (b)
 VIEW_TEMPLATES = 4  # Figure 4 (c): of one intent, 5 sentences each
@@ -65,80 +70,179 @@ class System(StrEnum):
         return "meaning-language" if self is System.BASELINE else "fmda"
 
 
-ABLATION = (
-    System.WITHOUT_RECONSTRUCTION,
-    System.WITHOUT_UTTERANCE,
-    System.WITHOUT_TEMPLATE,
-    System.WITHOUT_RESIDUAL,
-    System.WITHOUT_CONTRAST,
-    System.EQUATION_5,
-)
-_RECONSTRUCTIONS = {
-    System.WITHOUT_UTTERANCE: ("utterance_weight", "utterance_cross_weight"),
-    System.WITHOUT_TEMPLATE: ("template_weight", "template_cross_weight"),
-    System.WITHOUT_RESIDUAL: ("residual_weight", "residual_cross_weight"),
+_TARGETS = ("utterance", "template", "residual")
+_OFF = {  # the weights that are 0 in an ablation
+    System.WITHOUT_RECONSTRUCTION: [f"{it}_{way}" for it in _TARGETS for way in ("weight", "cross_weight")],
+    System.WITHOUT_UTTERANCE: ["utterance_weight", "utterance_cross_weight"],
+    System.WITHOUT_TEMPLATE: ["template_weight", "template_cross_weight"],
+    System.WITHOUT_RESIDUAL: ["residual_weight", "residual_cross_weight"],
+    System.WITHOUT_CONTRAST: ["template_contrast_weight", "meaning_contrast_weight"],
+    System.EQUATION_5: ["utterance_cross_weight"],
 }
-_CHANGES: Mapping[System, dict[str, Any]] = {
-    System.BASELINE: {},
-    System.FMDA: {},
-    System.TWO_STAGE: {"two_stage": True},
-    System.WITHOUT_RECONSTRUCTION: {name: 0.0 for names in _RECONSTRUCTIONS.values() for name in names},
-    **{system: dict.fromkeys(names, 0.0) for system, names in _RECONSTRUCTIONS.items()},
-    System.WITHOUT_CONTRAST: {"template_contrast_weight": 0.0, "meaning_contrast_weight": 0.0},
-    System.EQUATION_5: {"utterance_cross_weight": 0.0},
-}
+ABLATION = tuple(_OFF)
+_SENTENCES = "sentences.parquet"
+
+
+@dataclass(frozen=True, eq=False)
+class FmdaData:
+    """A set with splits.
+
+    Attributes:
+        whole: rows of split train, dev (where there is one) and test, in the languages of the pairs.
+    """
+
+    whole: LabelledSet
+
+    def facts(self, config: RunConfig) -> dict[str, Any]:
+        """Return the checksum and counts, the contents of data.json."""
+        counts = self.whole.frame.groupby(["language", "split"]).size()
+        return {
+            "name": self.whole.name,
+            "sha256": self.whole.sha256(),
+            "rows": len(self.whole),
+            "counts": {f"{language} {split}": int(n) for (language, split), n in counts.items()},
+        }
+
+    def store(self, folder: Path) -> None:
+        """Write all of it into an empty folder."""
+        self.whole.frame.to_parquet(folder / _SENTENCES)
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        """Read what `store` wrote."""
+        return cls(LabelledSet(pd.read_parquet(folder / _SENTENCES), name))
+
+    @property
+    def learnt(self) -> LabelledSet:
+        """The rows that a system is given: train, and dev to choose its epoch by."""
+        return self.whole.select(splits=[split for split in ("train", "dev") if split in self.whole.splits])
+
+    @property
+    def test(self) -> LabelledSet:
+        """The rows that are measured."""
+        return self.whole.select(splits=["test"])
+
+    def test_pairs(self, pairs: Sequence[Pair]) -> list[SlotPairs]:
+        """Return the test utterances of some language pairs, position by position with one meaning."""
+        codes = dict.fromkeys(code for pair in pairs for code in pair)
+        by_id = {code: {one.id: one for one in utterances(self.test, code)} for code in codes}
+        # Which ids each language has was checked when the set was read.
+        return [
+            SlotPairs(a, b, tuple(by_id[a].values()), tuple(by_id[b][key] for key in by_id[a]))
+            for a, b in pairs
+        ]
+
+    def templates(self, language: str, each: int) -> TemplatePairs:
+        """Return the queries of template retrieval: each template of the test split once, with `each` targets.
+
+        Raises:
+            DataError: no test utterance of the language has slots that can be filled so often.
+        """
+        try:
+            return template_pairs(
+                utterances(self.test, language), each=each, seed=TEMPLATE_SEED, distinct_templates=True
+            )
+        except DataError as error:
+            raise DataError(f"template retrieval in {language}: {error}") from None
+
+    @property
+    def note(self) -> str:
+        """A sentence that says how the sentences are used."""
+        chosen = (
+            "its best epoch is chosen on split dev"
+            if "dev" in self.whole.splits
+            else "its best epoch is chosen on a tenth of train's ids, for there is no split dev"
+        )
+        return f"a system learns from split train, {chosen}, and is measured on split test"
+
+
+def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:
+    """Keep what the benchmark uses of a set, after checking that it can be used.
+
+    Raises:
+        DataError: a language is not there; there is no split train or test; translations stand in different splits;
+            what `slot_pairs` says of sentences that don't pair.
+    """
+    codes = list(dict.fromkeys(code for pair in pairs for code in pair))
+    part = labelled.select(languages=codes)
+    if not {"train", "test"} <= set(part.splits):
+        raise DataError(
+            "the benchmark learns from split train, chooses the epoch on dev and measures test, and "
+            f"{shown(labelled.name)} has {listed(part.splits) if part.splits else 'no splits'}; add a column 'split' "
+            "with train, dev and test, the same for translations of each other"
+        )
+    used = part.frame[part.frame["split"].isin(("train", "dev", "test"))].reset_index(drop=True)
+    splits = used[used["id"] != ""].groupby("id", sort=False)["split"].nunique()
+    if len(torn := splits[splits > 1]):
+        raise DataError(
+            f"the id '{shown(torn.index[0])}' stands in two splits, so that its meaning would be learnt before it is "
+            "measured; give translations of each other the same split"
+        )
+    data = FmdaData(LabelledSet(used, labelled.name))
+    slot_pairs(data.whole, pairs)
+    return data
+
+
+def read_pairs(pairs: Sequence[Pair | str] | None, languages: Sequence[str]) -> tuple[Pair, ...]:
+    """Return the language pairs asked for; None pairs the first language with each other one.
+
+    Raises:
+        DataError: a pair does not name two languages of the set, or there is none.
+    """
+    found = [] if pairs is not None else [(languages[0], other) for other in languages[1:]]
+    for pair in pairs or ():
+        words = pair.split("-") if isinstance(pair, str) else pair  # a code may have a hyphen itself
+        ways = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
+        read = [(language_code(a) or a, language_code(b) or b) for a, b in ways]
+        fits = [(a, b) for a, b in read if a in languages and b in languages and a != b]
+        if not fits:
+            raise DataError(
+                f"'{shown('-'.join(words))}' is no pair of languages of the set; there are: {listed(languages)}; write "
+                "it as en-de"
+            )
+        found.append(fits[0])
+    if not found:
+        raise DataError(
+            f"a language pair takes two languages, and there is: {listed(languages)}; add translations in another, "
+            "with the same ids"
+        )
+    return tuple(dict.fromkeys(found))
 
 
 class FmdaExperiment(Experiment):
     """FMDA's experiments on a parallel set with slots."""
 
     data: FmdaData
-    load_data = staticmethod(FmdaData.load)
+    data_class = FmdaData
     settings_class = FmdaBench
     first: ClassVar[str] = "the frozen encoder"
 
     @staticmethod
-    def plan(
+    def gather(
         data: Data,
+        settings: FmdaBench,
         *,
-        encoder: str = "e5-small",
         pairs: Sequence[Pair | str] | None = None,
-        seeds: Sequence[int] = (0,),
-        parts: Sequence[FmdaPart | str] = tuple(FmdaPart),
-        epochs: int | None = None,
-        device: str = "auto",
         mapping: ColumnMapping | None = None,
         language: str | None = None,
-    ) -> tuple[RunConfig, FmdaData]:
-        """Return what `create_bench` takes.
+    ) -> tuple[FmdaData, dict[str, Any]]:
+        """Return the data as they are stored, and the fields of the configuration that they decide.
 
         Args:
             data: labelled set, files, a folder of files, or "demo"; with ids, splits train, dev and test, and
                 annotations.
-            encoder: what `load_encoder` takes; a transformer.
+            settings: of the benchmark.
             pairs: language pairs, as ("en", "de") or "en-de"; None pairs the first language of the set (English, where
                 it is there) with each other one. The ablation and Figure 4 are of the first.
-            seeds: of all that draws.
-            parts: what the report holds.
-            epochs: at most, of every system; None takes the methods' defaults.
-            device: "auto", "cpu", "cuda:0".
             mapping: columns of the files, where their names are unusual.
             language: language of files that do not say it.
 
         Raises:
             EmuError: the data can't be read, or does not do.
         """
-        settings = FmdaBench(seeds=tuple(seeds), epochs=epochs, parts=tuple(parts))  # type: ignore[arg-type]
         labelled = labelled_set(data, mapping=mapping, language=language)[0]
         chosen = read_pairs(pairs, labelled.languages)
-        place, name = pick_device(device), labelled.name
-        config = bench_config("fmda", settings, data=name, device=place, encoder=encoder, pairs=chosen)
-        return config, fmda_data(labelled, chosen)
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The language pairs; the ablation and the figure are of the first."""
-        return self.config.pairs
+        return fmda_data(labelled, chosen), {"data": labelled.name, "pairs": chosen}
 
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell that the parts need, each once, the frozen encoder first."""
@@ -159,8 +263,10 @@ class FmdaExperiment(Experiment):
 
     def settings_of(self, system: System) -> Settings:
         """Return the hyper-parameters of a system that is trained."""
-        kind = encoder_kind(self.config.encoder)
-        return configure(system.method, kind, **self.settings.changes, **_CHANGES[system])
+        changes = {**self.settings.changes, **dict.fromkeys(_OFF.get(system, ()), 0.0)}
+        if system is System.TWO_STAGE:
+            changes["two_stage"] = True
+        return configure(system.method, encoder_kind(self.config.encoder), **changes)
 
     def hyperparameters(self, cell: Cell) -> dict[str, Any]:
         """Return the settings that a cell is trained with."""
@@ -171,16 +277,13 @@ class FmdaExperiment(Experiment):
         """Return the pairs that a cell is measured on: those it is trained on; of the frozen encoder all."""
         return tuple(pair for pair in self.pairs if not cell.on or pair_name(*pair) in cell.on)
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
         """Train a cell, and measure each of its embeddings on the test split."""
         embed, took, facts = self._trained(cell, folder)
         result, draw = measured(self.data, self.pairs_of(cell), embed, System(cell.system).parts)
-        figure = {
-            Cell(system, pair_names(self.pairs[:1]), self.seeds[0])
-            for system in (System.FMDA, System.TWO_STAGE)
-        }
+        figure = cells_of((System.FMDA, System.TWO_STAGE), [pair_names(self.pairs[:1])], self.seeds[:1])
         whole = CellResult(result, **took.costs(), facts=facts)
-        return whole, draw if cell in figure else draw_nothing
+        return whole, draw if cell in figure else None
 
     def _trained(self, cell: Cell, folder: Path) -> tuple[PartsOf, Took, dict[str, Any]]:
         """Return the embeddings of a system: the frozen encoder as it is, or a method trained as any user would."""
@@ -197,9 +300,8 @@ class FmdaExperiment(Experiment):
             method=system.method,
             pairs=self.pairs_of(cell),
             config=self.settings_of(system),
-            cache=self.folder
-            / "training"
-            / "cache",  # stays after a kill, so that the rest is not encoded again
+            # Stays after a kill, so that the rest is not encoded again.
+            cache=self.folder / "training" / "cache",
         )
         if not isinstance(encoder, DisentangledEncoder):
             raise TypeError(f"{system} left an encoder of another kind: {type(encoder).__name__}")
@@ -208,7 +310,7 @@ class FmdaExperiment(Experiment):
 
 def measured(
     data: FmdaData, pairs: Sequence[Pair], embed: PartsOf, parts: Sequence[Part]
-) -> tuple[dict[Key, Any], Draw]:
+) -> tuple[dict[Key, Any], Draw | None]:
     """Measure embeddings on the test split: retrieval of translations and of templates, and language probes.
 
     Args:
@@ -230,10 +332,8 @@ def measured(
             if part is not Part.LANGUAGE:
                 for way, right in embedded.translations(part, pair).items():
                     values["translation", part, way] = right.correct
-            leakage, name = (
-                embedded.leakage(part, (*pair.first, *pair.second)),
-                pair_name(pair.source, pair.target),
-            )
+            name = pair_name(pair.source, pair.target)
+            leakage = embedded.leakage(part, (*pair.first, *pair.second))
             values["probe", part, name] = leakage.probe
             values["neighbours", part, name] = leakage.neighbours
         for code in languages if part is not Part.LANGUAGE else ():
@@ -252,21 +352,16 @@ def _views(embedded: Embedded, pair: SlotPairs, five: TemplatePairs) -> dict[str
         letter: View.of(project(embedded.of(part, texts), Projection.TSNE), languages)
         for letter, part in (("a", Part.LANGUAGE), ("b", Part.MEANING))
     }
+    # Up to `VIEW_TEMPLATES` sources, far apart in the set, of the intent that has most.
+    intents = [one.intent for one in five.sources]
+    commonest = mode(intents)
+    most = [row for row, intent in enumerate(intents) if intent == commonest]
+    count = min(VIEW_TEMPLATES, len(most))
     sentences = [
         (five.sources[row].template, text)
-        for row in _of_one_intent(five)
+        for row in (most[i * len(most) // count] for i in range(count))
         for text in (five.sources[row].text, *(one.text for one in five.targets[row][: FIVE - 1]))
     ]
     vectors = embedded.of(Part.TEMPLATE, [text for _, text in sentences])
     found["c"] = View.of(project(vectors, Projection.TSNE), [template for template, _ in sentences])
     return found
-
-
-def _of_one_intent(made: TemplatePairs) -> list[int]:
-    """Return rows of up to `VIEW_TEMPLATES` sources, far apart in the set, of the intent that has most."""
-    rows: dict[str, list[int]] = {}
-    for row, one in enumerate(made.sources):
-        rows.setdefault(one.intent, []).append(row)
-    most = max(rows.values(), key=len)
-    count = min(VIEW_TEMPLATES, len(most))
-    return [most[i * len(most) // count] for i in range(count)]

@@ -1,29 +1,87 @@
-"""The report on FMDA: which tables and pictures it has, and what differs from the paper."""
+"""The report on FMDA: Tables 2 to 6 and 9, the language probes, Figure 4, and what differs from the paper."""
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
-from emu_core.bench.cells import pair_names
-from emu_core.bench.figures import bars, group_maps
-from emu_core.bench.fmda.experiment import FmdaExperiment, System
-from emu_core.bench.fmda.tables import (
-    FIVE_PLACES,
-    LABELS,
-    NOTES,
-    FmdaTables,
-    paper_table,
-    place_key,
-    place_label,
-    row_of,
-)
-from emu_core.bench.paper import differences, paper_numbers, versions_of
-from emu_core.bench.report import Picture, Report
-from emu_core.bench.results import Results, View
-from emu_core.bench.settings import FmdaPart
-from emu_core.bench.tables import Table, costs_table
+import numpy as np
+
+from emu_core.bench.cells import Pair, pair_names
+from emu_core.bench.figures import group_maps
+from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System
+from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, versions_of, words
+from emu_core.bench.papers import FmdaPart
+from emu_core.bench.report import Picture, Report, bars_picture
+from emu_core.bench.results import OverSeeds, Results, Values, View
+from emu_core.bench.tables import NOT_MEASURED, Line, Score, Table, costs_table, grid, scored
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.guard import language_change
+from emu_core.models.parts import Part
 
+_WORDS = words("fmda")
+LABELS, NOTES, _TITLES = (_WORDS[name] for name in ("labels", "notes", "titles"))
+_HEADS = ("model", "embedding")
+_PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
+_SENSE = (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
+
+
+class Place(NamedTuple):
+    """An embedding of a system."""
+
+    system: System
+    part: Part
+
+    @property
+    def key(self) -> str:
+        """Its name in JSON and in the paper's file."""
+        return f"{self.system} {self.part}"
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What a table calls system and embedding."""
+        return LABELS[self.system], _PART_LABELS.get(self.part, self.part.value)
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    name: str  # such as "en-de", or "en (en-de)": English, of the model that is trained on en-de
+    on: str  # the name of the pair that its systems are trained on
+    measure: str
+    where: str  # the direction, the language or the pair
+
+
+_CLS, _MEAN = Place(System.BASE, Part.CLS), Place(System.BASE, Part.MEAN)
+_BASELINE = Place(System.BASELINE, Part.MEANING)
+_FMDA = tuple(Place(System.FMDA, part) for part in _SENSE)
+_TWO_STAGE = tuple(Place(System.TWO_STAGE, part) for part in _SENSE)
+_FIVE_PLACES = (_CLS, _MEAN, _BASELINE, *_FMDA)
+_LANGUAGE = Place(System.FMDA, Part.LANGUAGE)
+_PROBED = (_CLS, _MEAN, Place(System.BASELINE, Part.LANGUAGE), _BASELINE, _LANGUAGE, *_FMDA)
+_PROBES = {"probe": "{1}: probe", "neighbours": "{1}: neighbours in own language"}
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """A table of embeddings."""
+
+    measures: tuple[str, ...]  # over its columns
+    places: tuple[Place, ...] = _FIVE_PLACES  # its rows
+    notes: tuple[str, ...] = ("templates",)
+    pairs: int | None = None  # how many of the language pairs it has; None for all
+
+
+_ABLATED = tuple(Place(system, Part.MEANING) for system in (System.FMDA, *ABLATION))
+_TABLES = {
+    FmdaPart.TABLE_2: _Spec(("translation",), notes=()),
+    FmdaPart.TABLE_3: _Spec(("template",)),
+    FmdaPart.TABLE_4: _Spec(("translation",), (_CLS, _BASELINE, *_ABLATED), ("ablation",), pairs=1),
+    FmdaPart.TABLE_5: _Spec(("translation", "template"), (*_FMDA, *_TWO_STAGE)),
+    FmdaPart.TABLE_6: _Spec(("precision",)),
+    FmdaPart.PROBES: _Spec(("probe",), _PROBED, ("probes",)),
+}
 _PANELS = {
     "a": (System.FMDA, "(a) language embeddings"),
     "b": (System.FMDA, "(b) meaning embeddings"),
@@ -39,67 +97,241 @@ def fmda_report(experiment: FmdaExperiment, results: Results) -> Report:
     tables = {part: make.table(part) for part in FmdaPart if part in wanted - {FmdaPart.FIGURE_4}}
     pictures = [_bars(tables[part]) for part in (FmdaPart.TABLE_2, FmdaPart.TABLE_3) if part in tables]
     if FmdaPart.FIGURE_4 in wanted:
-        pictures += _figure_4(experiment, results)
+        pictures += _figure_4(experiment, make)
     return Report(
         title=f"FMDA's experiments on {experiment.config.data} with {experiment.config.encoder}",
         facts=_facts(experiment),
         differences=_differences(experiment),
-        tables=(*tables.values(), _costs(results)),
+        tables=(*tables.values(), make.costs()),
         pictures=tuple(pictures),
-        paper=tuple(paper_table(part) for part in tables if f"table{part}" in paper_numbers("fmda")),
+        paper=tuple(printed_table(part) for part in tables if f"table{part}" in paper_numbers("fmda")),
     )
 
 
-def _costs(results: Results) -> Table:
-    groups = dict.fromkeys((cell.system, cell.on) for cell, _ in results.measured())
-    lines = []
-    for system, on in groups:
-        key = f"{system}.{'+'.join(on)}" if on else system
-        lines.append(((LABELS[system], " + ".join(on)), key, row_of(results, System(system), on)))
-    return costs_table(results, lines, NOTES["costs"])
+def printed_table(number: str) -> Table:
+    """Return a table of the paper's, as printed but for percent."""
+    if number == FmdaPart.TABLE_9:
+        return paper_table("fmda", "table9", ("task",))
+
+    def labels(key: str) -> tuple[str, str]:
+        system, part = key.split(" ")
+        label, embedding = Place(System(system), Part(part)).labels
+        return "XLM-R" if system == System.BASE else label, embedding
+
+    return paper_table("fmda", f"table{number}", _HEADS, labels)
+
+
+class FmdaTables:
+    """Makes the tables of finished cells."""
+
+    def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
+        """Take the results of the cells trained on these language pairs."""
+        self.results, self.pairs = results, tuple(pairs)
+        self._verdicts = {
+            "2": self._meaning_verdict,
+            "5": self._two_stage_verdict,
+            "probes": self._probes_verdict,
+        }
+
+    def table(self, part: str) -> Table:
+        """Return the table of a part of the report."""
+        name, lines, notes = part if part == "probes" else f"table{part}", list[Line](), list[str]()
+        if part == FmdaPart.TABLE_9:
+            columns = {column: column for column in paper_numbers("fmda")[name]["columns"]}
+            lines, notes = self._tasks()
+        else:
+            own = _TABLES[FmdaPart(part)]
+            each = [column for measure in own.measures for column in self._columns(measure, own.pairs)]
+            columns = {one.name: _PROBES.get(one.measure, "{}").format(one.name, one.on) for one in each}
+            lines, notes = (
+                [self._line(place, each) for place in own.places],
+                [NOTES[one] for one in own.notes],
+            )
+        return grid(
+            name,
+            _TITLES[name],
+            ("task",) if part == FmdaPart.TABLE_9 else _HEADS,
+            columns,
+            lines,
+            printed=partial(paper_figure, "fmda", name),
+            verdict=self._verdicts.get(part, tuple)(),
+            notes=tuple(notes),
+            missing=NOT_MEASURED,
+        )
+
+    def row(self, system: str, on: Sequence[str]) -> OverSeeds:
+        """Return a system trained on some pairs in one model, over its seeds; the frozen encoder is trained on none."""
+        return self.results.of(system, seeds=(0,)) if system == System.BASE else self.results.of(system, on)
+
+    def _columns(self, measure: str, pairs: int | None = None) -> list[Column]:
+        """Return both ways of each pair; of template retrieval the pairs' first languages, then their second ones."""
+        named = [(pair, pair_name(*pair)) for pair in self.pairs[:pairs]]
+        if measure == "translation":
+            ways = [(pair_name(*way), on) for pair, on in named for way in (pair, pair[::-1])]
+            return [Column(way, on, measure, way) for way, on in ways]
+        if measure in _PROBES:
+            return [Column(f"{on} {probe}", on, probe, on) for _, on in named for probe in _PROBES]
+        return [
+            Column(f"{pair[side]} ({on})", on, measure, pair[side]) for side in (0, 1) for pair, on in named
+        ]
+
+    def _values(self, place: Place, column: Column) -> Values | None:
+        """Return an embedding's (seeds, queries) values from 0 to 1 in a column; None where it has none."""
+        return self.row(place.system, [column.on]).values(column.measure, place.part, column.where)
+
+    def _scores(self, place: Place, columns: Sequence[Column]) -> dict[str, Score]:
+        """Return an embedding's scores by column, of those that were measured."""
+        values = {one: self._values(place, one) for one in columns}
+        scores = {
+            one.name: Score.of_numbers(own[:, 0].tolist()) if one.measure in _PROBES else Score.of(own)
+            for one, own in values.items()
+            if own is not None
+        }
+        return Line((), "", scores).measured
+
+    def _line(self, place: Place, columns: Sequence[Column]) -> Line:
+        reasons = []
+        for on in dict.fromkeys(column.on for column in columns):
+            row, label = self.row(place.system, [on]), f"{LABELS[place.system]} on {on}"
+            if row.reason:
+                reasons.append(f"{label}, {NOT_MEASURED}: {row.reason}")
+            elif len(row.cells) < row.asked:
+                reasons.append(f"{label}: {len(row.cells)} of {row.asked} seeds.")
+        return Line(place.labels, place.key, self._scores(place, columns), place.key, tuple(reasons))
+
+    def _tasks(self) -> tuple[list[Line], list[str]]:
+        """Return the lines of Table 9, a model for each pair against one for all pairs, and its notes."""
+        templates = self._columns("template")
+        tasks = {c.name: ([c], Part.MEANING) for c in self._columns("translation") if c.name != c.on}
+        for code in dict.fromkeys(column.where for column in templates):
+            tasks[code] = ([column for column in templates if column.where == code], Part.TEMPLATE)
+        every = self.row(System.FMDA, pair_names(self.pairs))
+        lines = []
+        for name, (columns, part) in tasks.items():
+            scores = {
+                "baseline": _mean([self._values(_BASELINE, one) for one in columns]),
+                "one pair": _mean([self._values(Place(System.FMDA, part), one) for one in columns]),
+                "all pairs": scored(every.values(columns[0].measure, part, columns[0].where)),
+            }
+            lines.append(Line((name,), name, scores, name))
+        missing = [] if every.cells else [f"All pairs in one model, {NOT_MEASURED}: {every.reason}"]
+        return lines, [NOTES["pairs"], *missing]
+
+    def costs(self) -> Table:
+        """Return time and memory of each system and the pairs it is trained on."""
+        lines = []
+        for system, on in dict.fromkeys((cell.system, cell.on) for cell, _ in self.results.measured()):
+            key = f"{system}.{'+'.join(on)}" if on else system
+            lines.append(((LABELS[system], " + ".join(on)), key, self.row(system, on)))
+        return costs_table(self.results, lines, NOTES["costs"])
+
+    def _probes_verdict(self) -> tuple[str, ...]:
+        columns, sentences = self._columns("probe"), []
+        probed = [self._scores(place, columns) for place in (_CLS, _LANGUAGE, _FMDA[0])]
+        for name in pair_names(self.pairs):
+            cls, language, meaning = (scores.get(f"{name} probe") for scores in probed)
+            if cls and language and meaning:
+                sentences.append(
+                    f"{name}: a linear probe is right on {language.mean:.1f} % of language embeddings and "
+                    f"on {meaning.mean:.1f} % of meaning embeddings, {cls.mean - meaning.mean:.1f} points fewer "
+                    "than on [CLS]."
+                )
+        return tuple(sentences)
+
+    def _meaning_verdict(self) -> tuple[str, ...]:
+        """Whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
+        columns = self._columns("translation")
+        sentences = [self._against(columns, other) for other in (_CLS, _MEAN, _BASELINE)]
+        *rest, residual = own = [self._scores(place, columns) for place in _FMDA]
+        if all(len(scores) == len(columns) for scores in own):
+            better = [c.name for c in columns if any(s[c.name].mean <= residual[c.name].mean for s in rest)]
+            worst = f"not the worst of the three in {', '.join(better)}"
+            sentences.append(
+                "Of FMDA's embeddings of sense the residual one is "
+                f"{worst if better else 'the worst of the three in every direction'}."
+            )
+        return tuple(filter(None, sentences))
+
+    def _against(self, columns: Sequence[Column], other: Place) -> str:
+        """Return a sentence on FMDA's meaning against another embedding, query by query."""
+        changes = {}
+        for column in columns:
+            own, theirs = self._values(_FMDA[0], column), self._values(other, column)
+            if own is None or theirs is None:
+                return ""
+            # Of two numbers of seeds, those of the smaller are used in turn.
+            seeds = range(max(len(own), len(theirs)))
+            pools = ([values[seed % len(values)] > 0 for seed in seeds] for values in (theirs, own))
+            changes[column.name] = language_change(*pools)
+        name, least = min(changes.items(), key=lambda item: item[1].difference)
+        mean = sum(change.difference for change in changes.values()) / len(changes)
+        return (
+            f"FMDA's meaning against {', '.join(other.labels)}: {mean:+.1f} points over the directions, at least "
+            f"{least.difference:+.1f} ({name}, 95 % interval {least.low:+.1f} to {least.high:+.1f})."
+        )
+
+    def _two_stage_verdict(self) -> tuple[str, ...]:
+        """By how much the two-stage template embedding leads in template retrieval."""
+        columns, led = self._columns("template"), Place(System.TWO_STAGE, Part.TEMPLATE)
+        every = {place: self._scores(place, columns) for place in (*_FIVE_PLACES, *_TWO_STAGE)}
+        whole = {place: scores for place, scores in every.items() if len(scores) == len(columns)}
+        own = whole.pop(led, None)
+        if own is None or not whole:
+            return ()
+        leads = []
+        for name, score in own.items():
+            place, scores = max(whole.items(), key=lambda item: item[1][name].mean)
+            leads.append(f"{name} {score.mean - scores[name].mean:+.1f} ({', '.join(place.labels)})")
+        return (
+            "The two-stage template embedding against the best of all others in template retrieval: "
+            f"{'; '.join(leads)}.",
+        )
+
+
+def _mean(values: Sequence[Values | None]) -> Score | None:
+    """Return the score of several models' values on the same queries; None where one is missing."""
+    there = [value for value in values if value is not None]
+    if not there or len(there) < len(values):
+        return None
+    seeds = min(len(value) for value in there)
+    return Score.of(np.mean([value[:seeds] for value in there], axis=0))
 
 
 def _bars(table: Table) -> Picture:
-    values: dict[str, tuple[float, float]] = {}
-    for place in FIVE_PLACES:
-        scores = list(table.data[place_key(place)].values())
-        if scores:
-            mean, deviation = (
+    means = {}
+    for place in _FIVE_PLACES:
+        if scores := table.data[place.key].values():
+            means[", ".join(place.labels)] = tuple(
                 sum(score[key] for score in scores) / len(scores) for key in ("mean", "deviation")
             )
-            values[place_label(place)] = (mean, deviation)
-    base = values[place_label(FIVE_PLACES[1])][0]
-    svg = bars(values, base, "Acc@1, % (the line is mean pooling)")
-    return Picture(f"figure_{table.name}", f"{table.title}: means over the columns", NOTES["bars"], svg)
+    title, base = f"{table.title}: means over the columns", ", ".join(_MEAN.labels)
+    return bars_picture(table.name, title, NOTES["bars"], means, base, "Acc@1, % (the line is mean pooling)")
 
 
-def _figure_4(experiment: FmdaExperiment, results: Results) -> list[Picture]:
+def _figure_4(experiment: FmdaExperiment, make: FmdaTables) -> list[Picture]:
     views: dict[str, View] = {}
     for letter, (system, title) in _PANELS.items():
-        row = row_of(results, system, pair_names(experiment.pairs[:1]))
-        drawn = [cell.views for cell in row.cells if cell.views]
+        drawn = [
+            cell.views for cell in make.row(system, pair_names(experiment.pairs[:1])).cells if cell.views
+        ]
         if drawn:
             views[title] = drawn[0][letter]
-    if not views:
-        return []
     title = f"Figure 4: {pair_name(*experiment.pairs[0])}"
-    return [Picture("figure4", title, NOTES["figure4"], group_maps(views))]
+    return [Picture("figure4", title, NOTES["figure4"], group_maps(views))] if views else []
 
 
 def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
     config, data = experiment.config, experiment.data
     learnt = data.learnt.frame["language"].value_counts()
     languages = data.whole.languages
+    tested = data.test_pairs(experiment.pairs)
     return {
         "encoder": config.encoder,
         "data": config.data,
         "data_sha256": experiment.facts["sha256"],
         "pairs": list(pair_names(experiment.pairs)),
         "sentences_learnt_from": {code: f"{learnt[code]:,}" for code in languages},
-        "pairs_measured": {
-            pair_name(pair.source, pair.target): f"{len(pair):,}"
-            for pair in data.test_pairs(experiment.pairs)
-        },
+        "pairs_measured": {pair_name(pair.source, pair.target): f"{len(pair):,}" for pair in tested},
         "templates_measured": {code: f"{len(data.templates(code, 1)):,}" for code in languages},
         "split": data.note,
         "seeds": list(experiment.seeds),
@@ -113,7 +345,7 @@ def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
 def _differences(experiment: FmdaExperiment) -> tuple[str, ...]:
     config, data, printed = experiment.config, experiment.data, paper_numbers("fmda")
     started = ", which was trained to put translations side by side, so that every row begins higher"
-    values = {
+    values: Mapping[str, Any] = {
         "encoder": config.encoder,
         "started": started if encoder_kind(config.encoder) == "e5-small" else "",
         "data": config.data,

@@ -2,82 +2,119 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from emu_core.bench.cells import Cell, Pair, pair_names
-from emu_core.bench.experiment import Draw, Experiment, bench_config
+from emu_core.api.pretrain import Texts
+from emu_core.bench.cells import Cell, pair_names
+from emu_core.bench.costs import Pace, Took, now, since
+from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.paper import paper_numbers, words
-from emu_core.bench.parallel.read import Parallel, read_texts
-from emu_core.bench.parallel.texts import BenchTexts
-from emu_core.bench.parallel.training import Recipe, trained
+from emu_core.bench.papers import ParallelBench
+from emu_core.bench.parallel.texts import BenchTexts, read_texts
 from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
-from emu_core.bench.settings import ParallelBench
 from emu_core.bench.tables import Row, Score, Table, costs_table, scored
-from emu_core.data.parallel.text import names_of
-from emu_core.devices import pick_device
+from emu_core.config.bicvm import BicvmConfig
+from emu_core.config.dual_encoder import DualEncoderConfig
+from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
+from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.arrays import pair_name
-from emu_core.runs.config import RunConfig
+from emu_core.evaluation.run_metrics import mean_p_at_1
+from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
+from emu_core.trainers.dual_encoder import DualEncoderTrainer
+from emu_core.trainers.fit import Fitted, fit
 
 QUICK_EPOCHS = 5
 MISSING = "–"
 _NOTES = words("parallel")["notes"]
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """How a system is trained.
+
+    Attributes:
+        config: the settings, whose class names the method.
+        dialogues: whether it learns from dialogues, too.
+        running: whether it learns from running text, too.
+        nli: whether it learns from NLI, too.
+    """
+
+    config: DualEncoderConfig | BicvmConfig
+    dialogues: bool = False
+    running: bool = False
+    nli: bool = False
+
+    def fit(
+        self,
+        train: Sequence[ParallelText],
+        dev: Sequence[ParallelText],
+        others: Tasks,
+        *,
+        seed: int,
+        device: str,
+        pace: Pace,
+    ) -> tuple[Encoder, Fitted]:
+        """Train an encoder on parallel text, and of the other texts on those of its tasks; `dev` chooses the epoch."""
+        config, never = self.config, lambda: False
+        if isinstance(config, BicvmConfig):
+            words = untrained_encoder(train, config, seed=seed).to(device)
+            bicvm = BicvmTrainer(
+                words, train, config, seed=seed, score=lambda: mean_p_at_1(words.encode, dev)
+            )
+            return words, fit(bicvm, on_record=pace, should_stop=never)
+        tasks = Tasks(
+            train,
+            others.dialogues if self.dialogues else (),
+            others.running_text if self.running else (),
+            others.nli if self.nli else (),
+        )
+        languages = tuple(dict.fromkeys(code for text in train for code in text.languages))
+        dual = DualEncoder.random(config, languages, seed=seed).to(device)
+        trainer = DualEncoderTrainer(
+            dual, tasks, config, seed=seed, score=lambda: mean_p_at_1(dual.encode, dev)
+        )
+        return dual, fit(trainer, on_record=pace, should_stop=never)
+
+
 class ParallelExperiment(Experiment):
     """Experiments on parallel text."""
 
     data: BenchTexts
-    load_data = staticmethod(BenchTexts.load)
-    paper: ClassVar[str]
-    plain: ClassVar[str]  # the system that the others' speed is compared with
+    data_class = BenchTexts
     settings_class = ParallelBench
+    plain: ClassVar[str]  # the system that the others' speed is compared with
     first: ClassVar[str] = "the plain sum of words"
 
-    @classmethod
-    def plan(
-        cls,
-        files: Parallel,
-        *,
-        seeds: Sequence[int] = (0,),
-        epochs: int | None = None,
-        quick: bool = False,
-        device: str = "auto",
-        **others: Any,
-    ) -> tuple[RunConfig, BenchTexts]:
-        """Return what `create_bench` takes.
+    @staticmethod
+    def gather(files: Texts, settings: ParallelBench, **others: Any) -> tuple[BenchTexts, dict[str, Any]]:
+        """Return the texts as they are stored, and the fields of the configuration that they decide.
 
         Args:
-            files: parallel text, as `pretrain` takes it; see `read_texts`.
-            seeds: of all that draws.
-            epochs: of every system; None takes the settings' own.
-            quick: 3,000 pairs and a few epochs, to see that all works.
-            device: "auto", "cpu", "cuda:0".
+            files: parallel text, as `pretrain` takes it.
+            settings: of the benchmark.
             others: what else `read_texts` takes: texts to measure on, documents, other tasks.
 
         Raises:
             EmuError: a file can't be read, or does not do.
         """
-        settings = ParallelBench(seeds=tuple(seeds), epochs=epochs, quick=quick)
-        texts = read_texts(files, quick=quick, **others)
-        place, name = pick_device(device), names_of(texts.train)
-        return bench_config(cls.paper, settings, data=name, device=place, pairs=texts.pairs), texts
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The language pairs."""
-        return self.config.pairs
+        texts = read_texts(files, quick=settings.quick, **others)
+        return texts, {"data": names_of(texts.train), "pairs": texts.pairs}
 
     @abstractmethod
     def recipe(self, system: str) -> Recipe | None:
         """Return how a system is trained; None where there is nothing to train."""
 
     @abstractmethod
-    def values(self, cell: Cell, encoder: Encoder | None) -> tuple[dict[Key, Any], dict[str, Any], Draw]:
+    def values(
+        self, cell: Cell, encoder: Encoder | None
+    ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
         """Measure a trained encoder, which is None where the system has nothing to train.
 
         Returns:
@@ -100,17 +137,24 @@ class ParallelExperiment(Experiment):
         texts, _ = self.data.of_pairs(cell.on)
         return tuple(dict.fromkeys(code for text in texts for code in text.languages))
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw]:
+    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
         """Train a cell, and measure what its encoder is worth."""
-        recipe = self.recipe(cell.system)
-        if recipe is None:
-            values, facts, draw = self.values(cell, None)
-            return CellResult(numbers(values), facts=facts), draw
-        made = trained(cell, recipe, self.data, self.config.device)
-        values, facts, draw = self.values(cell, made.encoder)
-        values |= {("speed", name, ""): speed for name, speed in made.speed.items()}
-        result = CellResult(numbers(values), **made.took.costs(), facts={**made.facts, **facts})
-        return result, draw
+        recipe, encoder, took = self.recipe(cell.system), None, Took()
+        facts, speed = dict[str, Any](), dict[Key, Any]()
+        if recipe is not None:
+            whole, _ = self.data.of_pairs(cell.on)
+            train, dev = hold_out(whole, usual_count(whole), cell.seed)
+            start, pace, device = now(), Pace(), self.config.device
+            encoder, fitted = recipe.fit(
+                train, dev, self.data.tasks, seed=cell.seed, device=device, pace=pace
+            )
+            took = since(start)
+            speed = {("speed", name, ""): own for name, own in pace.speed(recipe.config.batch_size).items()}
+            facts = {"selected_epoch": fitted.selected_epoch, "pairs": sum(map(len, train))}
+            if fitted.warnings:
+                facts["warnings"] = list(fitted.warnings)
+        values, more, draw = self.values(cell, encoder)
+        return CellResult(numbers(values | speed), **took.costs(), facts=facts | more), draw
 
     def shared_facts(self) -> dict[str, Any]:
         """Return what was run: data, pairs and seeds."""
@@ -129,7 +173,7 @@ class ParallelExperiment(Experiment):
     def shared_values(self) -> dict[str, Any]:
         """Return what is filled into the sentences on what differs from the paper."""
         sizes = (f"{len(text):,} {pair_name(*text.languages)} pairs" for text in self.data.train)
-        printed = paper_numbers(self.paper.replace("-", "_"))
+        printed = paper_numbers(self.config.method.replace("-", "_"))
         return {
             "data": self.config.data,
             "sizes": ", ".join(sizes),
@@ -137,23 +181,12 @@ class ParallelExperiment(Experiment):
         }
 
     def documents_facts(self, part: int) -> dict[str, str]:
-        """Return numbers of documents by language.
-
-        Args:
-            part: 0 for those to train on, 1 for those to test on.
-        """
+        """Return numbers of documents by language; of part 0, which is trained on, or 1, which is tested."""
         return {code: f"{len(both[part].texts):,}" for code, both in self.data.documents.items()}
 
 
 def precision(row: OverSeeds, by: str, way: str, n: int = 1) -> Score | None:
-    """Return P@n of translation ranking; None where it was not measured.
-
-    Args:
-        row: a system.
-        by: what ranks: "cosine", "euclid" or "dot".
-        way: the direction.
-        n: the worst rank that is right.
-    """
+    """Return a system's P@n in a direction, ranked by "cosine", "euclid" or "dot"; None where it was not measured."""
     ranks = row.values("rank", by, way)
     return scored(None if ranks is None else (ranks <= n).astype(np.float64))
 
@@ -170,30 +203,19 @@ def candidates_of(results: Results) -> dict[str, int]:
 def speed_table(
     results: Results, systems: Sequence[str], plain: str, labels: Mapping[str, str], first: str
 ) -> Table:
-    """Return sentence pairs a second, and how many times the plain model's.
-
-    Args:
-        results: the finished cells.
-        systems: a row for each of them and what it was trained on.
-        plain: the system that the others are compared with.
-        labels: what to call each.
-        first: the first language pair.
-    """
+    """Return sentence pairs a second of each system, and the ratio to the plain one's on the same (or first) pairs."""
     rows, data = [], dict[str, Any]()
     first_speed = _speed(results.of(plain, [first]))
     for system, on, row in results.trained(systems):
-        own = _speed(row)
+        own, key = _speed(row), f"{system} on {', '.join(on)}"
         if not own:
             continue
         base = _speed(results.of(plain, on)) or first_speed
-        ratios = {name: own[name] / base[name] for name in own} if base else {}
-        key = f"{system} on {', '.join(on)}"
-        data[key] = {**own, **{f"ratio_{name}": ratio for name, ratio in ratios.items()}}
-        texts = [
-            text
-            for name in ("seconds", "cpu_seconds")
-            for text in (f"{own[name]:,.0f}", f"{ratios[name]:.2f}" if ratios else MISSING)
-        ]
+        ratios = {f"ratio_{name}": own[name] / base[name] for name in own} if base else {}
+        data[key] = {**own, **ratios}
+        texts = []
+        for name, speed in own.items():
+            texts += [f"{speed:,.0f}", f"{ratios[f'ratio_{name}']:.2f}" if ratios else MISSING]
         rows.append(Row((labels[system], ", ".join(on), *texts), key))
     head = ("model", "trained on", "pairs a second", "ratio", "pairs a CPU second", "ratio (CPU)")
     title = "Training speed beside the plain sum of words"
@@ -216,14 +238,5 @@ def _speed(row: OverSeeds) -> dict[str, float]:
 
 def _shared(texts: BenchTexts) -> int:
     """Return how many pairs that are trained on have a sentence that is measured."""
-    measured = {
-        (code, sentence)
-        for text in texts.test
-        for code, side in zip(text.languages, (text.first, text.second), strict=True)
-        for sentence in side
-    }
-    return sum(
-        (text.source, first) in measured or (text.target, second) in measured
-        for text in texts.train
-        for first, second in zip(text.first, text.second, strict=True)
-    )
+    measured = {side for text in texts.test for pair in with_language(text) for side in pair}
+    return sum(not measured.isdisjoint(pair) for text in texts.train for pair in with_language(text))

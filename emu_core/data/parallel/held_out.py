@@ -36,11 +36,11 @@ def hold_out(
     held: list[ParallelText] = []
     taken: set[tuple[str, str]] = set()
     for text in texts:
-        rows = [row for row, pair in enumerate(_pairs(text)) if taken & set(pair)]
+        rows = [row for row, pair in enumerate(with_language(text)) if taken & set(pair)]
         if len(rows) == len(text):
             raise _nothing_left(text)
         out = text.take(rows) if rows else text.split(min(count, len(text) - 1), seed)[1]
-        taken.update(sentence for pair in _pairs(out) for sentence in pair)
+        taken.update(sentence for pair in with_language(out) for sentence in pair)
         held.append(out)
     return [_without(text, taken) for text in texts], held
 
@@ -82,7 +82,7 @@ def _joined(one: ParallelText, other: ParallelText) -> ParallelText | None:
     )
 
 
-def _pairs(text: ParallelText) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+def with_language(text: ParallelText) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """Return both sentences of each pair, with their language."""
     return [
         ((text.source, first), (text.target, second))
@@ -92,7 +92,7 @@ def _pairs(text: ParallelText) -> list[tuple[tuple[str, str], tuple[str, str]]]:
 
 def _without(text: ParallelText, taken: set[tuple[str, str]]) -> ParallelText:
     """Return a text without pairs that share a sentence with those taken."""
-    rows = [row for row, pair in enumerate(_pairs(text)) if not taken & set(pair)]
+    rows = [row for row, pair in enumerate(with_language(text)) if not taken & set(pair)]
     if not rows:
         raise _nothing_left(text)
     return text if len(rows) == len(text) else text.take(rows)

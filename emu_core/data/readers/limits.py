@@ -1,7 +1,7 @@
 """The limits that hold for every reader.
 
 Bytes pass `opened`, which unpacks gzip and counts what it reads. The cells of every table, whatever its format, pass
-`build_table`, and plain text passes `text.checked_text`; translation memories and inference pairs are read as streams,
+`build_table`, and plain text passes `text.read_lines`; translation memories and inference pairs are read as streams,
 through `opened` alone. Rows are counted by `check_rows` while they are read.
 """
 
@@ -24,6 +24,8 @@ MAX_BYTES = 200 * 1024 * 1024
 _GZIP = b"\x1f\x8b"
 MAX_ROWS = 1_000_000
 MAX_COLUMNS = 1_000
+MAX_CELL = 100_000  # characters of a cell or a line; a sentence has a hundred
+_HALF = "half a character (a lone surrogate)"
 
 
 class Opened:
@@ -122,6 +124,8 @@ def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: s
         raise DataError(f"{shown(name)} has two columns named {listed(twice)}; rename or remove one of them")
     if not named or not len(named[0][1]):
         raise DataError(f"{shown(name)} has column names but no rows; add the sentences below them")
+    if any("\ud800" <= character <= "\udfff" for label in labels for character in label):
+        raise DataError(f"{shown(name)} holds {_HALF} in the name of a column; fix it")
     check_characters(sum(sum(map(len, values)) for _, values in named), name)
     return pd.DataFrame({label: _strings(values, label, name) for label, values in named})
 
@@ -137,6 +141,24 @@ def check_characters(count: int, name: str) -> None:
     if count > 2 * MAX_BYTES:
         raise DataError(
             f"{shown(name)} unfolds to {count:,} characters; keep only the columns that are needed"
+        )
+
+
+def check_lengths(texts: Sequence[str], name: str, unit: str, place: str = "") -> None:
+    """Raise a DataError for a text of over 100,000 characters.
+
+    Args:
+        texts: the cells of a column, or lines.
+        name: of the file.
+        unit: what a text is one of, counted from 1: "row" or "line".
+        place: appended to it, such as " in column 'text'".
+    """
+    lengths = list(map(len, texts))
+    if max(lengths, default=0) > MAX_CELL:
+        number = next(number for number, length in enumerate(lengths, 1) if length > MAX_CELL)
+        raise DataError(
+            f"{shown(name)}: {unit} {number} has {lengths[number - 1]:,} characters{place}, and at most {MAX_CELL:,} "
+            "are read; shorten it, or split it into sentences"
         )
 
 
@@ -157,15 +179,14 @@ def as_text(value: object) -> str:
 
 
 def _strings(values: Sequence[str], label: str, name: str) -> "pd.Series[str]":
+    place = f" in column '{shown(label)}'"
+    check_lengths(values, name, "row", place)
     try:
         series = pd.Series(values, dtype="str")
     except UnicodeEncodeError as error:
-        raise DataError(
-            f"{shown(name)}: column '{shown(label)}' holds half a character (a lone surrogate); fix it"
-        ) from error
+        raise DataError(f"{shown(name)} holds {_HALF}{place}; fix it") from error
     if (nul := series.str.contains("\0", regex=False)).any():
         raise DataError(
-            f"{shown(name)}: row {int(nul.to_numpy().argmax()) + 1} holds a NUL character in column "
-            f"'{shown(label)}'; remove it"
+            f"{shown(name)}: row {int(nul.to_numpy().argmax()) + 1} holds a NUL character{place}; remove it"
         )
     return series

@@ -45,6 +45,7 @@ _JSON_FIX = 'write one object a line, such as {"text": "...", "intent": "...", "
 _MAX_UNFOLDED = 3 * MAX_BYTES
 _MAX_PARTS = 10_000
 _MAX_SHEET_ROWS = 1_048_576  # what a spreadsheet program can hold
+_MAX_BLANK_ROWS = 1_000  # above the column names
 
 
 def read_table(
@@ -304,13 +305,14 @@ def _decoded(text: str, place: str, name: str) -> object:
 
 
 def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
-    """Read the flat columns of a Parquet file as strings; nested columns (lists, structs) are left out."""
+    """Read the flat columns of a Parquet file as strings; lists, structs and bytes of one length are left out."""
     file = pq.ParquetFile(pa.BufferReader(payload))
     check_rows(file.metadata.num_rows, max_rows, name)
     check_characters(
         sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)), name
     )
-    flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
+    left_out = (pa.types.is_nested, pa.types.is_fixed_size_binary)
+    flat = [field.name for field in file.schema_arrow if not any(test(field.type) for test in left_out)]
     if len(flat) > MAX_COLUMNS:
         raise DataError(f"{shown(name)} has {len(flat):,} columns; keep text, intent and language")
     # As dictionaries, a long value that stands in every row is held once until its true size is known.
@@ -324,10 +326,19 @@ def _characters(column: pa.ChunkedArray) -> int:
     """Return how many bytes of text the column unfolds to (0 for what is not text)."""
     total = 0
     for chunk in column.chunks:
-        if pa.types.is_dictionary(chunk.type) and pa.types.is_string(chunk.type.value_type):
+        if pa.types.is_dictionary(chunk.type) and _has_lengths(chunk.type.value_type):
             lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
-            total += pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0
+        elif _has_lengths(chunk.type):
+            lengths = pc.binary_length(chunk)
+        else:
+            continue
+        total += pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0
     return total
+
+
+def _has_lengths(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(kind) for test in tests)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -367,7 +378,7 @@ def _check_archive(payload: bytes, name: str) -> None:
 
 def _first_sheet(sheet: Any, name: str, max_rows: int) -> pd.DataFrame:
     empty: tuple[int, list[str]] = (0, [])
-    first, header = next(_sheet_rows(sheet, 1, MAX_COLUMNS), empty)
+    first, header = next(_sheet_rows(sheet, 1, MAX_COLUMNS, _MAX_BLANK_ROWS), empty)
     while header and not header[-1]:
         header.pop()
     if not header:
@@ -385,10 +396,10 @@ def _first_sheet(sheet: Any, name: str, max_rows: int) -> pd.DataFrame:
 
 
 def _sheet_rows(
-    sheet: openpyxl.worksheet._read_only.ReadOnlyWorksheet, start: int, width: int
+    sheet: openpyxl.worksheet._read_only.ReadOnlyWorksheet, start: int, width: int, end: int = _MAX_SHEET_ROWS
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that aren't blank from row `start` on: each one's number and its `width` cells."""
-    rows = sheet.iter_rows(min_row=start, max_row=_MAX_SHEET_ROWS, max_col=width, values_only=True)
+    """Yield the rows that aren't blank from row `start` to `end`: each one's number and its `width` cells."""
+    rows = sheet.iter_rows(min_row=start, max_row=end, max_col=width, values_only=True)
     for number, values in enumerate(rows, start=start):
         if any(value is not None for value in values):
             cells = [as_text(value) for value in values]

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import chardet
 
-from emu_core.data.readers.limits import MAX_BYTES, opened
+from emu_core.data.readers.limits import MAX_BYTES, check_lengths, opened
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -101,6 +101,7 @@ def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tu
     lines = [line.removesuffix("\r") for line in lines]
     while not lines[-1].strip():  # there is a line with text, or the file would have been refused
         lines.pop()
+    check_lengths(lines, path.name, "line")
     return lines, encoding_notes(path.name, encoding)
 
 

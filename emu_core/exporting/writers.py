@@ -1,4 +1,4 @@
-"""An encoder as an ONNX graph, checked against torch in onnxruntime."""
+"""An encoder as a folder: an ONNX graph, checked against torch in onnxruntime, or sentence-transformers' files."""
 
 import json
 import logging
@@ -14,6 +14,8 @@ from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, FloatArray, TokenIds, pad
 from emu_core.encoders.onnx_parts import Graph
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.opening import quietly
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -209,3 +211,51 @@ def _silently() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
+
+
+PLAIN = """\
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("path/to/this/folder")
+print(model.encode(["Where is the pool?"]).shape)
+```
+"""
+WITH_EMU = """\
+The encoder `{spec}` is no plain transformer, so emu_core must be installed. This folder holds weights and JSON, no
+code:
+
+```python
+from emu_core.encoders.sentence_transformers_module import EmuModule
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer(modules=[EmuModule.load("path/to/this/folder")])
+print(model.encode(["Where is the pool?"]).shape)
+```
+
+Where a program opens it by its folder's name alone, sentence-transformers 6 and later wants
+`SentenceTransformer("path/to/this/folder", trust_remote_code=True)` before it imports any class that is not its own,
+installed packages included.
+"""
+
+
+def write_sentence_transformers(encoder: Encoder, folder: Path) -> str:
+    """Write the encoder's files.
+
+    A transformer opens in sentence-transformers alone; any other encoder needs emu_core beside it.
+
+    Returns:
+        How to open the folder, in Markdown.
+    """
+    if isinstance(encoder, TransformerEncoder):
+        with quietly():
+            encoder.model.save_pretrained(str(folder), create_model_card=False)
+        return PLAIN
+
+    from sentence_transformers import SentenceTransformer
+
+    from emu_core.encoders.sentence_transformers_module import EmuModule
+
+    model = SentenceTransformer(modules=[EmuModule(encoder)], device="cpu", similarity_fn_name="cosine")
+    model.save_pretrained(str(folder), create_model_card=False)
+    return WITH_EMU.format(spec=encoder.spec)

@@ -23,19 +23,12 @@ UNPACKED = 10  # times as large as the file, often
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """Tables as read; their files' bytes are gone.
+    """Tables as read; their files' bytes are gone."""
 
-    Attributes:
-        key: tells this upload from every other.
-        size: as `text_size` tells it.
-        names: the files' names, as they came: never a path, never markup.
-        tables: a frame of strings for each.
-    """
-
-    key: str
-    size: int
-    names: tuple[str, ...]
-    tables: tuple[pd.DataFrame, ...]
+    key: str  # tells this upload from every other
+    size: int  # as `text_size` tells it
+    names: tuple[str, ...]  # the files' names, as they came: never a path, never markup
+    tables: tuple[pd.DataFrame, ...]  # a frame of strings for each
 
     @property
     def title(self) -> str:
@@ -96,12 +89,7 @@ def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) 
 def labelled_from_upload(
     upload: Upload, mapping: ColumnMapping, language: str | None
 ) -> tuple[LabelledSet, Audit]:
-    """Join the tables to one set and audit it.
-
-    Args:
-        upload: the tables.
-        mapping: which column plays which role, for all of them.
-        language: of the tables, where there is no language column; None where the names say it.
+    """Join the tables to one set and audit it; the language is theirs where neither a column nor their names say it.
 
     Raises:
         DataError: it is not a labelled set.

@@ -1,19 +1,25 @@
-"""Accuracy before and after, and where it fell."""
+"""Accuracy before and after: its means, its matrices, where it fell, and the guard of each language."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from app.compare.subject import Subject
-from app.encoders import BASE, NEW
-from app.panels.guard import draw_guard
-from app.panels.widgets import draw_csv_button, roomy_columns
-from app.vectors import weights_of
-from app.wording import literal
+from app.forms.encoder import BASE, NEW
+from app.panels.widgets import draw_chart, draw_csv_button, roomy_columns
+from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
-from emu_core.evaluation.metric_rows import fallen_sentence, significance_sentence
+from emu_core.evaluation.guard import Verdict
+from emu_core.evaluation.metric_rows import (
+    fallen_sentence,
+    guard_sentences,
+    new_intent_sentence,
+    significance_sentence,
+)
 
 MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
 _CHANCE_POINTS = 1.0  # the leakage of a few hundred sentences differs so much by chance
@@ -23,16 +29,15 @@ _LEAKAGE = {
 }
 
 
-def draw_accuracy(subject: Subject) -> None:
-    """Draw the means, what got worse, the gains, the three matrices, the leakage, and a table of every direction."""
-    comparison = subject.comparison
+def draw_accuracy(comparison: Comparison, which: tuple[str, ...]) -> None:
+    """Draw means, losses, gains, matrices, leakage and all directions; `which` tells the comparison from others."""
     _draw_means(comparison)
     _draw_verdict(comparison)
     draw_guard(comparison.metrics["guard"], key="guard")
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
-    _draw_table(comparison.accuracy, (subject.key, *map(weights_of, subject.specs.values())))
+    _draw_table(comparison.accuracy, which)
 
 
 def _draw_means(comparison: Comparison) -> None:
@@ -75,11 +80,11 @@ def _draw_matrices(comparison: Comparison) -> None:
     side_by_side = len(comparison.languages) <= MOST_SIDE_BY_SIDE
     places = roomy_columns(len(figures), 370, "matrices") if side_by_side else st.tabs(list(figures))
     for place, (name, figure) in zip(places, figures.items(), strict=True):
-        place.plotly_chart(
+        draw_chart(
             figure,
-            key=f"matrix-{name}",
-            config={"displayModeBar": False},
-            alt=f"Heat map of Acc@1 by language of queries and pool: {name}. The table below has the numbers.",
+            f"matrix-{name}",
+            f"Heat map of Acc@1 by language of queries and pool: {name}. The table below has the numbers.",
+            place=place,
         )
     st.caption(literal(significance_sentence(comparison)))
 
@@ -134,3 +139,33 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
 def _range(accuracy: pd.DataFrame, column: str) -> "pd.Series[str]":
     low, high = accuracy[f"{column}_low"], accuracy[f"{column}_high"]
     return low.map("{:.1f}".format) + " to " + high.map("{:.1f}".format)
+
+
+def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
+    """Draw the gain or loss of each language, as metrics.json has them; `key` is the chart's."""
+    for verdict, text in guard_sentences(guard).items():
+        draw = st.error if verdict is Verdict.LOSES else st.warning
+        draw(sentence(text), icon=":material/trending_down:")
+    st.markdown("**Gains and losses by language**")
+    changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
+    draw_chart(
+        charts.guard_intervals(changes),
+        key,
+        "The gain or loss of the queries of each language: points of Acc@1 with 95 % intervals around zero.",
+    )
+    st.caption(
+        "Queries in each language, over all pools: points of Acc@1 against the base encoder, with 95 % intervals over "
+        "the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
+    )
+
+
+def draw_new_intents(found: Mapping[str, Any] | None) -> None:
+    """Draw what sentences of intents without labels gain or lose, `new_intents` as metrics.json has it."""
+    text = sentence(new_intent_sentence(found))
+    verdict = None if found is None else Verdict(found["verdict"])
+    if verdict is Verdict.LOSES:
+        st.error(text, icon=":material/trending_down:")
+    elif verdict is Verdict.MAY_LOSE:
+        st.warning(text, icon=":material/trending_down:")
+    else:
+        st.info(text, icon=":material/new_label:")

@@ -1,4 +1,4 @@
-"""The evaluation of an encoder on parallel text: translation retrieval and eigen-similarity."""
+"""The figures of a run as metrics.json holds them: on a labelled set, and on parallel text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,11 +6,65 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
 from emu_core.evaluation.arrays import DistinctTexts, Encode, pair_name, unit_vectors
+from emu_core.evaluation.comparison import Measured, guard_and_leakage, measure_encoder
 from emu_core.evaluation.eigen_similarity import eigen_similarity
+from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
+
+
+def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
+    """Return leave-one-out Acc@1 of every ordered pair of a labelled set's languages."""
+    frame = labelled.frame
+    return leave_one_out(
+        encode(frame["text"].tolist()),
+        frame["intent"].tolist(),
+        frame["language"].tolist(),
+        frame["id"].tolist(),
+    )
+
+
+def measure_all(labelled: LabelledSet, encode: Encode) -> Measured:
+    """Encode the held-out sentences once and return every figure that is measured on them."""
+    frame = labelled.frame
+    return measure_encoder(frame, encode(frame["text"].tolist()))
+
+
+def labelled_metrics(
+    held_out: LabelledSet | None, base: Measured | None, specialised: Measured | None
+) -> dict[str, Any]:
+    """Return accuracy before and after, the language guard and the leakage, as metrics.json holds them.
+
+    Args:
+        held_out: the sentences measured on; None where there are none.
+        base: the base encoder on them.
+        specialised: the specialised one.
+    """
+    if held_out is None or base is None or specialised is None:
+        return {
+            "note": "no rows of split test or dev, so nothing was measured and no language could be guarded: measure "
+            "on other sentences with emu evaluate FILE --run DIR",
+            "guard": None,
+            "leakage": None,
+        }
+    # With English among the languages the mean is the paper's, over the directions with English on one side.
+    average = "en" if "en" in held_out.languages and len(held_out.languages) > 1 else None
+    before, after = base.accuracy, specialised.accuracy
+    return {
+        "split": held_out.splits[0],
+        "languages": list(held_out.languages),
+        "counts": before.counts,
+        "base": before.accuracy,
+        "specialised": after.accuracy,
+        "mean_over": f"directions with {average} on one side" if average else "all directions",
+        "mean_base": before.mean_with(average) if average else before.mean,
+        "mean_specialised": after.mean_with(average) if average else after.mean,
+        **guard_and_leakage(base, specialised),
+    }
+
 
 LEAST_FOR_EIGEN = 10  # pairs: the paper's sample
 

@@ -1,1 +1,0 @@
-"""The Split page's parts."""

@@ -1,1 +1,0 @@
-"""The Translations page's parts."""

@@ -1,0 +1,365 @@
+"""Today's peers: systems that others train on the same encoder and labels, as cells of Emu's benchmark."""
+
+import importlib.util
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from emu_core.bench.costs import Took, now, since
+from emu_core.data.labelled import LabelledSet
+from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.opening import open_model, quietly
+from emu_core.errors import TrainingError
+from emu_core.exporting.writers import write_sentence_transformers
+from emu_core.threads import one_thread_for_small_products
+from emu_core.trainers.emu_data import rows_by_class
+
+Encode = Callable[[Sequence[str]], NDArray[np.floating]]
+Classify = Callable[[Sequence[str]], Sequence[str]]
+Pair = tuple[int, int]
+THEIR_RATE = 2e-5  # what sentence-transformers' and SetFit's documentation trains with
+LDA_SHRINKAGE = 0.5
+C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0)
+FOLDS = 5
+SETFIT = "setfit==1.2.0"
+SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: so many pairs of each sort a sentence
+TUNED_PACKAGES = ("datasets", "accelerate")
+SETFIT_PACKAGES = ("setfit", "datasets")
+_QUIET: dict[str, Any] = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no"}
+
+
+class Peer(StrEnum):
+    """A system of others."""
+
+    LOGISTIC = "logistic-regression"
+    LDA = "lda"
+    SOFTMAX = "st-softmax"
+    TRIPLET = "st-batch-all-triplet"
+    RANKING = "st-multiple-negatives"
+    COSENT = "st-cosent"
+    SETFIT = "setfit"
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the encoder stays as it is; there is then nothing that a seed or a learning rate could change."""
+        return self in (Peer.LOGISTIC, Peer.LDA)
+
+
+@dataclass(frozen=True)
+class System:
+    """A trained system.
+
+    Attributes:
+        encode: sentences to vectors (N, d), whose nearest neighbours are measured.
+        classify: sentences to intents; None where the system has no classifier.
+        took: how long training took.
+        facts: settings and counts that a reader should see.
+    """
+
+    encode: Encode
+    classify: Classify | None = None
+    took: Took = field(default_factory=Took)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The budget of a peer: the same as ours.
+
+    Attributes:
+        epochs: in each of which every sentence comes once; with losses that take pairs, once as the first of one.
+        batch_size: sentences, or pairs, a step.
+        learning_rate: of AdamW, falling to 0 in a line, without warm-up: the trainer's defaults.
+        seed: of every draw.
+        device: where to train.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    seed: int
+    device: str
+
+
+class SentenceModel:
+    """An encoder as sentence-transformers opens it, every weight as that library leaves it.
+
+    Attributes:
+        model: a SentenceTransformer without prompts.
+        prompt: what stands before each text; given with the texts, since not every trainer knows prompts.
+        dim: length of its vectors.
+    """
+
+    def __init__(self, spec: str, device: str) -> None:
+        """Load an encoder; a transformer goes through the folder that `emu export` writes."""
+        encoder = load_encoder(spec)
+        self.dim = encoder.dim
+        self.model: Any
+        if isinstance(encoder, TransformerEncoder):
+            with tempfile.TemporaryDirectory() as folder, quietly():
+                write_sentence_transformers(encoder, Path(folder))
+                self.model = open_model(folder, **encoder.model_kwargs).to(device)
+        else:
+            from sentence_transformers import SentenceTransformer
+
+            from emu_core.encoders.sentence_transformers_module import EmuModule
+
+            self.model = SentenceTransformer(modules=[EmuModule(encoder)], device=device)
+        name = self.model.default_prompt_name
+        self.prompt: str = self.model.prompts.get(name, "") if name else ""
+        self.model.prompts, self.model.default_prompt_name = {}, None
+
+    def texts(self, texts: Sequence[str]) -> list[str]:
+        """Return the texts with the prompt."""
+        return [self.prompt + text for text in texts]
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Return vectors (N, dim)."""
+        vectors: NDArray[np.floating] = self.model.encode(self.texts(texts), show_progress_bar=False)
+        return vectors
+
+
+class Classification(nn.Module):
+    """A linear layer over a sentence's vector and softmax loss: SoftmaxLoss for single sentences."""
+
+    def __init__(self, model: Any, dim: int, n_classes: int) -> None:
+        """Put a new layer over a SentenceTransformer."""
+        super().__init__()
+        self.model = model
+        self.classifier = nn.Linear(dim, n_classes)
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        """Return the mean loss of a batch of one column of sentences."""
+        (features,) = sentence_features
+        vectors = self.model(features)["sentence_embedding"]  # (B, dim)
+        return F.cross_entropy(self.classifier(vectors), labels.view(-1))
+
+
+def check_packages(*names: str) -> None:
+    """Raise a TrainingError where a package that a peer needs is missing."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        what = [SETFIT if name == "setfit" else name for name in missing]
+        raise TrainingError(f"{' and '.join(missing)} is not installed; pip install {' '.join(what)}")
+
+
+def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
+    """Fit a classifier over the base encoder's vectors of labelled sentences, which is read as a space too.
+
+    As retrieval, a sentence's vector is its class probabilities (logistic regression) or its discriminant scores
+    (LDA).
+
+    Raises:
+        TrainingError: there is a single intent.
+    """
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+
+    intents = labelled.frame["intent"].to_numpy(dtype=str)
+    counts = Counter(intents)
+    if len(counts) < 2:
+        raise TrainingError(
+            "the training sentences have a single intent; add sentences of another, or choose another language"
+        )
+    start = now()
+    vectors = encode(labelled.frame["text"].tolist())
+    facts: dict[str, Any] = {"sentence_passes": len(intents)}
+    if peer is Peer.LDA:
+        # With as many sentences as intents there is no spread within an intent, which LDA divides by.
+        if len(intents) <= len(counts):
+            raise TrainingError("LDA needs more sentences than intents; add a second sentence to some")
+        model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=LDA_SHRINKAGE)
+        space = model.fit(vectors.astype(np.float64), intents).transform
+    else:
+        folds = min(FOLDS, *counts.values())
+        # One sentence of an intent can't be in two folds; the library's default strength is taken then.
+        model = (
+            LogisticRegressionCV(
+                Cs=list(C_VALUES), cv=folds, max_iter=1000, scoring="accuracy", l1_ratios=(0,),
+                use_legacy_attributes=False,
+            )
+            if folds > 1
+            else LogisticRegression(max_iter=1000)
+        )  # fmt: skip
+        with one_thread_for_small_products():
+            space = model.fit(vectors, intents).predict_proba
+        facts["C"] = float(np.ravel(model.C_)[0] if folds > 1 else 1.0)
+    return System(
+        encode=lambda texts: np.asarray(space(encode(list(texts)))),
+        classify=lambda texts: [str(intent) for intent in model.predict(encode(texts))],
+        took=since(start),
+        facts=facts,
+    )
+
+
+def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
+    """Train the encoder in place on sentences of the training languages, with sentence-transformers' own trainer.
+
+    Raises:
+        TrainingError: a package is missing, or the labels give no pairs.
+    """
+    check_packages(*TUNED_PACKAGES)
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+    from sentence_transformers.base.sampler import BatchSamplers
+    from sentence_transformers.sentence_transformer import losses
+
+    torch.manual_seed(budget.seed)
+    rng = np.random.default_rng(budget.seed)
+    intents, (texts, labels) = labelled.intents, _numbered(sentences, labelled)
+    model, epochs, sampler = sentences.model, budget.epochs, BatchSamplers.BATCH_SAMPLER
+    columns: dict[str, Sequence[Any]] = {"text": texts, "label": labels}
+    loss: nn.Module
+    classify: Classify | None = None
+    if peer is Peer.SOFTMAX:
+        loss = head = Classification(model, sentences.dim, len(intents)).to(budget.device)
+        classify = partial(_classify, head, sentences, intents)
+    elif peer is Peer.TRIPLET:
+        loss, sampler = losses.BatchAllTripletLoss(model), BatchSamplers.GROUP_BY_LABEL
+    else:
+        # Fresh partners each epoch: all epochs' pairs are drawn at once and passed over once.
+        epochs = 1
+        if peer is Peer.RANKING:
+            loss, sampler = losses.MultipleNegativesRankingLoss(model), BatchSamplers.NO_DUPLICATES
+            pairs = positive_pairs(labels, budget.epochs, rng)
+            columns = {}
+        else:
+            loss = losses.CoSENTLoss(model)
+            pairs, scores = scored_pairs(labels, budget.epochs, rng)
+            columns = {"score": scores}
+        anchors, partners = ([texts[row] for row in side] for side in zip(*pairs, strict=True))
+        columns = {"anchor": anchors, "positive": partners, **columns}
+    data = Dataset.from_dict(columns)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = SentenceTransformerTrainingArguments(
+            output_dir=folder,
+            num_train_epochs=epochs,
+            per_device_train_batch_size=budget.batch_size,
+            learning_rate=budget.learning_rate,
+            batch_sampler=sampler,
+            seed=budget.seed,
+            use_cpu=budget.device == "cpu",
+            dataloader_pin_memory=budget.device != "cpu",
+            disable_tqdm=True,
+            **_QUIET,
+        )
+        trainer = SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=loss)
+        start = now()
+        trainer.train()
+        took = since(start)
+    model.eval()
+    passes = len(data) * epochs * (1 if "text" in columns else 2)
+    return System(sentences.encode, classify, took, {"sentence_passes": passes})
+
+
+def _classify(
+    head: Classification, sentences: SentenceModel, intents: Sequence[str], texts: Sequence[str]
+) -> list[str]:
+    with torch.no_grad():
+        vectors = torch.as_tensor(sentences.encode(texts)).to(head.classifier.weight)
+        return [intents[i] for i in head.classifier(vectors).argmax(dim=1).tolist()]
+
+
+def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
+    """Train the encoder in place on sentences of the training languages, by SetFit's own package.
+
+    It learns from sampled pairs with a cosine loss (Tunstall et al. 2022), then a logistic regression over its vectors:
+    R = 20 pairs of each sort a sentence, stopped after as many sentence passes as the budget's epochs have.
+
+    Raises:
+        TrainingError: a package is missing.
+    """
+    check_packages(*SETFIT_PACKAGES)
+    from datasets import Dataset
+    from setfit import SetFitModel, Trainer, TrainingArguments
+    from sklearn.linear_model import LogisticRegression
+
+    intents, (texts, labels) = labelled.intents, _numbered(sentences, labelled)
+    steps = math.ceil(budget.epochs * len(texts) / (2 * budget.batch_size))  # a pair is two passes
+    model = SetFitModel(model_body=sentences.model, model_head=LogisticRegression())
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = TrainingArguments(
+            output_dir=folder,
+            batch_size=budget.batch_size,
+            num_epochs=1,
+            max_steps=steps,
+            num_iterations=SETFIT_PAIRS,
+            body_learning_rate=budget.learning_rate,
+            seed=budget.seed,
+            show_progress_bar=False,
+            **_QUIET,
+        )
+        data = Dataset.from_dict({"text": texts, "label": labels})
+        trainer = Trainer(model=model, args=arguments, train_dataset=data)
+        start = now()
+        with one_thread_for_small_products():  # the head's; torch trains the encoder as before
+            trainer.train()
+        took = since(start)
+    sentences.model.eval()
+
+    def classify(texts: Sequence[str]) -> list[str]:
+        return [intents[int(i)] for i in np.asarray(model.model_head.predict(sentences.encode(texts)))]
+
+    done = min(steps * budget.batch_size, 2 * SETFIT_PAIRS * len(texts))
+    return System(sentences.encode, classify, took, {"sentence_passes": 2 * done})
+
+
+def _numbered(sentences: SentenceModel, labelled: LabelledSet) -> tuple[list[str], list[int]]:
+    """Return the texts with the model's prompt, and the numbers of their intents."""
+    number = {intent: i for i, intent in enumerate(labelled.intents)}
+    texts = sentences.texts(labelled.frame["text"].tolist())
+    return texts, [number[intent] for intent in labelled.frame["intent"]]
+
+
+def positive_pairs(labels: Sequence[int], epochs: int, rng: np.random.Generator) -> list[Pair]:
+    """Return, for each epoch, every sentence once with another of its class; one alone in its class is left out.
+
+    Raises:
+        TrainingError: no class has two sentences.
+    """
+    by_class = rows_by_class(labels)
+    pairs = []
+    for _ in range(epochs):
+        for row, label in enumerate(labels):
+            others = [other for other in by_class[label] if other != row]
+            if others:
+                pairs.append((row, int(rng.choice(others))))
+    if not pairs:
+        raise TrainingError("no intent has two sentences to pair; add a second one to some")
+    return pairs
+
+
+def scored_pairs(
+    labels: Sequence[int], epochs: int, rng: np.random.Generator
+) -> tuple[list[Pair], list[float]]:
+    """Return, for each epoch, every sentence once, with one of its class (score 1) or of another (0), in turn.
+
+    Raises:
+        TrainingError: there is a single class.
+    """
+    by_class, classes = rows_by_class(labels), np.asarray(labels)
+    if len(by_class) < 2:
+        raise TrainingError("the training sentences have a single intent; add sentences of another")
+    pairs: list[Pair] = []
+    scores: list[float] = []
+    for epoch in range(epochs):
+        for row, label in enumerate(labels):
+            same = [other for other in by_class[label] if other != row]
+            is_same = bool(same) and (row + epoch) % 2 == 0
+            options = same if is_same else np.flatnonzero(classes != label)
+            pairs.append((row, int(rng.choice(options))))
+            scores.append(float(is_same))
+    return pairs, scores

@@ -1,0 +1,87 @@
+"""Whatever a file holds, a reader reads it or refuses it in one sentence."""
+
+import gzip
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from emu_core.data.labelled.load import labelled_from_frame
+from emu_core.data.readers.tables import read_table
+from emu_core.errors import DataError
+
+# The same examples on every machine and in every run.
+repeatable = settings(max_examples=80, deadline=None, derandomize=True, database=None)
+TEXT = some.text(some.characters(), max_size=20)
+JSON = some.recursive(
+    some.none() | some.booleans() | some.integers() | some.floats() | TEXT,
+    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = some.sampled_from(["text", "intent", "language", "split", "id", "annotated", "x"])
+
+
+def check(payload: bytes, name: str) -> None:
+    """Read a table, and a labelled set from it."""
+    try:
+        frame = read_table(payload, name)
+        assert all(isinstance(cell, str) for cell in frame.to_numpy().ravel())
+        labelled_from_frame(frame, name)
+    except DataError as error:
+        assert len(str(error)) < 600
+        assert str(error).encode().decode().isprintable()
+
+
+@repeatable
+@given(
+    some.lists(some.lists(TEXT, min_size=1, max_size=4), max_size=5),
+    some.sampled_from([",", "\t", ";", "|"]),
+    some.sampled_from(["utf-8", "utf-16", "cp1252", "gb18030", "cp932"]),
+    some.booleans(),
+)
+def test_delimited_text(rows: list[list[str]], delimiter: str, encoding: str, packed: bool) -> None:
+    text = "text,intent,language\n".replace(",", delimiter) + "\n".join(map(delimiter.join, rows))
+    payload = text.encode(encoding, "replace")
+    check(gzip.compress(payload) if packed else payload, "x.csv.gz" if packed else "x.csv")
+
+
+@repeatable
+@given(some.lists(some.dictionaries(NAMES | TEXT, JSON, max_size=4) | JSON, max_size=4), some.booleans())
+def test_json(values: list[object], as_lines: bool) -> None:
+    text = "\n".join(map(json.dumps, values)) if as_lines else json.dumps(values)
+    check(text.encode(), "x.jsonl")
+
+
+@repeatable
+@given(some.binary(max_size=200), some.sampled_from(["x.csv", "x.jsonl", "x.parquet", "x.xlsx", "x.csv.gz"]))
+def test_any_bytes(payload: bytes, name: str) -> None:
+    check(payload, name)
+    check(b"PAR1" + payload, name)
+    check(b"PK\x03\x04" + payload, name)
+
+
+COLUMNS = some.one_of(
+    some.lists(TEXT.filter(str.isascii), min_size=3, max_size=3).map(pa.array),
+    some.lists(some.binary(max_size=9), min_size=3, max_size=3).map(pa.array),
+    some.lists(some.binary(min_size=4, max_size=4), min_size=3, max_size=3).map(
+        lambda values: pa.array(values, pa.binary(4))
+    ),
+    some.lists(some.floats(), min_size=3, max_size=3).map(pa.array),
+    some.lists(some.decimals(-999, 999, places=2), min_size=3, max_size=3).map(pa.array),
+    some.lists(some.datetimes(), min_size=3, max_size=3).map(pa.array),
+    some.lists(some.lists(some.integers(0, 9), max_size=2), min_size=3, max_size=3).map(
+        lambda values: pa.array(values, pa.list_(pa.int64()))
+    ),
+    some.lists(some.none(), min_size=3, max_size=3).map(pa.array),
+)
+
+
+@repeatable
+@given(some.dictionaries(NAMES, COLUMNS, min_size=1, max_size=4))
+def test_parquet(columns: dict[str, pa.Array]) -> None:
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out)
+    check(out.getvalue(), "x.parquet")
