@@ -108,22 +108,28 @@ def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig, kn
             logit = regression.coef_[c] @ v + regression.intercept_[c]
             scores.append((np.exp(logit) * kernel / np.sqrt(len(mine))) ** (1 / config.softening))
         p = np.array(scores) / sum(scores)
-        open_by = (near(v, x, config) - at) / slope
+        gate = 1.0
+        if config.gate_quantile or not len(known):
+            gate /= 1 + np.exp(-(near(v, x, config) - at) / slope)
         if len(known):
-            open_by = known[0] + known[1:] @ signs(v, x, labels, chosen, config)
-        gate = 1 / (1 + np.exp(-open_by))
+            second = known[0] + known[1:] @ signs(v, x, labels, chosen, config)
+            gate *= 1 / (1 + np.exp(-second))
         d = np.sqrt(k / (k - 1)) * (p - 1 / k)
         s = config.share * gate * np.linalg.norm(d)
         out.append([*(np.sqrt(1 - s) * v), *(np.sqrt(s) * d / np.linalg.norm(d))])
     return np.array(out)
 
 
-@pytest.mark.parametrize("config", [PLAIN, FULL], ids=["of earlier versions", "default"])
+@pytest.mark.parametrize(
+    "config",
+    [PLAIN, FULL, replace(FULL, gate_quantile=0.0)],
+    ids=["of earlier versions", "default", "of use"],
+)
 def test_the_head_is_its_formula(config: PosteriorConfig) -> None:
     x, labels = classes(60, 4, 12)
     queries = unit(np.vstack([x[:5], np.random.default_rng(1).normal(size=(10, 12))]))
     head = fit_head(x.astype(np.float32), labels, {}, config)
-    assert len(head.known) == (3 if config is FULL else 0)
+    assert len(head.known) == (0 if config is PLAIN else 3)
     out = head(torch.from_numpy(3 * queries).float()).numpy()  # of any length
     assert out.shape == (15, 16) == (15, head.dim)
     expected = by_hand(x, labels, queries, config, head.known.double().numpy())

@@ -20,7 +20,7 @@ class PosteriorConfig(Settings):
     """
 
     share: float = setting(
-        0.45,
+        0.5,
         "Largest share of an embedding's squared length that the intent probabilities take, where they are sure. "
         "More separates intents better, and changes other comparisons more.",
         label="Largest share of the posterior",
@@ -73,17 +73,16 @@ class PosteriorConfig(Settings):
         above=0,
     )
     gate_quantile: float = _other(
-        0.05,
-        "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. Read "
-        "where no intents are left out.",
+        0.02,
+        "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. At 0 "
+        "only the parts of intents left out decide, if there are any.",
         label="Share of labelled sentences outside",
         low=0,
         high=1,
     )
     gate_width: float = _other(
-        0.8,
-        "How gradually a sentence becomes unlike the labelled ones, in standard deviations of their nearness. Read "
-        "where no intents are left out.",
+        0.4,
+        "How gradually a sentence becomes unlike the labelled ones, in standard deviations of their nearness.",
         label="Width of the border",
         above=0,
     )

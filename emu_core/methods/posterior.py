@@ -60,6 +60,7 @@ _USE = {
     "whitening": 0.25,
     "kernel_temperature": 0.05,
     "gate_temperature": 0.1,
+    "gate_quantile": 0.0,
     "language_directions": 0,
     "centering": 0.0,
 }

@@ -27,15 +27,16 @@ class PosteriorHead(nn.Module):
         near = log sum over j of exp((x A_j - 1) / gate_temperature)
         own  = log max over c of sum over j of class c of exp((x A_j - 1) / gate_temperature) / n_c
         lead = max over c of (w_c x + b_c) - their mean
-        gate = sigmoid(u_1 own + u_2 lead + u_0), or without u: sigmoid((near - gate_at) / gate_slope)
+        gate = sigmoid((near - gate_at) / gate_slope) * sigmoid(u_1 own + u_2 lead + u_0)
         d    = sqrt(k / (k - 1)) (p - 1 / k), whose length is from 0 (nothing known) to 1 (sure)
         s    = share * gate * |d|
         out  = [sqrt(1 - s) x, sqrt(s) d / |d|]
 
     The first factor of f is a logistic regression's; the second a kernel density's, which knows where classes bend. The
-    gate says whether a sentence has one of the intents, or without u whether it is of the training sentences' kind.
-    One that has none (gate near 0), or no clear one (d near 0), is compared by x alone. M moves all sentences
-    alike, so that what tells intents apart counts more for intents without labels too.
+    gate's first factor says whether a sentence is of the training sentences' kind, its second whether it has one of
+    their intents; a head without u has the first alone. A sentence that has none (gate near 0), or no clear one (d
+    near 0), is compared by x alone. M moves all sentences alike, so that what tells intents apart counts more for
+    intents without labels too.
 
     Attributes:
         share: the largest s.
@@ -139,11 +140,12 @@ class PosteriorHead(nn.Module):
         return ((logits + density.log()) / self.softening).softmax(dim=1)
 
     def _gate(self, logits: Tensor, cosines: Tensor) -> Tensor:
-        if len(self.known):
-            signs = signs_of_intent(logits, cosines, self.members, self.gate_temperature)  # (B, 2)
-            return F.linear(signs, self.known[None, 1:], self.known[:1]).sigmoid()
         near = nearness(cosines, self.gate_temperature)  # (B, 1)
-        return ((near - self.gate_at) / self.gate_slope).sigmoid()
+        gate = ((near - self.gate_at) / self.gate_slope).sigmoid()
+        if not len(self.known):
+            return gate
+        signs = signs_of_intent(logits, cosines, self.members, self.gate_temperature)  # (B, 2)
+        return gate * F.linear(signs, self.known[None, 1:], self.known[:1]).sigmoid()
 
     def numbers(self) -> dict[str, float]:
         """Return the settings beside the tensors, as `from_state` takes them."""

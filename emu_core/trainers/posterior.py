@@ -20,6 +20,7 @@ from emu_core.threads import one_thread_for_small_products
 BLOCK = 1024  # rows of cosines held at once
 SENTENCES = 4  # parts of the sentences, where some are left out beside a part of the intents
 DIVISIONS = 1  # of the intents into parts, to learn the gate
+OPEN = -1e4  # a nearness that every sentence has
 EVEN = 1e-9  # a variance below this share of the largest is none
 
 
@@ -72,7 +73,10 @@ def fit_head(
         temperature=config.kernel_temperature,
         softening=config.softening,
         gate_temperature=config.gate_temperature,
-        gate_at=float(np.quantile(near, config.gate_quantile)),
+        # Without a learnt second factor, the first one alone must keep sentences of other kinds out.
+        gate_at=float(np.quantile(near, config.gate_quantile))
+        if config.gate_quantile or not len(known)
+        else OPEN,
         gate_slope=max(config.gate_width * float(near.std()), 1e-6),
     )
 
@@ -215,7 +219,7 @@ def _unit(vectors: FloatArray) -> NDArray[np.float64]:
 INVERSE_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)  # C of the logistic regression
 USUAL = 10.0
 FOLDS = 5
-MOST_ROWS = 2000  # held out in turn; of more, so many are drawn
+MOST_ROWS = 1500  # held out in turn; of more, so many are drawn
 ALIKE = 0.02
 """Nats of cross-entropy, a fiftieth of the right intent's probability, that a posterior may be worse than the best.
 
