@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PORT ?= 8501
 
-.PHONY: app demo setup setup-dev test lint types chromium notebooks docs dist bench clean
+.PHONY: app demo setup setup-dev test lint types chromium notebooks docs dist bench torture clean
 
 app: setup
 	$(BIN)/emu app --port $(PORT)
@@ -50,6 +50,10 @@ dist: setup-dev
 bench: setup-dev
 	$(BIN)/python -m benchmarks.critic_step
 	$(BIN)/python -m benchmarks.encoding
+
+# Kills trainings at 100 moments a method and compares what they end with; an hour.
+torture: setup-dev
+	$(BIN)/python -m benchmarks.torture
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }

@@ -178,7 +178,7 @@ def report(done: int, total: int) -> None:
 
 def _received(connection: Connection, end: float | None) -> Message:
     """Return the process's next message. Raises TimeoutError when none has come by `end`, of `time.monotonic`."""
-    if end is not None and not connection.poll(max(0.0, end - time.monotonic())):
+    if end is not None and ((left_s := end - time.monotonic()) <= 0 or not connection.poll(left_s)):
         raise TimeoutError
     message: Message = connection.recv()
     return message

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from app.background import Background, Done, Failed, Pending
+from app.background import Background, Done, Failed, Outcome, Pending
 from app.forms.model_name import HF, RUN, must_be_fetched
 from app.jobs import job_manager
 from app.state import runs_root
@@ -20,7 +20,11 @@ from emu_core.errors import DataError, EmuError, EncoderError
 
 POLL_S = 0.5
 FETCH = "fetch:"  # begins the key of a task that gets a model from the hub
-QUICK_BYTES = 5_000_000  # read and audited in about a second
+QUICK_BYTES = 5_000_000  # audited in about a second
+# An uploaded file decides how much its reading takes: a few kilobytes can unfold to gigabytes, or take minutes.
+MOST_MEMORY = 3 * 2**30  # bytes; a table of 192 MB and a million rows is read within them
+LEAST_READ_S, BYTES_READ_IN_A_S = 30.0, 250_000
+MOMENT_S = 1.0  # that a page waits for a file before it draws a bar
 
 
 @st.cache_resource(show_spinner=False)
@@ -29,9 +33,16 @@ def background() -> Background:
     return Background(warm_up=warm_up)
 
 
+@st.cache_resource(show_spinner=False)
+def upload_reader() -> Background:
+    """Return the process that reads uploaded files: what a file does to it, no page feels."""
+    return Background(memory_bytes=MOST_MEMORY)
+
+
 def start_helpers() -> None:
-    """Start what works beside the pages: the worker, so that it is warm in time, and the queue an older server left."""
+    """Start what works beside the pages, so that it is warm in time, and the queue that an older server left."""
     background().start()
+    upload_reader().start()
     job_manager()
 
 
@@ -103,12 +114,41 @@ def _taken(
     key: str, function: Callable[..., Any], *args: Any, error: type[EmuError] = EncoderError
 ) -> Pending | Done:
     """Return what became of a task, which the worker then forgets; raise an error where it failed."""
-    outcome = background().run(key, function, *args)
+    return _unless_failed(background(), key, background().run(key, function, *args), error)
+
+
+def _unless_failed(
+    worker: Background, key: str, outcome: Outcome, error: type[EmuError] = EncoderError
+) -> Pending | Done:
     if not isinstance(outcome, Pending):
-        background().forget(key)
+        worker.forget(key)
     if isinstance(outcome, Failed):
         raise error(outcome.message)
     return outcome
+
+
+def read_in_limits(
+    key: str, files: Sequence[tuple[str, bytes]], function: Callable[..., Any], *args: Any
+) -> Any | None:
+    """Return `function(*args)`, which reads uploaded files; None while they take more than a moment, which is drawn.
+
+    Args:
+        key: names this very work.
+        files: the files, each a name and its bytes: their size gives the time that reading may take.
+        function: importable by name; returns no None.
+        args: its arguments.
+
+    Raises:
+        DataError: the function did, or a file takes too much memory or time.
+    """
+    limit_s = LEAST_READ_S + sum(len(payload) for _, payload in files) / BYTES_READ_IN_A_S
+    reader = upload_reader()
+    reader.submit(key, function, *args, limit_s=limit_s)
+    outcome = _unless_failed(reader, key, reader.wait(key, MOMENT_S), DataError)
+    if isinstance(outcome, Pending):
+        show_pending(outcome, "Reading ...", reader)
+        return None
+    return outcome.value
 
 
 def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:
@@ -153,13 +193,14 @@ def done_or_shown(key: str, size: int, label: str, function: Callable[..., Any],
     return outcome.value
 
 
-def show_pending(pending: Pending, label: str) -> None:
+def show_pending(pending: Pending, label: str, worker: Background | None = None) -> None:
     """Draw how far a task is, and run the page again when it is over; a page calls it and then stops."""
+    worker = worker or background()
 
     @st.fragment(run_every=POLL_S)
     def poll() -> None:
         try:
-            outcome = background().result(pending.key)
+            outcome = worker.result(pending.key)
         except KeyError:  # another session has taken the result
             st.rerun()
         if not isinstance(outcome, Pending):

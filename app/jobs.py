@@ -41,12 +41,12 @@ class JobManager:
     """Queues runs and starts them, first come first served, one at a time on a device.
 
     A run is a folder that `create_run` made, be it a training or a benchmark; `emu resume` starts it or goes on with
-    it. All that matters is in the run folders: a manager made anew finds running runs there, waits for their
-    device, and takes up what an older one left in its queue. Methods may be called from any thread.
+    it. All that matters is in the run folders: a manager made anew finds running runs there and waits for their
+    device. What somebody else has queued there waits until a person starts it. Methods may be called from any thread.
     """
 
     def __init__(self, root: Path, command: Sequence[str] = COMMAND) -> None:
-        """Take up the queue.
+        """Begin with an empty queue, and delete the sentences that finished trainings may have left.
 
         Args:
             root: the folder of runs.
@@ -56,10 +56,9 @@ class JobManager:
         self._changed = threading.Condition()
         self._queues: dict[str, deque[Run]] = {}  # by device
         self._current: dict[str, Run] = {}  # by device
-        for run in reversed(list_runs(root)):
-            if status_of(run).state is RunState.QUEUED:
-                with suppress(RunError, OSError):  # a damaged folder: pages say so
-                    self._take_up(run)
+        for run in list_runs(root):
+            with suppress(RunError, OSError):  # a damaged folder: pages say so
+                run.tidy()
 
     def submit(self, name: str, config: RunConfig, data: Storable) -> Run:
         """Make a run's folder and queue the run.
@@ -72,7 +71,7 @@ class JobManager:
                 f"{name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'"
             )
         folder = self._root / name
-        if folder.exists():
+        if (folder / "status.json").exists():
             raise RunError(f"there is a run '{name}' already; choose another name")
         run = create_run(folder, config, data)
         self._enqueue(run)
@@ -80,6 +79,8 @@ class JobManager:
 
     def resume(self, run: Run) -> None:
         """Queue a run that stopped before its end, to go on from its checkpoint, or a benchmark once more.
+
+        A run that somebody else has queued is queued here, too.
 
         Raises:
             RunError: it can't go on, or it is about to already.
@@ -120,12 +121,6 @@ class JobManager:
         with self._changed:
             self._changed.wait_for(lambda: run.status().state.is_over and not self.holds(run), timeout_s)
         return run.status()
-
-    def _take_up(self, run: Run) -> None:
-        if run.has_stored_data:
-            self._enqueue(run)
-        else:
-            run.write_status(Status(state=RunState.FAILED, message=OUTDATED))
 
     def _enqueue(self, run: Run) -> None:
         device = run.config().device

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -47,8 +48,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
     try:
         partial.mkdir(parents=True)
         yield partial
+        mode = (
+            partial.stat().st_mode & 0o666
+        )  # what the umask leaves; safetensors writes files for the owner alone
         for file in partial.rglob("*"):
             if file.is_file():
+                file.chmod(mode)
                 _flush(file)
         if path.is_dir():
             path.rmdir()
@@ -67,6 +72,40 @@ def write_json(path: Path, values: Mapping[str, Any] | Sequence[Any]) -> None:
     """Write values to a JSON file, whole or not at all."""
     text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     write_whole(path, text.encode("utf-8", "replace"))
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file that may be anybody's.
+
+    Raises:
+        OSError: it can't be read.
+        ValueError: it is not JSON, is nested too deeply, or holds half a character, which can't be written again.
+    """
+    try:
+        values = json.loads(path.read_text("utf-8"))
+        json.dumps(values, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply") from None
+    return values
+
+
+def disk_fault(error: BaseException) -> str:
+    """Return why the disk refused to write, in words; "" where an error says something else.
+
+    The writers of torch and safetensors wrap the error of the operating system, or leave its words in theirs.
+    """
+    wrapped = isinstance(error, RuntimeError) or type(error).__name__ == "SafetensorError"
+    found: BaseException | None = error if wrapped or isinstance(error, OSError) else None
+    while found is not None:
+        if isinstance(found, OSError):
+            return found.strerror or str(found) or "it can't be written"
+        told = re.search(
+            r"(\w[^:]*) \(os error \d+\)|file write failed|iostream error|unexpected pos \d", str(found)
+        )
+        if told is not None:
+            return told[1] or "the disk is full, or can't be written"
+        found = found.__cause__ or found.__context__
+    return ""
 
 
 def remove_partial(folder: Path) -> None:

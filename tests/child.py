@@ -8,21 +8,31 @@ import os
 import signal
 from collections.abc import Callable
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from emu_core import resume
 from emu_core.runs.checkpoint import Checkpoint
+from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import Progress
+from emu_core.runs.run import Storable, create_run
 
 
 def exit_code(function: Callable[..., object], *arguments: Any) -> int | None:
     """Call a function of a module in a new process and wait for its end; -9 is a SIGKILL."""
+    child = started(function, *arguments)
+    child.join()
+    return child.exitcode
+
+
+def started(function: Callable[..., object], *arguments: Any) -> BaseProcess:
+    """Call a function of a module in a new process."""
     context = get_context("forkserver")
     context.set_forkserver_preload(["emu_core.api.execute"])
     child = context.Process(target=function, args=arguments)
     child.start()
-    child.join()
-    return child.exitcode
+    return child
 
 
 def resume_and_die(folder: str, step: int, every: int) -> None:
@@ -41,3 +51,33 @@ def resume_and_die(folder: str, step: int, every: int) -> None:
     Progress._record = counted  # type: ignore[method-assign]
     Checkpoint.due = property(lambda self: steps % every == 0)  # type: ignore[assignment]
     resume(folder)
+
+
+def create_and_finish(
+    folder: str, config: RunConfig, data: Storable, checkpoint_s: float, rename: int = 0
+) -> None:
+    """Do what a person does who gives the same command again after a kill: make the run, or go on with it.
+
+    Args:
+        folder: of the run.
+        config: of the run.
+        data: of the run.
+        checkpoint_s: seconds between two checkpoints.
+        rename: the process kills itself instead of the renaming of this number, from 1; 0 for none.
+    """
+    done = 0
+
+    def counting(rename_file: Callable[..., None]) -> Callable[..., None]:
+        def renamed(*arguments: Any, **options: Any) -> None:
+            nonlocal done
+            done += 1
+            if done == rename:
+                os.kill(os.getpid(), signal.SIGKILL)
+            rename_file(*arguments, **options)
+
+        return renamed
+
+    os.replace, os.rename = counting(os.replace), counting(os.rename)
+    if not (Path(folder) / "status.json").exists():
+        create_run(Path(folder), config, data)
+    resume(folder, checkpoint_s=checkpoint_s)

@@ -71,6 +71,13 @@ def app_url(runs_folder: Path) -> Iterator[str]:
         server.wait()
 
 
+@pytest.fixture(autouse=True)
+def patient_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a page of an AppTest, which nothing runs again by itself, wait until an uploaded file is read."""
+    if request.path.name.startswith(("test_app_", "test_outside_method")):
+        monkeypatch.setattr("app.cache.MOMENT_S", 60.0)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, or what else of its kind is on the PATH."""

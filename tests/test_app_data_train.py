@@ -176,6 +176,7 @@ def test_a_large_file_is_read_and_audited_beside_the_page(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.cache.QUICK_BYTES", 0)
+    monkeypatch.setattr("app.cache.MOMENT_S", 0.0)
     upload(app, ("a.csv", csv(table())))
     until(lambda: title(app.run()) == r"a\.csv")
     assert size(app) == ("16", "2", "2")
@@ -197,6 +198,12 @@ class Slow:
     def start(self) -> None:
         """There is no process to start."""
 
+    def submit(self, key: str, function: Callable[..., Any], *args: Any, limit_s: float) -> None:
+        self.outcome = self.run(key, function, *args)
+
+    def wait(self, key: str, timeout_s: float) -> Outcome:
+        return self.outcome
+
     def run(self, key: str, function: Callable[..., Any], *args: Any) -> Outcome:
         return Done(function(*args)) if function.__name__ in self.over else Pending(key, 0.25)
 
@@ -212,6 +219,7 @@ def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
 ) -> None:
     worker = Slow()
     monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(cache, "upload_reader", lambda: worker)
     monkeypatch.setattr(cache, "QUICK_BYTES", 0)
     upload(app, ("a.csv", csv(table())))
     for over, label in (
@@ -225,6 +233,19 @@ def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
         app.run()
     assert not app.get("progress")
     assert title(app) == r"a\.csv"
+
+
+def test_a_file_that_takes_too_long_or_too_much_is_refused_and_the_next_one_is_read(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "LEAST_READ_S", -1.0)
+    monkeypatch.setattr(cache, "BYTES_READ_IN_A_S", 1e9)
+    upload(app, ("a.csv", csv(table())))
+    assert "was ended; try again with a smaller or simpler file" in app.error[0].value
+    assert title(app) == "Demo set"
+    monkeypatch.undo()
+    upload(app, ("b.csv", csv(table())))
+    until(lambda: title(app.run()) == r"b\.csv")
 
 
 def test_files_named_by_language_become_one_set(app: AppTest) -> None:

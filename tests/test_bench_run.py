@@ -72,7 +72,7 @@ def test_a_killed_benchmark_goes_on_where_it_stopped(paper: str, tmp_path: Path)
     assert {name: (out / "cells" / name).read_bytes() for name in done} == done
     assert run(paper, tmp_path / "other", **options).tables == resumed.tables
     assert Run(out).status().state is RunState.FINISHED
-    assert not [path for path in out.rglob("*") if path.name.startswith(".")]
+    assert not list(out.rglob("*.part"))
 
 
 @pytest.mark.parametrize("paper", EVERY)
@@ -152,14 +152,15 @@ def test_a_cell_of_other_hyperparameters_is_refused_before_anything_is_run(tmp_p
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     half = tmp_path / "half"
-    (half / ".training").mkdir(parents=True)
-    (half / ".training" / "sentences.parquet").write_bytes(b"PAR1 half")
+    (half / "training").mkdir(parents=True)
+    (half / "training" / "sentences.parquet").write_bytes(b"PAR1 half")
+    (half / ".emu-lock").touch()
     run("emu", half, parts=["4"])  # a kill came while it was created
     assert (half / "report.html").is_file()
     thesis = tmp_path / "thesis"
     thesis.mkdir()
     (thesis / "thesis.doc").write_text("mine")
-    with pytest.raises(RunError, match="is in use and holds no benchmark"):
+    with pytest.raises(RunError, match="is in use"):
         run("emu", thesis, parts=["4"])
     assert [path.name for path in thesis.iterdir()] == ["thesis.doc"]
     old = tmp_path / "old"

@@ -126,7 +126,7 @@ def test_the_posterior_has_settings_of_its_own() -> None:
     assert (changed.share, changed.gate_temperature) == (0.1, 0.1)
     assert method_named("posterior").settings_from(asdict(changed)) == changed
     assert method_named("emu").settings_from(asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
-    with pytest.raises(TrainingError, match="another version; train again"):
+    with pytest.raises(TrainingError, match="another version wrote them"):
         method_named("posterior").settings_from({"neighbours": 5})
 
 

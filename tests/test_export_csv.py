@@ -6,7 +6,7 @@ import pandas as pd
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.readers.tables import read_table
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]
+FORMULAS = ["=1+1", "+1+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]
 
 
 def test_formulas_are_neutralised_and_the_rest_is_as_it_was() -> None:
@@ -31,3 +31,9 @@ def test_mixed_categories_and_repeated_names() -> None:
     frame["z"] = pd.Categorical(["=p", "q"])
     assert safe_csv(frame).decode("utf-8-sig") == "x,x,y,z\r\n'=a,,1,'=p\r\nb,'@c,-2,q\r\n"
     assert safe_csv(frame.iloc[:0]).decode("utf-8-sig") == "x,x,y,z\r\n"
+
+
+def test_signed_figures_stay_figures_and_what_computes_does_not() -> None:
+    cells = ["+1.45", "-3.2 ± 0.1", "+1.4***", "-1 (2–3)", "+1+A1", "-2+3", "+cmd|x", "-", "+"]
+    lines = safe_csv(pd.DataFrame({"x": cells})).decode("utf-8-sig").splitlines()[1:]
+    assert lines == [*cells[:4], *(f"'{cell}" for cell in cells[4:])]

@@ -9,7 +9,7 @@ import pytest
 from fake_runs import PATIENCE_S, NoData, bench_config, config, go, manager, past, stopped, until
 
 from app import jobs
-from app.jobs import LOG, OUTDATED, JobManager, last_line
+from app.jobs import LOG, JobManager, last_line
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, create_run, list_runs
 
@@ -119,21 +119,23 @@ def test_a_folder_that_is_deleted_meanwhile_does_not_stop_the_queue(root: Path) 
     assert jobs_.wait(second, PATIENCE_S).state is RunState.FINISHED
 
 
-def test_a_new_server_finds_the_running_run_and_takes_up_the_queue(root: Path) -> None:
+def test_a_new_server_finds_the_running_run_and_starts_what_was_queued_when_it_is_told_to(root: Path) -> None:
     old = manager(root)
     running, queued = (submit(old, name) for name in ("a", "b"))
     until(lambda: state(running) is RunState.RUNNING)
     old._queues["cpu"].clear()  # what the end of its process does
     new = manager(root)
     assert {run.name: state(run) for run in list_runs(root)} == {"a": RunState.RUNNING, "b": RunState.QUEUED}
-    assert new.holds(queued) and new.ahead_of(queued) == 1  # the device is taken
     later = submit(new, "c")
+    assert not new.holds(queued) and new.ahead_of(later) == 1  # the device is taken
+    new.resume(queued)
+    assert new.holds(queued) and new.ahead_of(queued) == 2
     go(root)
-    assert new.wait(later, PATIENCE_S).state is RunState.FINISHED
-    assert queued.status().started_at >= running.status().updated_at
+    assert new.wait(queued, PATIENCE_S).state is RunState.FINISHED
+    assert queued.status().started_at >= later.status().updated_at >= running.status().updated_at
 
 
-def test_runs_queued_by_an_earlier_version_fail_with_the_reason_and_damaged_ones_are_left_alone(
+def test_nothing_that_lies_in_the_folder_is_started_or_changed_but_sentences_of_finished_runs_go(
     root: Path,
 ) -> None:
     old = past(root, "old", Status())
@@ -143,9 +145,11 @@ def test_runs_queued_by_an_earlier_version_fail_with_the_reason_and_damaged_ones
     (root / "worse").mkdir()
     (root / "worse" / "config.json").write_text("{}")
     (root / "worse" / "status.json").write_text("{")
+    finished = stopped(root, "finished", Status(state=RunState.FINISHED))
     jobs_ = manager(root)
-    assert (state(old), old.status().message) == (RunState.FAILED, OUTDATED)
-    assert jobs_._queues == {}
+    assert state(old) is RunState.QUEUED and jobs_._queues == {} and not finished.training_folder.exists()
+    with pytest.raises(RunError, match="can't go on now"):
+        jobs_.resume(old)
     jobs_.cancel(damaged)  # nothing will ever look at its flag
     assert state(damaged) is RunState.CANCELLED
 

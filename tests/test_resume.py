@@ -190,11 +190,13 @@ def test_a_run_holds_no_pickle_while_it_is_unfinished(plans: Callable[[str], Pla
     }  # fmt: skip
 
 
-def test_a_finished_run_is_not_resumed(wholes: Callable[[str], Run]) -> None:
+def test_a_finished_run_is_left_as_it_is_but_for_sentences(wholes: Callable[[str], Run]) -> None:
     whole = wholes("bicvm")
+    before = (whole.folder / "status.json").read_bytes()
+    whole.training_folder.mkdir()  # as where a kill came before its deletion
     assert not whole.can_resume
-    with pytest.raises(RunError, match=r"is finished$"):
-        resume(whole.folder)
+    assert resume(whole.folder).folder == whole.folder
+    assert (whole.folder / "status.json").read_bytes() == before and not whole.training_folder.exists()
 
 
 def test_a_damaged_checkpoint_says_how_to_go_on(plans: Callable[[str], Plan], tmp_path: Path) -> None:

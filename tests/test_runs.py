@@ -1,7 +1,9 @@
 import json
 import os
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, Status, create_run, list_runs, new_run_name, open_run
+from tests.child import exit_code
 
 CONFIG = RunConfig("emu", "hotel", {"epochs": 3}, encoder="use", train_languages=("en",))
 EVERYTHING = RunConfig(
@@ -81,10 +84,21 @@ def test_a_damaged_configuration_names_its_fields(
 
 def test_a_configuration_of_another_version_has_defaults_for_what_it_does_not_say(tmp_path: Path) -> None:
     run = created(tmp_path / "r")
-    run.write("config.json", {"method": "emu", "data": "d", "hyperparameters": {}, "later": "than ours"})
+    run.write("config.json", {"method": "emu", "data": "d", "hyperparameters": {}})
     assert run.config() == RunConfig("emu", "d", {})
     run.write("config.json", {"method": "emu"})
     with pytest.raises(RunError, match=r"data, hyperparameters can't be read"):
+        run.config()
+
+
+@pytest.mark.parametrize("changes", [{"out": "elsewhere"}, {"cache": "../.."}, {"processes": None}])
+def test_a_configuration_with_other_fields_than_ours_is_refused(
+    changes: dict[str, object], tmp_path: Path
+) -> None:
+    run = created(tmp_path / "r")
+    values = {name: one for name, one in (run.config().to_json() | changes).items() if one is not None}
+    run.write("config.json", values)
+    with pytest.raises(RunError, match=f"{next(iter(changes))} can't be read"):
         run.config()
 
 
@@ -121,7 +135,9 @@ def test_a_folder_in_use_is_refused_even_by_a_queued_run(tmp_path: Path) -> None
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "keep"
 
 
-@pytest.mark.parametrize("name", ["../r", "..", "/etc", "a/b", "", "R", ".hidden", "a\\b", "x" * 81, "r\n"])
+@pytest.mark.parametrize(
+    "name", ["../r", "..", "/etc", "a/b", "", "R", ".hidden", "a\\b", "x" * 81, "r\n", "con", "nul.1"]
+)
 def test_a_name_can_not_leave_the_folder_of_runs(tmp_path: Path, name: str) -> None:
     created(tmp_path / "r")
     with pytest.raises(RunError):
@@ -150,11 +166,37 @@ def test_new_names_are_free_and_can_be_opened(tmp_path: Path) -> None:
 
 def test_half_a_line_in_the_log_is_passed_over(tmp_path: Path) -> None:
     run = created(tmp_path / "r")
-    (run.folder / "log.jsonl").write_text('{"kind": "step", "step": 1}\n{"kind": "st')
-    assert run.history() == [{"kind": "step", "step": 1}]
+    record = {"kind": "step", "step": 1, "epoch": 1}
+    lines = [
+        json.dumps(record),
+        "[1]",
+        '{"step": 1}',
+        json.dumps(record | {"loss": [1]}),
+        "[" * 9999,
+        '{"kind": "st',
+    ]
+    (run.folder / "log.jsonl").write_text("\n".join(lines))
+    assert run.history() == [record]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"state": "dancing"}', '{"state": "queued", "x": 1}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"state": "dancing"}',
+        '{"state": ["queued"]}',
+        '{"state": "queued", "x": 1}',
+        '{"state": "running", "pid": "abc"}',
+        '{"state": "running", "pid": 1e400}',
+        '{"state": "running", "step": NaN}',
+        '{"state": "running", "started_at": -1e99}',
+        '{"state": "queued", "message": "\\ud800"}',
+        "[" * 99_999,
+        '{"a":' * 9_999,
+    ],
+)
 def test_a_damaged_status_is_a_clear_error(tmp_path: Path, content: str) -> None:
     run = created(tmp_path / "r")
     (run.folder / "status.json").write_text(content)
@@ -169,7 +211,7 @@ def test_writing_leaves_no_other_file_and_never_half_of_one(tmp_path: Path) -> N
         run.write("metrics.json", {"bad": object()})
     assert json.loads((run.folder / "metrics.json").read_text("utf-8")) == {"ä": 1}
     assert {path.name for path in run.folder.iterdir()} == {
-        "config.json", "data.json", "metrics.json", "status.json", "training",
+        ".emu-lock", "config.json", "data.json", "metrics.json", "status.json", "training",
     }  # fmt: skip
 
 
@@ -187,3 +229,69 @@ def test_cancel_is_seen(tmp_path: Path) -> None:
     assert not run.cancel_asked
     Run(run.folder).cancel()
     assert run.cancel_asked
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("metrics.json", {"mean_base": "high"}),
+        ("metrics.json", {"warnings": "one"}),
+        ("metrics.json", {"guard": {"de": {"difference": 1.0}}}),
+        ("metrics.json", {"translation": {"en-de": 3}}),
+        ("data.json", {"name": ["x"]}),
+    ],
+)
+def test_figures_of_other_types_are_a_clear_error(
+    name: str, content: dict[str, object], tmp_path: Path
+) -> None:
+    run = created(tmp_path / "r")
+    run.write(name, content)
+    with pytest.raises(RunError, match=f"{name} is damaged"):
+        (run.metrics if name == "metrics.json" else run.data)()
+
+
+def lock(folder: str) -> None:
+    with Run(Path(folder)).locked():
+        pass
+
+
+def lock_and_die(folder: str) -> None:
+    with Run(Path(folder)).locked():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_one_process_works_in_a_folder_until_it_is_done_or_dead(tmp_path: Path) -> None:
+    run = created(tmp_path / "r")
+    with run.locked(), Run(run.folder).locked():  # this process may again
+        assert exit_code(lock, str(run.folder)) == 1
+        with ThreadPoolExecutor() as pool, pytest.raises(RunError, match="another process is training in"):
+            pool.submit(lock, str(run.folder)).result()
+    assert exit_code(lock_and_die, str(run.folder)) == -signal.SIGKILL
+    assert exit_code(lock, str(run.folder)) == 0
+
+
+def test_no_lock_is_left_in_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").touch()
+    with pytest.raises(RunError, match="in use"):
+        created(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_what_a_kill_left_of_making_a_run_is_replaced(tmp_path: Path) -> None:
+    run = created(tmp_path / "r", EVERYTHING)
+    (run.folder / "status.json").rename(run.folder / ".status.json.1-ab.part")
+    with pytest.raises(RunError, match="half made; give the command again"):
+        run.status()
+    created(run.folder)
+    assert run.config() == CONFIG and run.status().state is RunState.QUEUED
+    assert not list(run.folder.glob(".*.part"))
+
+
+@pytest.mark.parametrize(("state", "stays"), [(RunState.FINISHED, False), (RunState.CANCELLED, True)])
+def test_sentences_that_a_finished_training_left_are_deleted(
+    state: RunState, stays: bool, tmp_path: Path
+) -> None:
+    run = created(tmp_path / "r")
+    run.write_status(Status(state=state))
+    run.tidy()
+    assert run.training_folder.exists() == stays

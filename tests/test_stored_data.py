@@ -60,7 +60,7 @@ def test_a_run_is_queued_whole_or_is_no_run(tmp_path: Path) -> None:
             super().store(folder)
             raise OSError(28, "No space left on device")
 
-    with pytest.raises(RunError, match="No space left on device; choose another folder"):
+    with pytest.raises(RunError, match="No space left on device; make room there"):
         create_run(tmp_path / "broken", CONFIG, Broken(hostile()))
     assert list_runs(tmp_path) == [] and not Run(tmp_path / "broken").has_stored_data
     run = create_run(tmp_path / "whole", CONFIG, LabelledData(hostile()))

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.jobs import job_manager
+from app.jobs import OUTDATED, job_manager
 from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of
 from app.panels.run_table import P_AT_1, progress_line, runs_frame
@@ -50,6 +50,8 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
     status = status_of(run)
     if status.state is RunState.RUNNING:
         st.progress(status.progress, text=progress_line(status, config_of(run)))
+    elif status.state is RunState.QUEUED and not job_manager().holds(run):
+        draw_queued_elsewhere(run)
     elif status.state is RunState.QUEUED:
         ahead = job_manager().ahead_of(run)
         st.info(
@@ -63,6 +65,15 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         draw_cancel(run)
     elif not _held(run, status) and _can_resume(run):
         draw_resume(run)
+
+
+def draw_queued_elsewhere(run: Run) -> None:
+    """Draw a run that this server has not queued, and offer to start it."""
+    if not _can_resume(run):
+        st.error(sentence(OUTDATED), icon=":material/error:")
+        return
+    st.info("Somebody else has queued it, or an earlier server has. It does not start by itself.")
+    draw_resume(run, "Start", "It waits its turn on its device, and then begins or goes on.")
 
 
 def draw_cancel(run: Run) -> None:
@@ -193,9 +204,13 @@ def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
 
 
 def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
-    """Return name, state and phase of each run that isn't over, or is about to go on."""
+    """Return name, state and phase of each run that runs, or is about to begin or to go on."""
     found = [(run, status_of(run)) for run in runs]
-    moving = {(run.name, s.state.value, s.phase) for run, s in found if not s.state.is_over}
+    moving = {
+        (run.name, s.state.value, s.phase)
+        for run, s in found
+        if s.state is RunState.RUNNING or (s.state is RunState.QUEUED and job_manager().holds(run))
+    }
     return moving | {(run.name, "held", "") for run, s in found if _held(run, s)}
 
 

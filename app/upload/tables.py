@@ -17,16 +17,13 @@ from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes
 from emu_core.data.wording import listed
 
-PACKED = (b"PK", b"PAR1", b"\x1f\x8b")  # XLSX, Parquet, gzip
-UNPACKED = 10  # times as large as the file, often
-
 
 @dataclass(frozen=True, eq=False)
 class Upload:
     """Tables as read; their files' bytes are gone."""
 
     key: str  # tells this upload from every other
-    size: int  # as `text_size` tells it
+    size: int  # bytes of the tables
     names: tuple[str, ...]  # the files' names, as they came: never a path, never markup
     tables: tuple[pd.DataFrame, ...]  # a frame of strings for each
 
@@ -62,12 +59,8 @@ class Upload:
 def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
     """Read files, each a name and its bytes. Raises DataError for the first that isn't a table."""
     tables = tuple(read_table(payload, name) for name, payload in files)
-    return Upload(key, text_size(files), tuple(name for name, _ in files), tables)
-
-
-def text_size(files: Sequence[tuple[str, bytes]]) -> int:
-    """Return about how many bytes of text the files, each a name and its bytes, hold once they are unpacked."""
-    return sum(len(payload) * (UNPACKED if payload.startswith(PACKED) else 1) for _, payload in files)
+    size = sum(int(table.memory_usage(deep=True).sum()) for table in tables)
+    return Upload(key, size, tuple(name for name, _ in files), tables)
 
 
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:

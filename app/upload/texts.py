@@ -10,9 +10,8 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.cache import done_or_shown
+from app.cache import read_in_limits
 from app.panels.widgets import draw_note
-from app.upload.tables import text_size
 from app.wording import literal, sentence
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.parallel.files import read_parallel
@@ -202,10 +201,8 @@ def _take(place: str, kind: Kind, files: Sequence[UploadedFile], asked: tuple[st
     key, typed, drop_empty = asked
     named = [(file.name, file.getvalue()) for file in files]
     try:
-        read = done_or_shown(
-            f"{name}:{asked}", text_size(named), "Reading ...",
-            read_files, kind, key, named, typed_languages(typed), drop_empty,
-        )  # fmt: skip
+        languages = typed_languages(typed)
+        read = read_in_limits(f"{name}:{asked}", named, read_files, kind, key, named, languages, drop_empty)
     except DataError as error:
         first = f"{name}-refused" not in st.session_state
         st.session_state[f"{name}-refused"] = (asked, str(error))

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.cache import done_or_shown, start_helpers
+from app.cache import done_or_shown, read_in_limits, start_helpers
 from app.panels.widgets import choose, draw_csv_button, draw_note
 from app.state import ChosenData, chosen_data, set_data, set_demo
 from app.upload.tables import (
@@ -14,7 +14,6 @@ from app.upload.tables import (
     labelled_from_upload,
     missing_roles,
     read_upload,
-    text_size,
     translations_of_upload,
 )
 from app.wording import literal, sentence
@@ -131,7 +130,7 @@ def take(files: Sequence[UploadedFile]) -> bool:
     key = "-".join(file.file_id for file in files)
     named = [(file.name, file.getvalue()) for file in files]
     try:
-        upload = done_or_shown(key, text_size(named), "Reading ...", read_upload, key, named)
+        upload = read_in_limits(key, named, read_upload, key, named)
     except DataError as error:
         st.session_state[REFUSED] = str(error)
         return True

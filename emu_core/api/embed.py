@@ -17,8 +17,9 @@ from emu_core.encoders.disentangled import part_encode
 from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError
-from emu_core.files import whole_file
+from emu_core.files import disk_fault, whole_file
 from emu_core.processes import join_processes
+from emu_core.threads import give_memory_back
 
 TEXT_COLUMNS = ("id", "text", "intent", "language", "split")
 UNDETERMINED = "und"  # ISO 639-2's word for a language nobody stated
@@ -98,8 +99,11 @@ def embed(
                 columns = [pa.array(rows[name].tolist(), pa.string()) for name in TEXT_COLUMNS]
                 columns.append(pa.FixedSizeListArray.from_arrays(vectors, model.dim))
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+                give_memory_back()
                 if on_progress is not None:
                     on_progress(start + len(rows), len(frame))
     except OSError as error:
-        raise DataError(f"can't write {target}: {error.strerror}; choose another file with --out") from None
+        raise DataError(
+            f"can't write {target}: {disk_fault(error)}; choose another file with --out"
+        ) from None
     return len(frame)

@@ -2,20 +2,22 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import CancelledError, EmuError, TrainingError
+from emu_core.encoders.saved import write_checksums
+from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.run_metrics import Measured, labelled_metrics, measure_all, parallel_metrics
-from emu_core.files import remove_partial, whole_folder, write_whole
+from emu_core.files import disk_fault, remove_partial, whole_folder, write_whole
 from emu_core.methods.job import Job, Outcome
 from emu_core.methods.registry import method_named
 from emu_core.processes import Processes
 from emu_core.runs.card import model_card
 from emu_core.runs.checkpoint import Checkpoint
+from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
 from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
@@ -45,12 +47,22 @@ def execute(
     Raises:
         EmuError: what can't be trained on, with how to fix it; the run's status then says so too.
     """
+    with run.locked() if processes.main else nullcontext():
+        return _execute(run, processes, checkpoint_s, cache, on_progress)
+
+
+def _execute(
+    run: Run,
+    processes: Processes,
+    checkpoint_s: float,
+    cache: str | Path | None,
+    on_progress: OnProgress | None,
+) -> Run:
     config = run.config()
     method = method_named(config.method)
     settings = method.settings_from(config.hyperparameters)
     data = load_data(run.training_folder, config.data)
-    progress = Progress(run, on_progress, writes=processes.main)
-    with record_failure(progress):
+    with record_failure(run, on_progress, writes=processes.main) as progress:
         if processes.main:
             remove_partial(run.folder)
         progress.phase("loading")
@@ -88,7 +100,7 @@ def execute(
         }
         progress.phase("saving")
         if processes.main:
-            _finish(run, outcome, metrics, progress)
+            _finish(run, config, outcome, metrics, progress)
     return run
 
 
@@ -100,42 +112,68 @@ def _parallel_metrics(data: ParallelData, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _finish(run: Run, outcome: Outcome, metrics: dict[str, Any], progress: Progress) -> None:
+def _finish(
+    run: Run, config: RunConfig, outcome: Outcome, metrics: dict[str, Any], progress: Progress
+) -> None:
     """Write the encoder, the figures and the card, then the last status, and delete the data."""
     run.write("metrics.json", metrics)
-    shutil.rmtree(
-        run.encoder_folder, ignore_errors=True
-    )  # of a process that was killed before its last status
+    if run.encoder_folder.exists():  # of a process that was killed before its last status
+        shutil.rmtree(run.encoder_folder)
     with whole_folder(run.encoder_folder) as partial:
         outcome.encoder.save(partial)
-    write_whole(run.folder / "README.md", model_card(run.name, run.config(), run.data(), metrics))
+        write_checksums(partial)
+    write_whole(run.folder / "README.md", model_card(run.name, config, run.data(), metrics))
     progress.end(RunState.FINISHED, " ".join(outcome.fitted.warnings))
     run.delete_training()
 
 
 @contextmanager
-def record_failure(progress: Progress) -> Iterator[None]:
-    """Write the last status of a run whose body ends by an error, and pass the error on.
+def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = True) -> Iterator[Progress]:
+    """Mark a run as running; where its body ends by an error, write its last status and pass the error on.
+
+    Args:
+        run: locked by this process.
+        on_progress: called with the run's status as it moves.
+        writes: whether this process is the one that writes.
+
+    Yields:
+        The run's progress.
 
     Raises:
         CancelledError: the run was stopped, from the keyboard too.
+        RunError: the disk is full, or the folder can't be written any more.
         TrainingError: memory ran out.
     """
+    progress: Progress | None = None
+
+    def end(state: RunState, message: str) -> None:
+        if progress is not None:
+            with suppress(
+                OSError
+            ):  # the disk that failed the run; without a last status it is an interrupted one
+                progress.end(state, message)
+
     try:
-        yield
+        progress = Progress(run, on_progress, writes=writes)
+        yield progress
     except (CancelledError, KeyboardInterrupt) as stop:
         message = str(stop) or "stopped from the keyboard"
-        progress.end(RunState.CANCELLED, message)
-        raise CancelledError(message) from None
+        end(RunState.CANCELLED, message)
+        raise CancelledError(f"{message}; emu resume {run.folder} goes on") from None
     except EmuError as error:
-        progress.end(RunState.FAILED, str(error))
+        end(RunState.FAILED, str(error))
         raise
     except BaseException as error:
-        if not ran_out(error):
-            progress.end(RunState.FAILED, f"{type(error).__name__}: {error}")
+        if ran_out(error):
+            failure: EmuError = TrainingError(
+                "memory ran out while the sentences were encoded; use a device with more, or a smaller encoder"
+            )
+        elif isinstance(error, Exception) and (why := disk_fault(error)):
+            failure = RunError(
+                f"can't go on in {run.folder}: {why}; put that right, and emu resume {run.folder}"
+            )
+        else:
+            end(RunState.FAILED, f"{type(error).__name__}: {error}")
             raise
-        message = (
-            "memory ran out while the sentences were encoded; use a device with more, or a smaller encoder"
-        )
-        progress.end(RunState.FAILED, message)
-        raise TrainingError(message) from error
+        end(RunState.FAILED, str(failure))
+        raise failure from error

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
-from emu_core.errors import EncoderError, RunError
+from emu_core.errors import EmuError, EncoderError, RunError
 from emu_core.exporting import ExportFormat
 from emu_core.exporting.writers import write_onnx, write_sentence_transformers
-from emu_core.files import whole_folder
-from emu_core.runs.run import Run, RunState
+from emu_core.files import disk_fault, whole_folder
+from emu_core.runs.run import Run, RunState, cant_write
 
 WRITERS = {ExportFormat.SENTENCE_TRANSFORMERS: write_sentence_transformers, ExportFormat.ONNX: write_onnx}
 
@@ -42,8 +42,10 @@ def export(
         with whole_folder(target) as folder:
             how = WRITERS[kind](encoder, folder)
             (folder / "README.md").write_text(f"# {title}\n\n{how}\n{card}", "utf-8")
-    except OSError as error:
-        raise RunError(f"can't write {out}: {error.strerror}; choose another folder with --out") from error
+    except Exception as error:
+        if isinstance(error, EmuError) or not (why := disk_fault(error)):
+            raise
+        raise cant_write(Path(out), why) from error
     return Path(out)
 
 

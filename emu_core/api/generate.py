@@ -11,7 +11,7 @@ from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.errors import DataError
-from emu_core.files import write_whole
+from emu_core.files import whole_folder, write_whole
 
 NOTE = "README.md"
 
@@ -23,7 +23,7 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
         languages: codes or names, at least one.
         pairs: how many meanings, each once in every language.
         seed: the same seed gives the same files.
-        out: the folder to write; it is made, and may exist if none of the files does.
+        out: the folder to write; a new one is there when it is whole. It may exist if none of the files does.
 
     Returns:
         `languages`, `pairs` and `weak` of `CommandsReport`, `rows` by language and split, `seed`, `sha256`, and
@@ -90,9 +90,13 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
     if there:
         raise DataError(f"{folder / there[0]} is there already; name another folder or remove it")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            write_whole(folder / name, content)
+        if folder.is_dir() and any(folder.iterdir()):  # other files are there, and stay
+            for name, content in files.items():
+                write_whole(folder / name, content)
+            return
+        with whole_folder(folder) as partial:
+            for name, content in files.items():
+                (partial / name).write_bytes(content)
     except OSError as fault:
         raise DataError(
             f"{folder} can't be written ({fault.strerror or fault}); name another folder"

@@ -14,7 +14,7 @@ def resume(
 ) -> Run:
     """Start a queued run, or go on with one that was killed, cancelled or failed, from its last checkpoint to its end.
 
-    On the same CPU the weights are those of a run that was never stopped.
+    On the same CPU the weights are those of a run that was never stopped. A finished run is left as it is.
 
     Args:
         folder: the run's folder.
@@ -26,6 +26,9 @@ def resume(
     """
     run = Run(Path(folder))
     processes = join_processes(run.config().device)
+    if run.status().state is RunState.FINISHED:
+        run.tidy()
+        return run
     check_resumable(run)
     processes.wait()  # no process takes `cancel` back before the others have looked
     # A queued run may be cancelled at any time, also while this process starts.
@@ -35,10 +38,8 @@ def resume(
 
 
 def check_resumable(run: Run) -> None:
-    """Raise RunError, with the reason, where a run is running or finished, or its data is gone."""
+    """Raise RunError, with the reason, where a run is running, or its data is gone."""
     state = run.status().state
-    if state is RunState.FINISHED:
-        raise RunError(f"{run.folder} is {state}")
     if state is RunState.RUNNING:
         raise RunError(f"{run.folder} is {state} and is not over yet")
     if not run.has_stored_data:

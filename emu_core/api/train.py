@@ -95,9 +95,7 @@ def train(
     )
     run = Run(Path(out))
     if processes.main:
-        run = create_run(
-            run.folder, replace(run_config, processes=processes.count), replace(stored, audit=audit)
-        )
+        create_run(run.folder, replace(run_config, processes=processes.count), replace(stored, audit=audit))
     processes.wait()
     return execute(run, processes, checkpoint_s=checkpoint_s, cache=cache, on_progress=on_progress)
 

@@ -15,13 +15,12 @@ from emu_core.bench.report import Report
 from emu_core.bench.results import CellResult, Results
 from emu_core.errors import RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
-from emu_core.runs.progress import OnProgress, Progress
+from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 
 RunCell = Callable[[Experiment, Cell], CellResult]
 RESULTS = "results.parquet"
 _OLD = "bench.json"  # of the folders of earlier versions
-_HALF = {"config.json", "data.json", "training", ".training"}  # what is written before status.json
 
 
 def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
@@ -36,20 +35,19 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
         RunError: the folder is in use, or holds cells of other data or settings.
     """
     run = Run(Path(folder))
-    elsewhere = "choose another folder with --out"
     if (run.folder / _OLD).exists():
         raise RunError(
-            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; {elsewhere}"
+            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; choose another "
+            "folder with --out"
         )
     if not (run.folder / "status.json").exists():
-        names = [path.name for path in run.folder.iterdir()] if run.folder.is_dir() else []
-        others = {name for name in names if not name.startswith((".config.json", ".data.json"))} - _HALF
-        if others or run.folder.is_file():
-            raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
-        if names:
-            shutil.rmtree(run.folder)  # a kill came while it was created
         return create_run(run.folder, config, data)
-    old = run.config()
+    with run.locked():
+        return _extend(run, config, data)
+
+
+def _extend(run: Run, config: RunConfig, data: Storable) -> Run:
+    folder, elsewhere, old = run.folder, "choose another folder with --out", run.config()
     if old.task is not Task.BENCH:
         raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
     if old.method != config.method:
@@ -93,10 +91,14 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
         EmuError: the first cell can't be measured (whatever prevents that prevents every cell), a finished cell is of
             other settings, or the run was cancelled.
     """
-    experiment, run_cell = open_bench(run), run_cell or in_process
+    with run.locked():
+        return _run_bench(run, on_progress, run_cell or in_process)
+
+
+def _run_bench(run: Run, on_progress: OnProgress | None, run_cell: RunCell) -> Report:
+    experiment = open_bench(run)
     make_report = paper_named(experiment.config.method).load_report()
-    progress = Progress(run, on_progress)
-    with record_failure(progress):
+    with record_failure(run, on_progress) as progress:
         cells = experiment.cells()
         # All are read before any is run: a cell of other settings is refused before an hour's work and not after it.
         found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
@@ -132,9 +134,10 @@ def resume_bench(run: Run, on_progress: OnProgress | None = None) -> Report:
     Raises:
         EmuError: it is running, or what `run_bench` raises.
     """
-    if run.status().state is not RunState.QUEUED:
-        queue_again(run)
-    return run_bench(run, on_progress)
+    with run.locked():
+        if run.status().state is not RunState.QUEUED:
+            queue_again(run)
+        return run_bench(run, on_progress)
 
 
 def open_bench(run: Run) -> Experiment:

@@ -1,6 +1,7 @@
 """`emu train` and `emu resume`."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from emu_core.data.wording import shown
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
+from emu_core.processes import is_main
 from emu_core.runs.config import Task
-from emu_core.runs.run import Run
+from emu_core.runs.run import Run, RunState
 
 
 def add_train(verbs: Any) -> None:
@@ -101,6 +103,8 @@ def _resume(options: argparse.Namespace) -> dict[str, Any]:
         return report_of(resume_bench(run, cells_line()), options)
     from emu_core.api.resume import resume
 
+    if run.status().state is RunState.FINISHED and is_main():
+        print(f"emu: {run.folder} is finished already; these are its figures", file=sys.stderr)
     return reported(resume(options.run, on_progress=training_line()), options)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from emu_core.cli.printing import Line, print_guard, print_new_intents, print_table
+from emu_core.errors import RunError
 from emu_core.processes import is_main
 from emu_core.runs.run import Run, Status
 
@@ -31,15 +32,22 @@ def training_line() -> Callable[[Status], None]:
 def reported(run: Run, options: argparse.Namespace) -> dict[str, Any]:
     """Print what a finished run found, unless JSON is asked for; return the JSON."""
     metrics = run.metrics()
-    if not options.json and is_main():
-        for warning in metrics["warnings"]:
-            print(f"note: {warning}")
-        if "translation" in metrics:
-            _print_translations(metrics)
-        else:
-            _print_accuracy(metrics)
-        print(f"{run.folder} in {metrics['seconds']:.0f} s")
+    try:
+        if not options.json and is_main():
+            _print(run, metrics)
+    except (LookupError, TypeError, ValueError):
+        raise RunError(f"{run.folder / 'metrics.json'} is damaged; delete the run's folder") from None
     return {"run": str(run.folder), **metrics}
+
+
+def _print(run: Run, metrics: Facts) -> None:
+    for warning in metrics["warnings"]:
+        print(f"note: {warning}")
+    if "translation" in metrics:
+        _print_translations(metrics)
+    else:
+        _print_accuracy(metrics)
+    print(f"{run.folder} in {metrics['seconds']:.0f} s")
 
 
 def _print_translations(metrics: Facts) -> None:

@@ -157,6 +157,9 @@ class Encoder(nn.Module, ABC):
 
         Returns:
             Array (N, dim), float32, in the order of `texts`.
+
+        Raises:
+            EncoderError: a vector holds what is no finite number.
         """
         return self.encode_ids(self.token_ids(texts), batch_tokens=batch_tokens, on_progress=on_progress)
 
@@ -169,7 +172,13 @@ class Encoder(nn.Module, ABC):
     ) -> FloatArray:
         """Encode sentences that are tokenised already, as `encode` does."""
         with evaluation_mode(self):
-            return self.vectors(ids, batch_tokens=batch_tokens, on_progress=on_progress).cpu().numpy()
+            vectors = self.vectors(ids, batch_tokens=batch_tokens, on_progress=on_progress).cpu().numpy()
+        if not np.isfinite(vectors).all():
+            raise EncoderError(
+                "the encoder's vectors are no finite numbers: its weights are damaged, or its training diverged; train "
+                "it again, with a lower --learning-rate"
+            )
+        return vectors
 
     @torch.no_grad()
     def vectors(

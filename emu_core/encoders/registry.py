@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from emu_core.encoders.base import Encoder, EncoderInfo
-from emu_core.encoders.saved import CONFIG, read_config
+from emu_core.encoders.saved import CONFIG, check_files, read_config
 from emu_core.errors import EncoderError
 
 ENTRY_POINTS = "emu.encoders"
@@ -85,7 +85,9 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
     """
     kind, colon, name = spec.partition(":")
     if kind + colon == "run:":
-        return open_encoder(Path(name) / "encoder").to(device)
+        folder = Path(name) / "encoder"
+        check_files(folder)
+        return open_encoder(folder).to(device)
     if kind in encoder_kinds():
         found = encoder_class(kind)
         info = found.info()

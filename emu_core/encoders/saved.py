@@ -1,5 +1,6 @@
 """The folder of a saved encoder: config.json, whose `encoder` is its kind, and weights as safetensors."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,8 +12,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from emu_core.errors import EncoderError
+from emu_core.files import read_json, write_json
 
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"
 
 
 def write_encoder(
@@ -30,6 +32,43 @@ def write_encoder(
     if weights is not None:
         save_file({key: weight.detach().cpu().contiguous() for key, weight in weights.items()}, folder / name)
     (folder / CONFIG).write_text(json.dumps(config) + "\n", "utf-8")
+
+
+def write_checksums(folder: Path) -> None:
+    """Write the SHA-256 of every file of a saved encoder beside them."""
+    write_json(folder / CHECKSUMS, {name: _sha256(folder / name) for name in sorted(_files(folder))})
+
+
+def check_files(folder: Path) -> None:
+    """Compare the files of a saved encoder with their checksums; earlier versions wrote none.
+
+    Raises:
+        EncoderError: a file is not the one that was saved.
+    """
+    if not (folder / CHECKSUMS).exists():
+        return
+    try:
+        saved = read_json(folder / CHECKSUMS)
+        wrong = [
+            name for name in saved.keys() | _files(folder)
+            if name not in saved or not (folder / name).is_file() or _sha256(folder / name) != saved[name]
+        ]  # fmt: skip
+    except (AttributeError, OSError, ValueError):
+        wrong = [CHECKSUMS]
+    if wrong:
+        raise EncoderError(
+            f"{folder / min(wrong)} is not as it was saved; copy the run again from where it was trained, or train it "
+            "again"
+        )
+
+
+def _files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {CHECKSUMS}
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Job:
             return fit(
                 trainer,
                 on_record=record,
-                should_stop=lambda: self.processes.agree(self.run.cancel_asked),
+                should_stop=lambda: self.processes.agree(self.progress.cancel_asked),
                 checkpoint=self.checkpoint,
             )
 

@@ -1,7 +1,7 @@
 """A training method as the rest of the product sees it: its name, its settings, its data and its training."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -97,14 +97,15 @@ class Method:
         """Return settings as config.json of a run holds them.
 
         Raises:
-            TrainingError: another version of this library wrote them.
+            TrainingError: they are not all there, or another version of this library wrote them.
         """
-        try:
-            return self.settings(**values)
-        except TypeError:
+        names = {one.name for one in fields(self.settings)}
+        if wrong := sorted(names ^ values.keys()):
             raise TrainingError(
-                f"the settings of the method {self.name} were written by another version; train again"
-            ) from None
+                f"the settings of the method {self.name} are damaged, or another version wrote them "
+                f"({', '.join(wrong)[:200]} missing or unknown); train again"
+            )
+        return self.settings(**values)
 
     def check_settings(self, settings: Settings) -> dict[str, Any]:
         """Return settings as config.json holds them.

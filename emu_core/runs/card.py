@@ -1,5 +1,7 @@
 """The model card that a run leaves with its encoder."""
 
+import html
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,12 +53,12 @@ def model_card(
             *_warnings(metrics),
         ]
     sentence = "Where is the pool?" if config.encoder else "A dog runs along the beach."
-    return "\n".join([f"# {name}", "", *body, *_settings(config), *_use(name, sentence)])
+    return "\n".join([f"# {_literal(name)}", "", *body, *_settings(config), *_use(name, sentence)])
 
 
 def _specialised(config: RunConfig, data: Facts) -> str:
     return (
-        f"`{config.encoder}` specialised with the method `{config.method}` on {data['name']}: "
+        f"`{config.encoder}` specialised with the method `{config.method}` on {_literal(data['name'])}: "
         f"{data['labelled']:,} labelled sentences of {data['intents']} intents in "
         f"{', '.join(config.train_languages)}; {_unlabelled(config)}."
     )
@@ -82,7 +84,7 @@ def _from_scratch(config: RunConfig, data: Facts) -> str:
     )
     return (
         f"A sentence encoder for {', '.join(config.languages)}, trained from scratch with the method "
-        f"`{config.method}` on {data['name']}: {pairs} sentence pairs{more}."
+        f"`{config.method}` on {_literal(data['name'])}: {pairs} sentence pairs{more}."
     )
 
 
@@ -254,6 +256,11 @@ def _use(name: str, sentence: str) -> list[str]:
         "```",
         "",
     ]
+
+
+def _literal(name: str) -> str:
+    """Return a file's name as Markdown that shows it and does nothing: it may be anybody's."""
+    return re.sub(r"([\\`*\[\]|~!])", r"\\\1", html.escape(" ".join(str(name).split()), quote=False))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

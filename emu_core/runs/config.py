@@ -60,22 +60,26 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any], where: str) -> Self:
-        """Check and take over the contents of config.json; fields that earlier versions did not write get defaults.
+        """Check and take over the contents of config.json.
+
+        Fields that version 0.1.0 did not write get defaults in its files, which name no `task`.
 
         Args:
             values: as the JSON was parsed.
             where: the file, for the error.
 
         Raises:
-            RunError: a field is missing, or is not of its type.
+            RunError: a field is missing, unknown, or not of its type.
         """
-        known = {one.name for one in fields(cls)}
-        found = {name: value for name, value in values.items() if name in known}
-        wrong = [name for name, check in _CHECKS.items() if name in found and not check(found[name])]
-        missing = [name for name in ("method", "data", "hyperparameters") if name not in found]
+        needed = (
+            [one.name for one in fields(cls)] if "task" in values else ["method", "data", "hyperparameters"]
+        )
+        found = dict(values)
+        wrong = [name for name, value in found.items() if name not in _CHECKS or not _CHECKS[name](value)]
+        missing = [name for name in needed if name not in found]
         if wrong or missing:
             raise RunError(
-                f"{where} is damaged: {', '.join(wrong + missing)} can't be read; delete the run's folder"
+                f"{where} is damaged: {', '.join(wrong + missing)[:200]} can't be read; delete the run's folder"
             )
         for name in ("train_languages", "unlabelled_languages", "languages"):
             found[name] = tuple(found.get(name, ()))
@@ -107,7 +111,7 @@ _CHECKS = {
         isinstance(value, dict)
         and all(_scalar(one) or (isinstance(one, list) and all(map(_scalar, one))) for one in value.values())
     ),
-    "task": lambda value: value in tuple(Task),
+    "task": lambda value: _text(value) and value in tuple(Task),
     "encoder": _text,
     "train_languages": _texts,
     "unlabelled_languages": _texts,

@@ -2,16 +2,19 @@
 
 import json
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from types import FrameType
+from typing import Any, TextIO
 
 from emu_core.errors import CancelledError
 from emu_core.files import write_whole
-from emu_core.runs.run import Run, RunState, Status
+from emu_core.runs.run import Run, RunState, Status, record_of
 
 Record = dict[str, float | int | str]
 OnProgress = Callable[[Status], None]
@@ -37,19 +40,20 @@ class Progress:
         """
         now = time.time()
         self._run, self._listener, self._writes = run, listener, writes
+        self._interrupted = False
         self.status = Status(state=RunState.RUNNING, started_at=now, pid=os.getpid())
         self._write()
 
     def phase(self, name: str) -> None:
         """Begin a phase; a run that was asked to cancel stops here."""
-        if self._run.cancel_asked:
+        if self.cancel_asked:
             raise CancelledError("cancelled before the end")
         self.status = replace(self.status, phase=name, done=0.0)
         self._write()
 
     def counted(self, done: int, total: int) -> None:
         """Say how far a phase is that takes long and has no steps; a run that was asked to cancel stops here."""
-        if self._run.cancel_asked:
+        if self.cancel_asked:
             raise CancelledError("cancelled before the end")
         self.status = replace(self.status, done=done / total)
         if time.time() - self.status.updated_at >= INTERVAL_S:
@@ -73,8 +77,33 @@ class Progress:
         if not self._writes:
             yield lambda record: None
             return
-        with (self._run.folder / LOG).open("a", encoding="utf-8") as log:
+        with self._interruptible(), (self._run.folder / LOG).open("a", encoding="utf-8") as log:
             yield lambda record: self._record(record, log)
+
+    @property
+    def cancel_asked(self) -> bool:
+        """Whether the run was asked to stop, by `Run.cancel` or from the keyboard while it trained."""
+        return self._interrupted or self._run.cancel_asked
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Take Ctrl-C, or a signal to end, as a wish to stop after the step; the second one stops at once."""
+        before: dict[int, Any] = {}
+
+        def ask(number: int, frame: FrameType | None) -> None:
+            self._interrupted = True
+            signal.signal(number, before[number])
+
+        if threading.current_thread() is threading.main_thread():
+            before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+            before = {number: handler for number, handler in before.items() if callable(handler)}
+        for number in before:
+            signal.signal(number, ask)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     @property
     def seconds(self) -> float:
@@ -106,12 +135,11 @@ def _forget_after(log: Path, epoch: int, step: int) -> float:
     """Drop the records of steps after `step` and of epochs from `epoch` on; the seconds that the rest took."""
     kept, seconds = [], 0.0
     for line in log.read_text("utf-8").splitlines() if log.exists() else []:
-        try:
-            record = json.loads(line)
-        except ValueError:  # cut short when the process died
+        record = record_of(line)
+        if record is None:  # cut short when the process died
             continue
         if record["epoch"] < epoch if record["kind"] == "epoch" else record["step"] <= step:
             kept.append(line + "\n")
-            seconds = max(seconds, record["seconds"])
+            seconds = max(seconds, record.get("seconds", 0.0))
     write_whole(log, "".join(kept))
     return seconds

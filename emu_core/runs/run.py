@@ -4,19 +4,49 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import psutil
+from filelock import FileLock, Timeout
 
 from emu_core.errors import RunError
-from emu_core.files import whole_folder, write_json
-from emu_core.runs.config import RunConfig
+from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json
+from emu_core.runs.config import RunConfig, Task
 
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
+# Windows keeps these names for devices, whatever follows the dot.
+NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
+LOCK = ".emu-lock"
+_HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # what is written before the first status
+_FIGURES = {str: float}
+_CHANGE = {"difference": float, "low": float, "high": float, "verdict": str, "queries": int}
+_LEAKAGE = dict.fromkeys(("probe", "probe_chance", "neighbours", "neighbours_chance"), float)
+_FOUND = dict.fromkeys(("p_at_1", "p_at_3", "p_at_10", "low", "high"), float)
+_METRICS = {  # and those that a method alone measures
+    "selected_epoch": int,
+    "seconds": float,
+    "warnings": [str],
+    "note": str,
+    "split": str,
+    "mean_over": str,
+    "measured_on": str,
+    "mean_base": float,
+    "mean_specialised": float,
+    "base": _FIGURES,
+    "specialised": _FIGURES,
+    "counts": {str: int},
+    "guard": {str: _CHANGE},
+    "leakage": {str: _LEAKAGE | {"sentences": int, "languages": int}},
+    "translation": {str: _FOUND | {"candidates": int, "trained": bool}},
+    "eigen_similarity": {str: {"mean": float, "variance": float, "standard_error": float}},
+}
+_DATA = {"name": str, "sha256": str, "rows": int, "labelled": int, "intents": int, "audit": [str]}
+MOST = 1e11  # no count, number or time of a status is larger; in seconds, the year 5138
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
 
@@ -129,6 +159,37 @@ class Run:
         """Whether the data it works on is whole in its folder."""
         return self.training_folder.is_dir()
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from working in the folder; whoever has locked it may lock it again.
+
+        The operating system takes the lock back when the process dies.
+
+        Raises:
+            RunError: another process has it, or the folder can't be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.folder / LOCK, timeout=0, is_singleton=True)
+            lock.acquire()
+        except Timeout:
+            raise RunError(
+                f"another process is training in {self.folder}; wait until it is over, or choose another folder with "
+                "--out"
+            ) from None
+        except OSError as error:
+            raise cant_write(self.folder, disk_fault(error)) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def tidy(self) -> None:
+        """Delete the sentences of a training that was killed between its last status and their deletion."""
+        over = self.training_folder.is_dir() and self.status().state is RunState.FINISHED
+        if over and self.config().task is Task.TRAIN:
+            self.delete_training()
+
     def delete_training(self) -> None:
         """Delete the stored data and the checkpoint."""
         shutil.rmtree(self.training_folder, ignore_errors=True)
@@ -140,10 +201,9 @@ class Run:
             RunError: there is no readable status.json.
         """
         values = self._read("status.json", required=True)
-        try:
-            status = Status(**values | {"state": RunState(values["state"])})
-        except (TypeError, KeyError, ValueError):
-            raise RunError(f"{self.folder / 'status.json'} is damaged; delete the run's folder") from None
+        if not _is_status(values):
+            raise RunError(f"{self.folder / 'status.json'} is damaged; delete the run's folder")
+        status = Status(**values | {"state": RunState(values["state"])})
         if status.state is RunState.RUNNING and not _is_alive(status.pid, status.updated_at):
             return replace(status, state=RunState.INTERRUPTED, message="its process ended before the run did")
         return status
@@ -154,26 +214,20 @@ class Run:
         return RunConfig.from_json(self._read("config.json", required=True), str(where))
 
     def data(self) -> dict[str, Any]:
-        """Read data.json: hash and counts of the data it was trained on."""
-        return self._read("data.json")
+        """Read data.json: hash and counts of the data it was trained on. Raises RunError where it is damaged."""
+        return self._read("data.json", _DATA)
 
     def metrics(self) -> dict[str, Any]:
-        """Read metrics.json; empty until the run is finished."""
-        return self._read("metrics.json")
+        """Read metrics.json; empty until the run is finished. Raises RunError where it is damaged."""
+        return self._read("metrics.json", _METRICS)
 
     def history(self) -> list[dict[str, Any]]:
-        """The log: one dict a step and one an epoch, so far."""
+        """The log: one dict a step and one an epoch, so far; lines that are no record are passed over."""
         try:
-            lines = (self.folder / "log.jsonl").read_text("utf-8").splitlines()
-        except FileNotFoundError:
+            text = (self.folder / "log.jsonl").read_text("utf-8", "replace")
+        except OSError:
             return []
-        records = []
-        for line in lines:
-            try:
-                records.append(json.loads(line))
-            except ValueError:  # the line that is being written right now, or was when the process died
-                continue
-        return records
+        return [record for line in text.splitlines() if (record := record_of(line)) is not None]
 
     def uncancel(self) -> None:
         """Take `cancel` back, before the run is started again."""
@@ -198,16 +252,24 @@ class Run:
         self.write("status.json", asdict(status))
         return status
 
-    def _read(self, name: str, *, required: bool = False) -> dict[str, Any]:
+    def _read(
+        self, name: str, shapes: Mapping[str, Any] = MappingProxyType({}), *, required: bool = False
+    ) -> dict[str, Any]:
         try:
-            values = json.loads((self.folder / name).read_text("utf-8"))
+            values = read_json(self.folder / name)
         except FileNotFoundError:
-            if required:
-                raise RunError(f"{self.folder} is not a run: it has no {name}") from None
-            return {}
+            if not required:
+                return {}
+            if (self.folder / LOCK).exists():
+                raise RunError(
+                    f"{self.folder} was left half made; give the command again that made it, or delete it"
+                ) from None
+            raise RunError(f"{self.folder} is not a run: it has no {name}") from None
         except (OSError, ValueError):
             raise RunError(f"{self.folder / name} can't be read; delete the run's folder") from None
-        if not isinstance(values, dict):
+        if not isinstance(values, dict) or not all(
+            _has_shape(values[field], shape) for field, shape in shapes.items() if field in values
+        ):
             raise RunError(f"{self.folder / name} is damaged; delete the run's folder")
         return values
 
@@ -223,26 +285,38 @@ class Storable(Protocol):
 
 
 def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
-    """Make a queued run with all that it needs, for `resume` to start.
+    """Make a queued run with all that it needs, for `resume` to start; what a kill left of making one is replaced.
 
     Raises:
         RunError: the folder is in use, or can't be written.
     """
-    run = Run(folder)
+    run, in_use = Run(folder), f"{folder} is in use; choose another folder with --out, or delete it"
     try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise RunError(f"{folder} is in use; choose another folder with --out, or delete it")
-        folder.mkdir(parents=True, exist_ok=True)
-        run.write("config.json", config.to_json())
-        run.write("data.json", data.facts(config))
-        with whole_folder(run.training_folder) as partial:
-            data.store(partial)
-        run.write_status(Status())  # last: a folder without it is no run
+        if (folder.exists() and not folder.is_dir()) or ((there := _names(folder)) and LOCK not in there):
+            raise RunError(in_use)  # no lock is put into a folder that is none of ours
+        with run.locked():
+            if not _names(folder) <= _HALF_MADE:
+                raise RunError(in_use)
+            run.delete_training()
+            remove_partial(folder)
+            run.write("config.json", config.to_json())
+            run.write("data.json", data.facts(config))
+            with whole_folder(run.training_folder) as partial:
+                data.store(partial)
+            run.write_status(Status())  # last: a folder without it is no run
     except OSError as error:
-        raise RunError(
-            f"can't write {folder}: {error.strerror or error}; choose another folder with --out"
-        ) from error
+        raise cant_write(folder, disk_fault(error)) from error
     return run
+
+
+def cant_write(folder: Path, why: str) -> RunError:
+    """Return the error of a folder that can't be written, with the operating system's reason."""
+    return RunError(f"can't write {folder}: {why}; make room there, or choose another folder with --out")
+
+
+def _names(folder: Path) -> set[str]:
+    """Return what is in a folder, but for what killed writers left."""
+    return {path.name for path in folder.glob("*") if not path.name.endswith(".part")}
 
 
 def open_run(root: Path, name: str) -> Run:
@@ -268,7 +342,7 @@ def list_runs(root: Path) -> list[Run]:
             continue
         try:
             created = (folder / "config.json").stat().st_mtime
-        except FileNotFoundError:  # being deleted right now
+        except OSError:  # being deleted right now, or no file
             continue
         found.append((created, folder.name, Run(folder)))
     return [run for _, _, run in sorted(found, key=lambda item: item[:2], reverse=True)]
@@ -281,6 +355,57 @@ def new_run_name(root: Path, method: str, encoder: str) -> str:
     while (root / f"{stem}-{number}").exists():
         number += 1
     return f"{stem}-{number}"
+
+
+def record_of(line: str) -> dict[str, Any] | None:
+    """Return the record in a line of the log.
+
+    None where it is none, such as the line that is being written right now, or was when the process died.
+    """
+    try:
+        record = json.loads(line)
+        step, epoch = record["step"], record["epoch"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    figures = [record.get(name, 0.0) for name in ("seconds", "loss", "dev_accuracy")]
+    sound = (
+        record.get("kind") in ("step", "epoch")
+        and all(isinstance(one, int) for one in (step, epoch))
+        and all(isinstance(one, float | int) for one in figures)
+        and all(isinstance(one, float | int | str) for one in record.values())
+    )
+    return record if sound else None
+
+
+def _has_shape(value: object, shape: Any) -> bool:
+    """Whether parsed JSON is of a type, a list of a shape, or an object with these fields or with any.
+
+    A missing measurement is null or an empty object.
+    """
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_has_shape(one, shape[0]) for one in value)
+    if not isinstance(shape, dict):
+        return isinstance(value, int | float if shape is float else shape)
+    if value is None or value == {}:
+        return True
+    if not isinstance(value, dict):
+        return False
+    if str in shape:
+        return all(_has_shape(one, shape[str]) for one in value.values())
+    return all(name in value and _has_shape(value[name], kind) for name, kind in shape.items())
+
+
+def _is_status(values: Mapping[str, Any]) -> bool:
+    """Whether values have the names, types and sizes of a status."""
+    usual = asdict(Status())
+
+    def fits(name: str, value: object) -> bool:
+        if name not in usual or isinstance(usual[name], str):
+            return name in usual and isinstance(value, str)
+        whole_or_not = int if isinstance(usual[name], int) else int | float
+        return isinstance(value, whole_or_not) and 0 <= value <= MOST  # which no NaN is
+
+    return values.get("state") in tuple(RunState) and all(fits(name, one) for name, one in values.items())
 
 
 def _is_alive(pid: int, at: float) -> bool:

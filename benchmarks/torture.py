@@ -1,0 +1,89 @@
+"""Kill trainings at each renaming and at random moments, go on with them, and compare the weights to the bit.
+
+    python -m benchmarks.torture --moments 100 --method bicvm --method emu
+
+One JSON on stdout: for each method how many moments there were, at how many of them a process died, and how many runs
+then finished, with no sentence and no partial file left, with the very files of a run that nobody killed.
+"""
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from emu_core.encoders.saved import CHECKSUMS
+from emu_core.runs.run import Run, RunState
+from tests.child import create_and_finish, exit_code, started
+from tests.test_resume import Plan, plan
+
+METHODS = ("bicvm", "dual-encoder", "emu", "fmda", "meaning-language")
+CHECKPOINT_S = 0.05  # so that random moments fall between several checkpoints
+
+
+def main() -> None:
+    """Print the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--moments", type=int, default=100, help="of each method (default: 100)")
+    parser.add_argument("--method", action="append", choices=METHODS, help="repeatable (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments (default: 0)")
+    options = parser.parse_args()
+    began, draw = time.monotonic(), random.Random(options.seed)  # noqa: S311 - no secret
+    found = {method: torture(method, options.moments, draw) for method in options.method or METHODS}
+    print(json.dumps({"methods": found, "seconds": round(time.monotonic() - began)}))
+    sys.exit(any(one["same"] < one["moments"] for one in found.values()))
+
+
+def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
+    """Kill runs of a method: one at each renaming, for half of the moments at most, the others at random moments.
+
+    Args:
+        method: its name.
+        moments: how many runs are killed.
+        draw: gives the random moments.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        root, arguments = Path(folder), plan(method, Path(folder))
+        began = time.monotonic()
+        exit_code(create_and_finish, str(root / "whole"), *arguments, CHECKPOINT_S)
+        seconds, whole = time.monotonic() - began, (root / "whole" / "encoder" / CHECKSUMS).read_bytes()
+        died = same = renames = 0
+        for moment in range(1, moments + 1):
+            run = Run(root / str(moment))
+            if renames == moment - 1 < moments // 2 and killed_at_renaming(run, arguments, moment):
+                renames, died = moment, died + 1
+            elif not run.folder.exists():
+                died += killed_after(draw.uniform(0, seconds), run, arguments)
+            same += goes_on(run, arguments, whole)
+            print(f"{method}: {moment} of {moments}, {same} the same", file=sys.stderr)
+    return {"moments": moments, "at renamings": renames, "died": died, "same": same}
+
+
+def killed_at_renaming(run: Run, arguments: Plan, number: int) -> bool:
+    """Return whether the process died; a run that renames less often finishes."""
+    return exit_code(create_and_finish, str(run.folder), *arguments, CHECKPOINT_S, number) != 0
+
+
+def killed_after(seconds: float, run: Run, arguments: Plan) -> bool:
+    """Return whether the process died within its time; one that was quicker has finished."""
+    child = started(create_and_finish, str(run.folder), *arguments, CHECKPOINT_S)
+    child.join(seconds)
+    child.kill()
+    child.join()
+    return child.exitcode != 0
+
+
+def goes_on(run: Run, arguments: Plan, whole: bytes) -> bool:
+    """Give the command again, and return whether the run then is as if nobody had killed it."""
+    ended = exit_code(create_and_finish, str(run.folder), *arguments, CHECKPOINT_S) == 0
+    if not ended or run.status().state is not RunState.FINISHED:
+        return False
+    left = [*run.folder.rglob("*.part"), *run.folder.glob("training")]
+    return not left and (run.encoder_folder / CHECKSUMS).read_bytes() == whole
+
+
+if __name__ == "__main__":
+    main()
