@@ -111,7 +111,7 @@ def new_intents(
 ) -> NewIntents | None:
     """Measure what sentences of intents without labels gain or lose; see `new_intent_guard`, and `fit_head`.
 
-    The heads are fitted with the penalty of the whole, which no sentence's label chose for itself.
+    The heads are fitted with the penalty of the whole: one number, which all labels chose, the left-out ones too.
     """
     classes = np.asarray(labels, dtype=np.int64)
 
