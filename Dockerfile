@@ -4,6 +4,8 @@
 # Nothing is fetched when a container starts: the default encoders' weights are inside the packages.
 ARG DEVICE=cpu
 ARG PYTHON=3.11
+# Where PyTorch keeps its builds without CUDA, a tenth as large. Behind a mirror, name the mirror's.
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 
 FROM python:${PYTHON}-slim AS python
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
@@ -11,27 +13,31 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
 WORKDIR /srv/emu
 RUN python -m venv .venv
 ENV PATH=/srv/emu/.venv/bin:$PATH
-COPY requirements.txt ./
+# hadolint ignore=DL3013
+RUN python -m pip install -q --upgrade pip
 
-# PyTorch keeps its builds without CUDA, a tenth as large, in an index of its own; the version is requirements.txt's.
+# Every file is checked against the hash that `make lock` wrote, but for torch's build without CUDA: it comes from an index of
+# its own and is known by its version, which is requirements.txt's.
 FROM python AS torch-cpu
-RUN python -m pip install -q --index-url https://download.pytorch.org/whl/cpu -c requirements.txt torch
+ARG TORCH_INDEX
+COPY requirements.txt requirements-cpu.lock ./
+RUN python -m pip install -q --no-deps --index-url "${TORCH_INDEX}" -c requirements.txt torch \
+    && python -m pip install -q --no-deps --require-hashes -r requirements-cpu.lock
 
 # The package index's own build for Linux has CUDA inside; it needs a driver on the host and no CUDA there.
 FROM python AS torch-cuda
+COPY requirements.lock ./
+RUN python -m pip install -q --no-deps --require-hashes -r requirements.lock
 
-# From here on the commands of the Makefile (tests/test_docker.py compares them).
 # hadolint ignore=DL3006
 FROM torch-${DEVICE} AS installed
 WORKDIR /srv/emu
 ENV PIP_NO_CACHE_DIR=1
-# hadolint ignore=DL3013
-RUN python -m pip install -q --upgrade pip \
-    && python -m pip install -q -r requirements.txt
-COPY pyproject.toml README.md LICENSE THIRD_PARTY_NOTICES.md ./
+COPY requirements.txt pyproject.toml README.md LICENSE THIRD_PARTY_NOTICES.md ./
 COPY emu_core emu_core
 COPY app app
-RUN python -m pip install -q --no-deps -e .
+RUN python -m pip install -q --no-deps --no-build-isolation -e . \
+    && python -m pip check
 
 # The same folder, without what installing left elsewhere.
 FROM python:${PYTHON}-slim
@@ -43,6 +49,8 @@ ENV PATH=/srv/emu/.venv/bin:$PATH \
     EMU_RUNS=/runs \
     EMU_LASER_DIR=/data/laser \
     HF_HOME=/data/hub \
+    MPLCONFIGDIR=/tmp/matplotlib \
+    NUMBA_CACHE_DIR=/tmp/numba \
     PYTHONDONTWRITEBYTECODE=1
 USER 1000
 WORKDIR /data

@@ -1,11 +1,19 @@
 # make app: set up and serve the app.  make test: set up and run every check.  make docs: build/site.  make dist: dist.
+# make lock: requirements*.lock.  make sbom: dist/*.cdx.json.  make audit: known advisories.  make container-check: builds the image.
 # A Python from 3.11 to 3.13; name another with make PYTHON=/path/to/python.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 PORT ?= 8501
 
-.PHONY: app demo setup setup-dev test lint types chromium notebooks docs dist bench torture clean
+# torch and what it alone brings for CUDA, which the lock of the image for CPUs leaves out.
+CUDA := torch triton cuda-bindings cuda-pathfinder cuda-toolkit $(addprefix nvidia-,cublas cuda-cupti cuda-nvrtc \
+	cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx)
+COMPILE = $(TOOLS)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command "make lock" requirements.txt
+TOOLS := .venv-release/bin
+
+.PHONY: app demo setup setup-dev test lint types chromium notebooks docs dist lock sbom audit container-check bench gpu torture clean
 
 app: setup
 	$(BIN)/emu app --port $(PORT)
@@ -32,7 +40,7 @@ types: setup-dev
 # The browser tests drive Debian's Chromium, or any chromium or google-chrome on the PATH.
 chromium:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium fonts-noto-cjk; } || \
+		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium fonts-noto-cjk nginx-light; } || \
 		{ echo "the browser tests need Chromium: sudo apt-get install chromium"; exit 1; }
 
 # Runs every notebook top to bottom and stores its outputs in it.
@@ -47,9 +55,31 @@ dist: setup-dev
 	rm -rf build dist
 	$(BIN)/python -m build
 
+# The versions that requirements.txt allows today, on every platform, with the hash of each file.
+lock: .venv-release/installed
+	$(COMPILE) --upgrade -o requirements.lock
+	$(COMPILE) $(addprefix --no-emit-package ,$(CUDA)) --constraint requirements.lock -o requirements-cpu.lock
+
+# CycloneDX: what the wheel brings with it, by version and hash.
+sbom: .venv-release/installed
+	mkdir -p dist
+	$(TOOLS)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o dist/emu-core.cdx.json requirements.lock
+
+# Asks the package index for the advisories on each locked version.
+audit: .venv-release/installed
+	$(TOOLS)/pip-audit --strict --disable-pip --no-deps --require-hashes -r requirements.lock
+
+# Builds the image with buildah, as root and without a daemon, and starts it as docs/how-to/container.md says.
+container-check:
+	python3 tests/container.py $(CONTAINER)
+
 bench: setup-dev
 	$(BIN)/python -m benchmarks.critic_step
 	$(BIN)/python -m benchmarks.encoding
+
+# Needs a GPU to say anything; on a CPU it runs with small sizes. Under eight minutes.
+gpu: setup-dev
+	$(BIN)/python -m benchmarks.gpu --out build/gpu.json
 
 # Kills trainings at 100 moments a method and compares what they end with; an hour.
 torture: setup-dev
@@ -69,5 +99,10 @@ torture: setup-dev
 	$(BIN)/python -m pip install -q -r requirements-dev.txt
 	touch $@
 
+.venv-release/installed: requirements-release.txt
+	$(PYTHON) -m venv .venv-release
+	$(TOOLS)/python -m pip install -q -r $<
+	touch $@
+
 clean:
-	rm -rf .venv build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-release build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache

@@ -481,12 +481,16 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
     metrics = {
         "mean_base": 70.0, "mean_specialised": 72.5, "mean_over": "all directions", "warnings": [],
         "guard": {code: change.facts() for code, change in changes.items()},
+        "new_intents": {"base": 50.0, "specialised": 48.0, **changes["[x](y)"].facts(), "divisions": 2},
     }  # fmt: skip
     past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
     app = train_page(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
     assert [box.value.replace("\\", "") for box in app.error] == ["Loses: German (de, -8.0 points)."]
-    assert len(app.warning) == 1 and r"\[x\]\(y\)" in app.warning[0].value
+    assert len(app.warning) == 2 and r"\[x\]\(y\)" in app.warning[0].value
     assert app.warning[0].value.startswith("May lose")
+    assert "no label was given for" in app.warning[1].value and "-2.0 points" in app.warning[1].value.replace(
+        "\\", ""
+    )
     traces = {trace["name"]: trace for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]}
     assert set(traces) == {"gains", "may lose", "loses"}
     assert traces["loses"]["x"] == [-8.0]

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from emu_core.errors import DataError
-from emu_core.evaluation.guard import LanguageChange, Verdict, flagged, guard, language_change
+from emu_core.evaluation.guard import (
+    LanguageChange,
+    Verdict,
+    flagged,
+    guard,
+    language_change,
+    new_intent_guard,
+)
 from emu_core.evaluation.leave_one_out import leave_one_out, pool_accuracy
 from emu_core.evaluation.significance import paired_test
 from tests.sentences import random_sentences
@@ -136,3 +143,58 @@ def test_different_queries_are_refused() -> None:
         language_change(bools("+-"), bools("+-+"))
     with pytest.raises(DataError, match="measure both on the same"):
         language_change([], [])
+
+
+def test_sentences_of_intents_that_were_left_out_are_asked_once_a_division() -> None:
+    """Against the same halves, one query at a time; the method flips the first number of each vector."""
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(30, 4))
+    intents = [f"i{n % 5}" for n in range(30)]
+    languages = ["en"] * 20 + ["de"] * 10
+    ids = ["same", "same", *[""] * 28]
+    learnt_from = []
+
+    def refit(rows: np.ndarray) -> object:
+        learnt_from.append({intents[row] for row in rows})
+        return lambda asked: asked * np.array([-1, 0.1, 3, 1])
+
+    found = new_intent_guard(vectors, intents, languages, ids, refit)  # type: ignore[arg-type]
+    assert found is not None and found.divisions == 2 and len(learnt_from) == 4
+    for one, other in (learnt_from[:2], learnt_from[2:]):
+        assert one | other == set(intents) and not one & other
+    right = {"base": np.zeros((2, 30)), "specialised": np.zeros((2, 30))}
+    for name, space in (("base", vectors), ("specialised", vectors * np.array([-1, 0.1, 3, 1]))):
+        for division in range(2):
+            for known in learnt_from[2 * division : 2 * division + 2]:
+                for row in range(30):
+                    if intents[row] in known:
+                        continue
+                    pool = [
+                        other
+                        for other in range(30)
+                        if other != row
+                        and intents[other] not in known
+                        and languages[other] == languages[row]
+                        and not (ids[other] and ids[other] == ids[row])
+                    ]
+                    cosines = [
+                        space[row] @ space[other] / np.linalg.norm(space[row]) / np.linalg.norm(space[other])
+                        for other in pool
+                    ]
+                    right[name][division, row] = intents[pool[int(np.argmax(cosines))]] == intents[row]
+    assert found.base == pytest.approx(100 * right["base"].mean())
+    assert found.specialised == pytest.approx(100 * right["specialised"].mean())
+    change = language_change(list(right["base"]), list(right["specialised"]))
+    assert found.change == change and found.facts()["verdict"] == change.verdict.value
+
+
+def test_new_intents_take_four_of_them_and_may_be_drawn() -> None:
+    def refit(rows: np.ndarray) -> object:
+        return lambda asked: asked
+
+    vectors = np.random.default_rng(0).normal(size=(40, 3))
+    three = [f"i{n % 3}" for n in range(40)]
+    assert new_intent_guard(vectors, three, ["en"] * 40, [""] * 40, refit) is None  # type: ignore[arg-type]
+    four = [f"i{n % 4}" for n in range(40)]
+    found = new_intent_guard(vectors, four, ["en"] * 40, [""] * 40, refit, most_rows=24)  # type: ignore[arg-type]
+    assert found is not None and found.change.queries == 24 and found.change.difference == 0

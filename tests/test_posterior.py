@@ -1,6 +1,7 @@
 """The posterior head is its formula, fitted as it says; the encoder that wears it saves, opens and exports."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
+from scipy.linalg import fractional_matrix_power
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
 from small import small_set
 
 from emu_core import load_encoder, train
@@ -27,10 +30,18 @@ from emu_core.models import posterior_head
 from emu_core.models.posterior_head import PosteriorHead, neutral
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.trainers import posterior
-from emu_core.trainers.posterior import USUAL, choose_inverse_penalty, fit_head, language_space, regression
+from emu_core.trainers.posterior import (
+    USUAL,
+    choose_inverse_penalty,
+    fit_head,
+    language_space,
+    learn_known,
+    regression,
+)
 
 Matrix = NDArray[np.float64]
-PLAIN = PosteriorConfig(language_directions=0, centering=0.0)
+PLAIN = PosteriorConfig(language_directions=0, centering=0.0, whitening=0.0, intent_parts=0)
+FULL = replace(PLAIN, whitening=0.3, intent_parts=3)
 
 
 def unit(x: Matrix) -> Matrix:
@@ -46,16 +57,47 @@ def classes(n: int, k: int, d: int, seed: int = 0) -> tuple[Matrix, list[int]]:
     return unit(means[labels] + 0.7 * rng.normal(size=(n, d))), labels
 
 
-def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig) -> Matrix:
+def near(v: Matrix, rows: Matrix, config: PosteriorConfig) -> float:
+    return float(np.log(sum(np.exp((v @ row - 1) / config.gate_temperature) for row in rows)))
+
+
+def whitened(x: Matrix, labels: list[int], whitening: float) -> Matrix:
+    """The map, of each intent's own covariance in numpy's unbiased form."""
+    d = x.shape[1]
+    within = np.zeros((d, d))
+    for c in set(labels):
+        mine = x[[label == c for label in labels]]
+        if len(mine) > 1:
+            within += len(mine) * np.cov(mine.T)
+    return np.asarray(
+        fractional_matrix_power(whitening * d * within / np.trace(within) + (1 - whitening) * np.eye(d), -0.5)
+    )
+
+
+def signs(
+    v: Matrix, x: Matrix, labels: list[int], chosen: float, config: PosteriorConfig
+) -> tuple[float, float]:
+    """How near a sentence is to its nearest intent, and how far the regression prefers one."""
+    fitted = LogisticRegression(C=chosen, tol=1e-8, max_iter=3000).fit(x, labels)
+    logits = fitted.coef_ @ v + fitted.intercept_
+    if len(logits) == 1:
+        logits = np.array([-logits[0], logits[0]]) / 2
+    own = []
+    for c in sorted(set(labels)):
+        mine = x[[label == c for label in labels]]
+        own.append(near(v, mine, config) - np.log(len(mine)))
+    return max(own), float(logits.max() - logits.mean())
+
+
+def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig, known: Matrix) -> Matrix:
     """What the method says, one sentence and one class at a time, in float64."""
     k, n = max(labels) + 1, len(labels)
+    if config.whitening:
+        spread = whitened(x, labels, config.whitening)
+        x, q = unit(x @ spread), unit(q @ spread)
     chosen = choose_inverse_penalty(x, np.array(labels), config.kernel_temperature)
     regression = LogisticRegression(C=chosen, tol=1e-8, max_iter=3000).fit(x, labels)
-
-    def near(v: Matrix, rows: list[int]) -> float:
-        return float(np.log(sum(np.exp((v @ x[j] - 1) / config.gate_temperature) for j in rows)))
-
-    own = [near(x[i], [j for j in range(n) if j != i]) for i in range(n)]
+    own = [near(x[i], x[[j for j in range(n) if j != i]], config) for i in range(n)]
     at, slope = np.quantile(own, config.gate_quantile), config.gate_width * np.std(own)
     out = []
     for v in q:
@@ -66,21 +108,89 @@ def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig) ->
             logit = regression.coef_[c] @ v + regression.intercept_[c]
             scores.append((np.exp(logit) * kernel / np.sqrt(len(mine))) ** (1 / config.softening))
         p = np.array(scores) / sum(scores)
-        gate = 1 / (1 + np.exp(-(near(v, list(range(n))) - at) / slope))
+        gate = 1.0
+        if config.gate_quantile or not len(known):
+            gate /= 1 + np.exp(-(near(v, x, config) - at) / slope)
+        if len(known):
+            second = known[0] + known[1:] @ signs(v, x, labels, chosen, config)
+            gate *= 1 / (1 + np.exp(-second))
         d = np.sqrt(k / (k - 1)) * (p - 1 / k)
         s = config.share * gate * np.linalg.norm(d)
         out.append([*(np.sqrt(1 - s) * v), *(np.sqrt(s) * d / np.linalg.norm(d))])
     return np.array(out)
 
 
-def test_the_head_is_its_formula() -> None:
+@pytest.mark.parametrize(
+    "config",
+    [PLAIN, FULL, replace(FULL, gate_quantile=0.0)],
+    ids=["of earlier versions", "default", "of use"],
+)
+def test_the_head_is_its_formula(config: PosteriorConfig) -> None:
     x, labels = classes(60, 4, 12)
     queries = unit(np.vstack([x[:5], np.random.default_rng(1).normal(size=(10, 12))]))
-    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    head = fit_head(x.astype(np.float32), labels, {}, config)
+    assert len(head.known) == (0 if config is PLAIN else 3)
     out = head(torch.from_numpy(3 * queries).float()).numpy()  # of any length
     assert out.shape == (15, 16) == (15, head.dim)
-    np.testing.assert_allclose(out, by_hand(x, labels, queries, PLAIN), atol=2e-5)
+    expected = by_hand(x, labels, queries, config, head.known.double().numpy())
+    np.testing.assert_allclose(out, expected, atol=2e-5 if config is PLAIN else 2e-4)
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), 1, atol=1e-6)
+
+
+def test_the_gate_is_learnt_of_intents_that_are_left_out() -> None:
+    """Against the same divisions, one sentence at a time, with scikit-learn's own standardisation."""
+    x, labels = classes(60, 4, 12)
+    of = np.array(labels)
+    draws = np.random.default_rng(0)
+    sentence_part = draws.permutation(60) % 4
+    draws.permutation(60)  # which sentences are taken of very many
+    intent_part = draws.permutation(4) % 3
+    rows, known = [], []
+    for part in range(3):
+        new = intent_part[of] == part
+        held = ~new & (sentence_part == part)
+        rest = ~new & ~held
+        for asked, is_known in ((new, False), (held, True)):
+            for v in x[asked]:
+                rows.append(signs(v, x[rest], of[rest].tolist(), 30.0, FULL))
+                known.append(is_known)
+    scaler = StandardScaler().fit(rows)
+    gate = LogisticRegression(class_weight="balanced").fit(scaler.transform(rows), known)
+    found = learn_known(torch.from_numpy(x).float(), of, FULL, 30.0).numpy()
+    log_odds = found[0] + np.array(rows) @ found[1:]
+    np.testing.assert_allclose(log_odds, gate.decision_function(scaler.transform(rows)), atol=5e-3)
+
+
+def test_a_sentence_of_no_labelled_intent_keeps_more_of_its_vector() -> None:
+    rng = np.random.default_rng(4)
+    labels = [i % 12 for i in range(240)]
+    means = rng.normal(size=(24, 40))
+    x = unit(means[labels] + 0.8 * rng.normal(size=(240, 40)))
+    known = unit(means[labels] + 0.8 * rng.normal(size=(240, 40)))
+    new = unit(means[12:].repeat(20, axis=0) + 0.8 * rng.normal(size=(240, 40)))
+    head = fit_head(x.astype(np.float32), labels, {}, replace(FULL, intent_parts=4))
+    beside = [head(torch.from_numpy(q).float())[:, 40:].norm(dim=1).mean() for q in (known, new)]
+    assert beside[0] > 2 * beside[1]
+
+
+def test_too_few_intents_leave_the_gate_of_nearness() -> None:
+    x, labels = classes(40, 2, 6)
+    head = fit_head(x.astype(np.float32), labels, {}, FULL)
+    assert len(head.known) == 0 and len(head.spread) == 6
+    alone = fit_head(np.eye(3, dtype=np.float32), [0, 1, 2], {}, FULL)
+    assert len(alone.spread) == 0  # no intent has two sentences
+    x, labels = classes(20, 3, 30)
+    with pytest.raises(TrainingError, match="--whitening"):
+        fit_head(x.astype(np.float32), labels, {}, replace(PLAIN, whitening=1.0))
+
+
+def test_a_head_of_an_earlier_version_opens() -> None:
+    x, labels = classes(30, 3, 5)
+    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    tensors = {name: part for name, part in head.state_dict().items() if name not in ("spread", "known")}
+    opened = PosteriorHead.from_state(tensors, head.numbers())
+    queries = torch.from_numpy(x).float()
+    assert torch.equal(opened(queries), head(queries))
 
 
 def test_two_classes_are_as_good_as_more() -> None:
@@ -100,9 +210,7 @@ def test_what_is_unlike_the_training_sentences_stays_as_it_was() -> None:
     posterior_near = head(torch.from_numpy(x).float())[:, 64:].norm(dim=1)
     assert posterior_far.max() < 0.01
     assert posterior_near.median() > 0.4
-    nothing = fit_head(
-        x.astype(np.float32), labels, {}, PosteriorConfig(share=0, language_directions=0, centering=0)
-    )
+    nothing = fit_head(x.astype(np.float32), labels, {}, replace(PLAIN, share=0))
     np.testing.assert_allclose(nothing(torch.from_numpy(far).float())[:, :64].numpy(), far, atol=1e-6)
 
 
@@ -130,9 +238,7 @@ def test_language_directions_and_the_mean_are_taken_out() -> None:
 
 def test_gradients_reach_the_encoder_through_the_head() -> None:
     x, labels = classes(30, 3, 5)
-    head = fit_head(
-        x.astype(np.float32), labels, {}, PosteriorConfig(language_directions=0, centering=0, gate_width=1.0)
-    )
+    head = fit_head(x.astype(np.float32), labels, {}, replace(FULL, gate_width=1.0))
     vectors = torch.randn(4, 5, requires_grad=True)
     head(vectors).square()[:, 5:].sum().backward()
     assert vectors.grad is not None and vectors.grad.abs().sum() > 0
@@ -262,11 +368,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     assert run.status().state is RunState.FINISHED
     assert run.config().method == "posterior"
-    assert run.config().hyperparameters["share"] == PosteriorConfig().share
+    assert run.config().hyperparameters["share"] == configure("posterior", "use").share
     metrics = run.metrics()
     assert metrics["mean_specialised"] > metrics["mean_base"] + 5
     assert not run.training_folder.exists()
+    new = metrics["new_intents"]
+    assert new["queries"] == len(small_set().train_part().select(languages=["en"]).frame)
+    assert new["specialised"] - new["base"] == pytest.approx(new["difference"])
+    assert new["low"] < new["difference"] < new["high"]
     card = (run.folder / "README.md").read_text("utf-8")
+    assert "## New-intent guard" in card and f"{new['difference']:+.1f} points" in card
     assert "`posterior`" in card and "no unlabelled sentences were used" in card
 
 

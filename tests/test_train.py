@@ -37,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_a_run_is_whole(run: Run) -> None:
     assert {path.name for path in run.folder.iterdir()} == {
-        "config.json", "data.json", "log.jsonl", "metrics.json", "status.json", "encoder", "README.md",
+        "config.json", "data.json", "log.jsonl", "metrics.json", "status.json", "encoder", "README.md", ".emu-lock",
     }  # fmt: skip
     status = run.status()
     assert status.state is RunState.FINISHED and status.step == status.steps == 5 and status.progress == 1

@@ -14,7 +14,12 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.guard import Verdict
-from emu_core.evaluation.metric_rows import fallen_sentence, guard_sentences, significance_sentence
+from emu_core.evaluation.metric_rows import (
+    fallen_sentence,
+    guard_sentences,
+    new_intent_sentence,
+    significance_sentence,
+)
 
 MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
 _CHANCE_POINTS = 1.0  # the leakage of a few hundred sentences differs so much by chance
@@ -152,3 +157,15 @@ def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
         "Queries in each language, over all pools: points of Acc@1 against the base encoder, with 95 % intervals over "
         "the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
     )
+
+
+def draw_new_intents(found: Mapping[str, Any] | None) -> None:
+    """Draw what sentences of intents without labels gain or lose, `new_intents` as metrics.json has it."""
+    text = sentence(new_intent_sentence(found))
+    verdict = None if found is None else Verdict(found["verdict"])
+    if verdict is Verdict.LOSES:
+        st.error(text, icon=":material/trending_down:")
+    elif verdict is Verdict.MAY_LOSE:
+        st.warning(text, icon=":material/trending_down:")
+    else:
+        st.info(text, icon=":material/new_label:")

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app.jobs import OUTDATED, job_manager
-from app.panels.accuracy import draw_guard
+from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of
 from app.panels.run_table import P_AT_1, progress_line, runs_frame
 from app.panels.widgets import choose, draw_note, errors_shown, roomy_columns
@@ -148,6 +148,8 @@ def draw_gain(run: Run) -> None:
             )
         if metrics.get("guard"):  # a run of an earlier version has none
             draw_guard(metrics["guard"], key="guard")
+    if "new_intents" in metrics:  # of a method that takes seconds
+        draw_new_intents(metrics["new_intents"])
     st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
     if "parts" in metrics:
         st.page_link(

@@ -23,6 +23,7 @@ PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
     "fitting": "Fitting the head",
+    "leaving intents out": "Measuring intents without labels",
     "training": "Training",
     "evaluating": "Measuring the trained encoder",
     "saving": "Saving",

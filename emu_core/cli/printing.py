@@ -33,6 +33,14 @@ def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
     print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
 
 
+def print_new_intents(metrics: Mapping[str, Any]) -> None:
+    """Print what sentences of intents without labels gain or lose, where the run measured it."""
+    if "new_intents" in metrics:
+        from emu_core.evaluation.metric_rows import new_intent_sentence
+
+        print(f"\n{new_intent_sentence(metrics['new_intents'])}")
+
+
 def write_file(path: str, content: str, option: str) -> None:
     """Write the file that an option names, in a folder that may be new.
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emu_core.cli.printing import Line, print_guard, print_table
+from emu_core.cli.printing import Line, print_guard, print_new_intents, print_table
 from emu_core.errors import RunError
 from emu_core.processes import is_main
 from emu_core.runs.run import Run, Status
@@ -85,6 +85,7 @@ def _print_accuracy(metrics: Facts) -> None:
             _print_parts(metrics["parts"])
     else:
         print(metrics["note"])
+    print_new_intents(metrics)
 
 
 def _print_parts(parts: Facts) -> None:

@@ -20,7 +20,7 @@ class PosteriorConfig(Settings):
     """
 
     share: float = setting(
-        0.55,
+        0.5,
         "Largest share of an embedding's squared length that the intent probabilities take, where they are sure. "
         "More separates intents better, and changes other comparisons more.",
         label="Largest share of the posterior",
@@ -30,13 +30,32 @@ class PosteriorConfig(Settings):
         common=True,
     )
     softening: float = setting(
-        2.0,
+        1.5,
         "Above 1, intent probabilities are made less sure: translations stay closer together, and intents that are "
         "hard to tell apart are separated less.",
         label="Softening of the posterior",
         source=MEASURED,
         above=0,
         common=True,
+    )
+    whitening: float = setting(
+        0.2,
+        "How far the directions are evened out in which sentences of one intent differ. More separates intents better, "
+        "those without labels too, and translations less well. 0 leaves the embedding as it is.",
+        label="Whitening within intents",
+        source=MEASURED,
+        low=0,
+        high=1,
+        common=True,
+    )
+    intent_parts: int = setting(
+        4,
+        "Parts of the intents, each left out in turn to learn which sentences are of no labelled intent; those "
+        "are changed less. 0 does not learn it.",
+        label="Parts of intents left out",
+        source=MEASURED,
+        low=0,
+        group="New intents",
     )
     kernel_temperature: float = setting(
         0.04,
@@ -54,14 +73,15 @@ class PosteriorConfig(Settings):
         above=0,
     )
     gate_quantile: float = _other(
-        0.05,
-        "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed.",
+        0.02,
+        "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. At 0 "
+        "only the parts of intents left out decide, if there are any.",
         label="Share of labelled sentences outside",
         low=0,
         high=1,
     )
     gate_width: float = _other(
-        0.8,
+        0.4,
         "How gradually a sentence becomes unlike the labelled ones, in standard deviations of their nearness.",
         label="Width of the border",
         above=0,

@@ -1,6 +1,6 @@
-"""The language guard: did a language's queries gain or lose by specialising the encoder, and how sure is that."""
+"""Did sentences gain or lose by specialising, and how sure is that: the language guard, the new-intent guard."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.leave_one_out import NeighbourAccuracy
+from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out
 from emu_core.evaluation.significance import student_interval
 
 CONFIDENCE = 0.95
+LEAST_INTENTS = 4  # two to learn from and two to tell apart
 
 
 class Verdict(StrEnum):
@@ -117,6 +118,92 @@ def language_change(
         low=max(-100.0, low),
         high=min(100.0, high),
         queries=queries,
+    )
+
+
+Vectors = NDArray[np.floating]
+Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
+"""Rows to learn from -> what a method fitted on them makes of vectors by the base encoder."""
+
+
+@dataclass(frozen=True)
+class NewIntents:
+    """What sentences of intents without labels gain or lose.
+
+    Attributes:
+        base: Acc@1 of the base encoder among sentences of the intents left out, in percent.
+        specialised: the same of the specialised one.
+        change: of the sentences, each asked once a division.
+        divisions: how many times the intents were divided in two.
+    """
+
+    base: float
+    specialised: float
+    change: LanguageChange
+    divisions: int
+
+    def facts(self) -> dict[str, Any]:
+        """As it stands in JSON."""
+        return {
+            "base": self.base,
+            "specialised": self.specialised,
+            **self.change.facts(),
+            "divisions": self.divisions,
+        }
+
+
+def new_intent_guard(
+    vectors: Vectors,
+    intents: Sequence[str],
+    languages: Sequence[str],
+    ids: Sequence[str],
+    refit: Refit,
+    *,
+    divisions: int = 2,
+    most_rows: int | None = None,
+) -> NewIntents | None:
+    """Leave half of the intents out, fit on the others, and measure the sentences of those left out; then the reverse.
+
+    So every sentence is asked once a division, by a method that was given no label of its intent, among the sentences
+    of the intents that were left out with it. The unit of the interval is the sentence, as in `language_change`.
+
+    Args:
+        vectors: (N, d), the labelled sentences by the base encoder.
+        intents: N intents.
+        languages: N language codes; queries are compared with sentences of their own.
+        ids: N ids; see `leave_one_out`.
+        refit: the method.
+        divisions: how many random divisions of the intents.
+        most_rows: of more sentences, so many are drawn; None takes all.
+
+    Returns:
+        None where there are fewer than four intents: half of them must be two, to learn from and to be told apart.
+    """
+    draws = np.random.default_rng(0)  # always the same: the labels decide, and nothing else
+    rows = np.sort(draws.permutation(len(intents))[:most_rows])
+    names, codes = np.unique(np.asarray(intents, dtype=str)[rows], return_inverse=True)
+    if len(names) < LEAST_INTENTS:
+        return None
+    spoken, keys = (np.asarray(of, dtype=str)[rows] for of in (languages, ids))
+    before, after = (np.zeros((divisions, len(rows)), dtype=bool) for _ in range(2))
+    for division in range(divisions):
+        half = np.isin(codes, draws.permutation(len(names))[: len(names) // 2])
+        for new in (half, ~half):
+            specialise = refit(rows[~new])
+            for language in np.unique(spoken[new]):
+                asked = np.flatnonzero(new & (spoken == language))
+                if len(asked) < 2:
+                    continue
+                for side, own in ((before, vectors[rows[asked]]), (after, specialise(vectors[rows[asked]]))):
+                    found = leave_one_out(
+                        own, codes[asked].astype(str).tolist(), spoken[asked].tolist(), keys[asked].tolist()
+                    )
+                    side[division, asked] = found.correct[f"{language}-{language}"]
+    return NewIntents(
+        base=100 * float(before.mean()),
+        specialised=100 * float(after.mean()),
+        change=language_change(list(before), list(after)),
+        divisions=divisions,
     )
 
 

@@ -57,6 +57,17 @@ def guard_sentences(guard: Mapping[str, Facts]) -> dict[Verdict, str]:
     }
 
 
+def new_intent_sentence(found: Facts | None) -> str:
+    """Return what sentences of intents without labels gain or lose, of `new_intents` as metrics.json has it."""
+    if found is None:
+        return "Intents without labels were not measured: that takes four labelled intents or more."
+    return (
+        f"Sentences of intents that no label was given for: Acc@1 {found['base']:.1f} → {found['specialised']:.1f} %, "
+        f"{found['difference']:+.1f} points (95 %: {_interval(found['low'], found['high'], '+.1f')}): "
+        f"{found['verdict']}."
+    )
+
+
 def leakage_rows(leakage: Mapping[str, Facts]) -> list[tuple[str, ...]]:
     """Return a row for each measure of the leakage as metrics.json has it, under `LEAKAGE_HEAD`."""
     base, specialised = leakage["base"], leakage["specialised"]

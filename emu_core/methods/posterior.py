@@ -19,20 +19,31 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.methods.job import Outcome
     from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.fit import Fitted
-    from emu_core.trainers.posterior import fit_head
+    from emu_core.trainers.posterior import choose_penalty, fit_head, new_intents
 
     encode = once(shared_encode(job.encoder, job.processes))  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
-    texts, labels, ids = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
+    part = job.labelled_data.labelled.train_part()
+    texts, labels, ids = labelled_rows(part, job.config.train_languages)
     reference = (
         {language: encode(some) for language, some in reference_texts().items()}
         if config.language_directions or config.centering
         else {}
     )
-    head = fit_head(encode(texts), labels, reference, config, ids)
+    vectors = encode(texts)
+    penalty = choose_penalty(vectors, labels, reference, config, ids)
+    head = fit_head(vectors, labels, reference, config, ids, inverse_penalty=penalty)
     specialised = PosteriorEncoder(job.encoder, head)
-    return Outcome(specialised, head_after(encode, specialised.head), Fitted(0, ()))
+    job.progress.phase("leaving intents out")
+    languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
+    new = new_intents(vectors, labels, languages, reference, config, ids, inverse_penalty=penalty)
+    return Outcome(
+        specialised,
+        head_after(encode, specialised.head),
+        Fitted(0, ()),
+        {"new_intents": None if new is None else new.facts()},
+    )
 
 
 def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> None:
@@ -43,7 +54,16 @@ def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig
 
 
 # `use` is trained on translations to have no language directions, and its mean is near zero.
-_USE = {"kernel_temperature": 0.05, "gate_temperature": 0.1, "language_directions": 0, "centering": 0.0}
+_USE = {
+    "share": 0.42,
+    "softening": 2.0,
+    "whitening": 0.25,
+    "kernel_temperature": 0.05,
+    "gate_temperature": 0.1,
+    "gate_quantile": 0.0,
+    "language_directions": 0,
+    "centering": 0.0,
+}
 POSTERIOR = Method(
     name="posterior",
     title="Intent probabilities appended",

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 COSINES = 2**23
 """Held at once (32 MB, and as much again for each step of their arithmetic)."""
+KNOWN = 3  # weights of the gate
 LEAST = 1e-6  # of a length: at 0 its root has no gradient
 NUMBERS = ("share", "temperature", "softening", "gate_temperature", "gate_at", "gate_slope")
 TINY = 1e-30  # a sentence may be too far from all of them for float32
@@ -18,20 +19,24 @@ TINY = 1e-30  # a sentence may be too far from all of them for float32
 class PosteriorHead(nn.Module):
     """Sentence vectors (B, d) -> (B, d + k) of length 1, for k intents. Nothing in it trains.
 
-    With x the vector without language directions and part of the mean, of length 1, and A_j those of the N training
-    sentences:
+    With x the vector without language directions and part of the mean, times a map M that is learnt from the labels, of
+    length 1, and A_j those of the N training sentences:
 
         f(c) = exp(w_c x + b_c) * sum over j of class c of exp((x A_j - 1) / temperature) / sqrt(n_c)
         p(c) ~ f(c) ^ (1 / softening)
         near = log sum over j of exp((x A_j - 1) / gate_temperature)
-        gate = sigmoid((near - gate_at) / gate_slope)
+        own  = log max over c of sum over j of class c of exp((x A_j - 1) / gate_temperature) / n_c
+        lead = max over c of (w_c x + b_c) - their mean
+        gate = sigmoid((near - gate_at) / gate_slope) * sigmoid(u_1 own + u_2 lead + u_0)
         d    = sqrt(k / (k - 1)) (p - 1 / k), whose length is from 0 (nothing known) to 1 (sure)
         s    = share * gate * |d|
         out  = [sqrt(1 - s) x, sqrt(s) d / |d|]
 
-    The first factor of f is a logistic regression's; the second a kernel density's, which knows where classes bend. A
-    sentence unlike the training ones (gate near 0), or of no clear intent (d near 0), keeps its vector as it was,
-    so that what has nothing to do with the intents is compared as before.
+    The first factor of f is a logistic regression's; the second a kernel density's, which knows where classes bend. The
+    gate's first factor says whether a sentence is of the training sentences' kind, its second whether it has one of
+    their intents; a head without u has the first alone. A sentence that has none (gate near 0), or no clear one (d
+    near 0), is compared by x alone. M moves all sentences alike, so that what tells intents apart counts more for
+    intents without labels too.
 
     Attributes:
         share: the largest s.
@@ -48,6 +53,8 @@ class PosteriorHead(nn.Module):
     members: Tensor
     weight: Tensor
     bias: Tensor
+    spread: Tensor
+    known: Tensor
 
     def __init__(
         self,
@@ -63,9 +70,10 @@ class PosteriorHead(nn.Module):
         """Take what was fitted.
 
         Args:
-            tensors: `directions` (n, d), orthonormal; `center` (d,); `anchors` (N, d), the training sentences' x;
-                `members` (N, k), 1 / sqrt(n_c) in the column of a sentence's class; `weight` (k, d) and `bias` (k,)
-                of the logistic regression.
+            tensors: `directions` (n, d), orthonormal; `center` (d,); `spread` (d, d), M; `anchors` (N, d), the training
+                sentences' x; `members` (N, k), 1 / sqrt(n_c) in the column of a sentence's class; `weight` (k, d) and
+                `bias` (k,) of the logistic regression; `known`, u_0, u_1 and u_2. Heads of earlier versions have
+                no `spread`, which leaves vectors as they are, and no `known`, and either may be empty.
             share: 0 to 1; see the class, and so the next five.
             temperature: above 0.
             softening: above 0.
@@ -79,6 +87,7 @@ class PosteriorHead(nn.Module):
         super().__init__()
         n, d = tensors["anchors"].shape
         k = len(tensors["bias"])
+        tensors = {"spread": torch.zeros(0, d), "known": torch.zeros(0), **tensors}
         expected = {
             "directions": (len(tensors["directions"]), d),
             "center": (d,),
@@ -86,6 +95,8 @@ class PosteriorHead(nn.Module):
             "members": (n, k),
             "weight": (k, d),
             "bias": (k,),
+            "spread": (d if len(tensors["spread"]) else 0, d),
+            "known": (KNOWN if len(tensors["known"]) else 0,),
         }
         for name, shape in expected.items():
             if tuple(tensors[name].shape) != shape:
@@ -108,13 +119,14 @@ class PosteriorHead(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """(B, d) -> (B, d + k)."""
-        x = neutral(vectors, self.directions, self.center)  # (B, d)
+        x = spread_out(neutral(vectors, self.directions, self.center), self.spread)  # (B, d)
         cosines = x @ self.anchors.T  # (B, N)
-        posterior = self._posterior(x, cosines)  # (B, k)
+        logits = F.linear(x, self.weight, self.bias)  # (B, k)
+        posterior = self._posterior(logits, cosines)  # (B, k)
         k = posterior.shape[1]
         known = math.sqrt(k / (k - 1)) * (posterior - 1 / k)
         length = known.norm(dim=1, keepdim=True).clamp_min(LEAST)
-        share = self.share * self._gate(cosines) * length  # (B, 1)
+        share = self.share * self._gate(logits, cosines) * length  # (B, 1)
         beside = (share / length.square() + TINY).sqrt() * known
         return torch.cat([(1 - share).clamp_min(LEAST).sqrt() * x, beside], dim=1)
 
@@ -123,14 +135,17 @@ class PosteriorHead(nn.Module):
         rows = max(1, COSINES // len(self.anchors))
         return torch.cat([self(part) for part in vectors.split(rows)])
 
-    def _posterior(self, x: Tensor, cosines: Tensor) -> Tensor:
+    def _posterior(self, logits: Tensor, cosines: Tensor) -> Tensor:
         density = ((cosines - 1) / self.temperature).exp() @ self.members + TINY  # (B, k)
-        scores = F.linear(x, self.weight, self.bias) + density.log()
-        return (scores / self.softening).softmax(dim=1)
+        return ((logits + density.log()) / self.softening).softmax(dim=1)
 
-    def _gate(self, cosines: Tensor) -> Tensor:
+    def _gate(self, logits: Tensor, cosines: Tensor) -> Tensor:
         near = nearness(cosines, self.gate_temperature)  # (B, 1)
-        return ((near - self.gate_at) / self.gate_slope).sigmoid()
+        gate = ((near - self.gate_at) / self.gate_slope).sigmoid()
+        if not len(self.known):
+            return gate
+        signs = signs_of_intent(logits, cosines, self.members, self.gate_temperature)  # (B, 2)
+        return gate * F.linear(signs, self.known[None, 1:], self.known[:1]).sigmoid()
 
     def numbers(self) -> dict[str, float]:
         """Return the settings beside the tensors, as `from_state` takes them."""
@@ -145,6 +160,27 @@ class PosteriorHead(nn.Module):
 def nearness(cosines: Tensor, temperature: float) -> Tensor:
     """Compute how near sentences are to others, by the cosines to them (B, N): the log of a kernel's sum, (B, 1)."""
     return ((cosines - 1) / temperature).logsumexp(dim=1, keepdim=True)
+
+
+def signs_of_intent(logits: Tensor, cosines: Tensor, members: Tensor, temperature: float) -> Tensor:
+    """Compute what tells sentences of one of the intents from others: (B, 2).
+
+    Args:
+        logits: (B, k), of the logistic regression.
+        cosines: (B, N), to the training sentences.
+        members: (N, k), see `PosteriorHead`.
+        temperature: of the cosines.
+
+    Returns:
+        How near a sentence is to the intent that it is nearest to, and how far its largest logit is above the mean.
+    """
+    near = ((cosines - 1) / temperature).exp() @ members.square() + TINY  # (B, k)
+    return torch.stack([near.amax(dim=1).log(), logits.amax(dim=1) - logits.mean(dim=1)], dim=1)
+
+
+def spread_out(x: Tensor, spread: Tensor) -> Tensor:
+    """Multiply vectors (B, d) by a map (d, d), or none at all of (0, d): unit vectors (B, d)."""
+    return F.normalize(x @ spread, dim=1) if len(spread) else x
 
 
 def neutral(vectors: Tensor, directions: Tensor, center: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from emu_core.evaluation.guard import Verdict
 from emu_core.evaluation.metric_rows import (
     FORGETTING_HEAD,
     GUARD_HEAD,
@@ -13,6 +14,7 @@ from emu_core.evaluation.metric_rows import (
     guard_rows,
     guard_sentences,
     leakage_rows,
+    new_intent_sentence,
 )
 from emu_core.evaluation.significance import binomial_interval
 from emu_core.runs.config import RunConfig
@@ -38,6 +40,7 @@ def model_card(
             "",
             *_results(metrics),
             *_guard(metrics),
+            *_new_intents(metrics),
             *_leakage(metrics),
             *_forgetting(forgetting),
         ]
@@ -133,6 +136,22 @@ def _guard(metrics: Facts) -> list[str]:
         *([f"**{sentence}**" for sentence in sentences.values()] or ["No language is seen to lose."]),
         "",
         *_table(GUARD_HEAD, guard_rows(guard)),
+        "",
+    ]
+
+
+def _new_intents(metrics: Facts) -> list[str]:
+    if "new_intents" not in metrics:  # of a method that trains for minutes, and of earlier runs
+        return []
+    sentence = new_intent_sentence(metrics["new_intents"])
+    flagged = metrics["new_intents"] is not None and Verdict(metrics["new_intents"]["verdict"]).is_flagged
+    return [
+        "## New-intent guard",
+        "",
+        "Half of the intents were left out in turn, the method was fitted on the others, and labelled sentences of "
+        "those left out were compared with each other in their own language.",
+        "",
+        f"**{sentence}**" if flagged else sentence,
         "",
     ]
 

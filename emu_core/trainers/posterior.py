@@ -1,6 +1,6 @@
 """Fitting the posterior method: no gradient, the encoder runs once over each sentence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -13,10 +13,15 @@ from torch import Tensor
 from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import TrainingError
-from emu_core.models.posterior_head import TINY, PosteriorHead, nearness, neutral
+from emu_core.evaluation.guard import NewIntents, new_intent_guard
+from emu_core.models.posterior_head import TINY, PosteriorHead, nearness, neutral, signs_of_intent, spread_out
 from emu_core.threads import one_thread_for_small_products
 
 BLOCK = 1024  # rows of cosines held at once
+SENTENCES = 4  # parts of the sentences, where some are left out beside a part of the intents
+DIVISIONS = 1  # of the intents into parts, to learn the gate
+OPEN = -1e4  # a nearness that every sentence has
+EVEN = 1e-9  # a variance below this share of the largest is none
 
 
 def fit_head(
@@ -25,6 +30,7 @@ def fit_head(
     reference: Mapping[str, FloatArray],
     config: PosteriorConfig,
     ids: Sequence[str] = (),
+    inverse_penalty: float | None = None,
 ) -> PosteriorHead:
     """Fit the head on the training sentences' vectors.
 
@@ -36,6 +42,7 @@ def fit_head(
         config: the settings.
         ids: N; sentences with the same one are translations, which must not tell each other's class where some are held
             out. Empty ones have none; without any, no sentence has.
+        inverse_penalty: C of the logistic regression; None chooses it on sentences that are held out.
 
     Raises:
         TrainingError: fewer than two classes.
@@ -43,11 +50,12 @@ def fit_head(
     check_rows(labels)
     classes = np.asarray(labels, dtype=np.int64)
     count = np.bincount(classes)
-    directions, center = language_space(reference, config, vectors.shape[1])
-    x = neutral(torch.from_numpy(np.array(vectors, dtype=np.float32)), directions, center)
+    if inverse_penalty is None:
+        inverse_penalty = choose_penalty(vectors, labels, reference, config, ids)
+    x, directions, center, spread = _space(vectors, classes, reference, config)
     wide = x.numpy().astype(np.float64)
     with one_thread_for_small_products():
-        inverse_penalty = choose_inverse_penalty(wide, classes, config.kernel_temperature, ids)
+        known = learn_known(x, classes, config, inverse_penalty, ids)
         weight, bias = weights(regression(inverse_penalty).fit(wide, classes))
     near = _nearness(x, config.gate_temperature)
     return PosteriorHead(
@@ -58,14 +66,77 @@ def fit_head(
             "members": torch.from_numpy(members(classes, len(count)).astype(np.float32)),
             "weight": torch.from_numpy(weight.astype(np.float32)),
             "bias": torch.from_numpy(bias.astype(np.float32)),
+            "spread": spread,
+            "known": known,
         },
         share=config.share,
         temperature=config.kernel_temperature,
         softening=config.softening,
         gate_temperature=config.gate_temperature,
-        gate_at=float(np.quantile(near, config.gate_quantile)),
+        # Without a learnt second factor, the first one alone must keep sentences of other kinds out.
+        gate_at=float(np.quantile(near, config.gate_quantile))
+        if config.gate_quantile or not len(known)
+        else OPEN,
         gate_slope=max(config.gate_width * float(near.std()), 1e-6),
     )
+
+
+def choose_penalty(
+    vectors: FloatArray,
+    labels: Sequence[int],
+    reference: Mapping[str, FloatArray],
+    config: PosteriorConfig,
+    ids: Sequence[str] = (),
+) -> float:
+    """Choose C of the logistic regression; see `choose_inverse_penalty`, and `fit_head` for the arguments.
+
+    Raises:
+        TrainingError: fewer than two classes.
+    """
+    check_rows(labels)
+    classes = np.asarray(labels, dtype=np.int64)
+    x = _space(vectors, classes, reference, config)[0].numpy().astype(np.float64)
+    with one_thread_for_small_products():
+        return choose_inverse_penalty(x, classes, config.kernel_temperature, ids)
+
+
+def new_intents(
+    vectors: FloatArray,
+    labels: Sequence[int],
+    languages: Sequence[str],
+    reference: Mapping[str, FloatArray],
+    config: PosteriorConfig,
+    ids: Sequence[str],
+    inverse_penalty: float,
+) -> NewIntents | None:
+    """Measure what sentences of intents without labels gain or lose; see `new_intent_guard`, and `fit_head`.
+
+    The heads are fitted with the penalty of the whole: one number, which all labels chose, the left-out ones too.
+    """
+    classes = np.asarray(labels, dtype=np.int64)
+
+    def refit(rows: NDArray[np.intp]) -> Callable[[FloatArray], FloatArray]:
+        own = np.unique(classes[rows], return_inverse=True)[1]
+        names = [ids[row] for row in rows] if ids else ()
+        head = fit_head(vectors[rows], own.tolist(), reference, config, names, inverse_penalty)
+        return lambda asked: head.in_parts(torch.from_numpy(asked)).numpy()
+
+    return new_intent_guard(
+        vectors, [str(label) for label in labels], languages, ids, refit, most_rows=MOST_ROWS
+    )
+
+
+def _space(
+    vectors: FloatArray,
+    classes: NDArray[np.int64],
+    reference: Mapping[str, FloatArray],
+    config: PosteriorConfig,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Where the head compares sentences: their x (N, d), and the directions, the center and the map that lead there."""
+    directions, center = language_space(reference, config, vectors.shape[1])
+    x = neutral(torch.from_numpy(np.array(vectors, dtype=np.float32)), directions, center)
+    spread = learn_spread(x.numpy().astype(np.float64), classes, config.whitening)
+    return spread_out(x, spread), directions, center, spread
 
 
 def check_rows(labels: Sequence[int]) -> None:
@@ -98,6 +169,37 @@ def language_space(
     return torch.from_numpy(directions.astype(np.float32)), torch.from_numpy(center.astype(np.float32))
 
 
+def learn_spread(x: NDArray[np.float64], classes: NDArray[np.int64], whitening: float) -> Tensor:
+    """The map (d, d) that evens out in which directions sentences of one intent differ; (0, d) for no whitening.
+
+    It is (w S + (1 - w) I) ^ (-1/2), with w the whitening and S the covariance within the intents, scaled to a mean
+    variance of 1. What sentences of one intent differ by says little of the intent, and of intents without labels
+    too.
+
+    Args:
+        x: (N, d), of length 1.
+        classes: N class numbers, from 0.
+        whitening: 0 to 1.
+    """
+    n, d = x.shape
+    count = np.bincount(classes)
+    means = np.zeros((len(count), d))
+    np.add.at(means, classes, x)
+    # A sentence is nearer to a mean that it is part of than to its intent's own: by n / (n - 1) of the variance.
+    unbiased = np.sqrt(count / np.maximum(count - 1, 1))[classes, None]
+    apart = (x - (means / count[:, None])[classes]) * unbiased
+    variance = np.square(apart).sum() / d
+    if not whitening or not variance > 0:  # no intent has two sentences that differ
+        return torch.zeros(0, d)
+    values, axes = np.linalg.eigh(whitening * apart.T @ apart / variance + (1 - whitening) * np.eye(d))
+    if values[0] <= EVEN * values[-1]:
+        raise TrainingError(
+            f"{n} sentences do not differ in each of {d} directions, which a whitening of {whitening:g} would even "
+            "out; lower it (--whitening)"
+        )
+    return torch.from_numpy(((axes * values**-0.5) @ axes.T).astype(np.float32))
+
+
 def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
     """How near each row is to the others: (N,)."""
     near = []
@@ -117,7 +219,7 @@ def _unit(vectors: FloatArray) -> NDArray[np.float64]:
 INVERSE_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)  # C of the logistic regression
 USUAL = 10.0
 FOLDS = 5
-MOST_ROWS = 2000  # held out in turn; of more, so many are drawn
+MOST_ROWS = 1500  # held out in turn; of more, so many are drawn
 ALIKE = 0.02
 """Nats of cross-entropy, a fiftieth of the right intent's probability, that a posterior may be worse than the best.
 
@@ -128,6 +230,7 @@ TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 the loose fits end w
 TEMPERATURES = (0.5, 8.0)  # the smallest and the largest
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 def choose_inverse_penalty(
@@ -225,3 +328,64 @@ def _calibrated_losses(scores: Matrix, classes: Classes) -> Matrix:
 
     least = minimize_scalar(lambda t: losses(t).mean(), bounds=tuple(np.log(TEMPERATURES)), method="bounded")
     return losses(float(least.x))
+
+
+def learn_known(
+    x: Tensor, classes: Classes, config: PosteriorConfig, inverse_penalty: float, ids: Sequence[str] = ()
+) -> Tensor:
+    """Learn the weights of the gate: u_0, u_1 and u_2 of `PosteriorHead`, or none.
+
+    The intents are divided into parts, and so are the sentences. A part of the intents and a part of the other
+    intents' sentences are left out; what the head would compute of both, fitted on the rest, are the examples of a
+    logistic regression: of no labelled intent, and of one. Both kinds weigh alike.
+
+    Args:
+        x: (N, d), as the head's training sentences.
+        classes: N class numbers, from 0.
+        config: how many parts of intents there are, and the temperature of nearness.
+        inverse_penalty: C of the head's own logistic regression.
+        ids: N, or none; sentences with the same one are left out together.
+
+    Returns:
+        (3,), or (0,) where there are too few intents to leave one out, or one part is asked for.
+    """
+    drawn = np.random.default_rng(0)  # always the same: the labels decide, and nothing else
+    group = _groups(ids) if ids else np.arange(len(x))
+    part_of_group = drawn.permutation(group.max() + 1) % SENTENCES
+    rows = np.sort(drawn.permutation(len(x))[:MOST_ROWS])
+    x, classes, sentence_part = x[torch.from_numpy(rows)], classes[rows], part_of_group[group[rows]]
+    k = int(classes.max()) + 1
+    divisions = [drawn.permutation(k) % max(1, min(config.intent_parts, k)) for _ in range(DIVISIONS)]
+    signs: list[NDArray[np.float64]] = []
+    known: list[bool] = []
+    for new, held, others in (parts for of in divisions for parts in _left_out(classes, of, sentence_part)):
+        own, numbers = np.unique(classes[others], return_inverse=True)
+        fitted = regression(inverse_penalty).fit(x[others].numpy().astype(np.float64), numbers)
+        weight, bias = (torch.from_numpy(part.astype(np.float32)) for part in weights(fitted))
+        belongs = torch.from_numpy(members(numbers, len(own)).astype(np.float32))
+        for asked, is_known in ((new, False), (held & np.isin(classes, own), True)):
+            part = x[asked]
+            found = signs_of_intent(
+                part @ weight.T + bias, part @ x[others].T, belongs, config.gate_temperature
+            )
+            signs.append(found.double().numpy())
+            known += [is_known] * len(found)
+    if len(set(known)) < 2:
+        return torch.zeros(0)
+    wide = np.concatenate(signs)
+    mean, scale = wide.mean(axis=0), np.maximum(wide.std(axis=0), 1e-6)
+    learnt = LogisticRegression(class_weight="balanced").fit((wide - mean) / scale, known)
+    slopes = learnt.coef_[0] / scale
+    return torch.tensor([learnt.intercept_[0] - slopes @ mean, *slopes], dtype=torch.float32)
+
+
+def _left_out(
+    classes: Classes, intent_part: Classes, sentence_part: Classes
+) -> Iterator[tuple[Mask, Mask, Mask]]:
+    """Yield the sentences of a part of the intents, a part of the others, and the rest: of two intents or more."""
+    for part in range(int(intent_part.max()) + 1 if len(set(intent_part)) > 1 else 0):
+        new = intent_part[classes] == part
+        held = ~new & (sentence_part == part % SENTENCES)
+        rest = ~new & ~held
+        if len(np.unique(classes[rest])) > 1:
+            yield new, held, rest

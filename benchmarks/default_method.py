@@ -1,0 +1,315 @@
+"""What the default method does to every set: seen and new intents, other languages, similarity and translations.
+
+Prints one JSON object a candidate: the encoder as it is, the method with its earlier and with its default settings, and
+with each setting that is asked for. English labels; the sentences are encoded once and their vectors kept, so that a
+candidate takes seconds. `measure` takes any function that fits a map of vectors, for methods that are no settings.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+
+import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
+
+# isort: split
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from emu_core.api.inputs import labelled_set
+from emu_core.config import PosteriorConfig
+from emu_core.data.demo import load_demo, reference_texts
+from emu_core.encoders.registry import load_encoder
+from emu_core.evaluation.guard import Verdict, language_change
+from emu_core.methods.registry import configure
+from emu_core.trainers.posterior import fit_head
+
+LABELLED = "en"
+HALVES = 4  # random halves of the intents
+QUARTERS = 4  # of SIB-200's train split, held out in turn
+EARLIER = {
+    "share": 0.55,
+    "softening": 2.0,
+    "whitening": 0.0,
+    "intent_parts": 0,
+    "gate_quantile": 0.05,
+    "gate_width": 0.8,
+}
+"""The defaults before there was a map, and a gate learnt of intents left out."""
+PAIRS = ("deu", "spa", "fra", "jpn", "cmn")
+Vectors = NDArray[np.float32]
+Map = Callable[[Vectors], Vectors]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a candidate may learn of: N labelled sentences of one language, and parallel sentences without labels.
+
+    Attributes:
+        vectors: (N, d).
+        classes: N class numbers, from 0.
+        ids: N.
+        reference: by language, the vectors (M, d) of the same M sentences.
+    """
+
+    vectors: Vectors
+    classes: NDArray[np.int64]
+    ids: Sequence[str]
+    reference: Mapping[str, Vectors]
+
+
+Fit = Callable[[Labels], Map]
+
+
+class Vault:
+    """The data, and each set's vectors by one encoder, which are kept in a folder."""
+
+    def __init__(self, data: Path, folder: Path, encoder: str) -> None:
+        """Name the folders of the data and of the vectors."""
+        self.data, self.folder, self.encoder = data, folder, encoder
+
+    def vectors(self, name: str, texts: Callable[[], Sequence[str]]) -> Vectors:
+        """Return the stored vectors of a set, encoding its texts if there are none."""
+        path = self.folder / f"{self.encoder}_{name}.npy"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, load_encoder(self.encoder).encode(list(texts())))
+        found: Vectors = np.load(path)
+        return found
+
+    def labelled(self, name: str, paths: Sequence[Path]) -> tuple[pd.DataFrame, Vectors]:
+        """Return a set's rows and their vectors."""
+        frame = (labelled_set([str(path) for path in paths])[0] if paths else load_demo()).frame
+        return frame, self.vectors(name, frame["text"].tolist)
+
+    @cached_property
+    def sib(self) -> tuple[pd.DataFrame, Vectors]:
+        """SIB-200."""
+        return self.labelled("sib", sorted((self.data / "sib200").glob("*.csv")))
+
+    @cached_property
+    def demo(self) -> tuple[pd.DataFrame, Vectors]:
+        """The demo set."""
+        return self.labelled("demo", [])
+
+    @cached_property
+    def home(self) -> tuple[pd.DataFrame, Vectors]:
+        """Home Assistant's commands."""
+        return self.labelled("home", sorted((self.data / "home_assistant").glob("*.csv")))
+
+    @cached_property
+    def reference(self) -> dict[str, Vectors]:
+        """The reference sentences."""
+        return {
+            language: self.vectors(f"reference_{language}", lambda texts=texts: texts)
+            for language, texts in reference_texts().items()
+        }
+
+    @cached_property
+    def similarity(self) -> dict[str, tuple[Vectors, NDArray[np.float64]]]:
+        """STS-B's dev pairs by language: the vectors of all first and all second sentences, and the scores."""
+        found = {}
+        for path in sorted((self.data / "stsb").glob("*.dev.csv")):
+            frame = pd.read_csv(path, header=None)
+            language = path.name.split(".")[0]
+            texts = [*frame[0], *frame[1]]
+            found[language] = (
+                self.vectors(f"sts_{language}", lambda texts=texts: texts),
+                frame[2].to_numpy(),
+            )
+        return found
+
+    @cached_property
+    def translations(self) -> list[tuple[Vectors, Vectors]]:
+        """Tatoeba's pairs of languages."""
+
+        def side(pair: str, language: str) -> Vectors:
+            path = self.data / "tatoeba" / f"tatoeba.{pair}-eng.{language}"
+            return self.vectors(f"tatoeba_{pair}_{language}", lambda: path.read_text("utf-8").splitlines())
+
+        return [(side(pair, pair), side(pair, "eng")) for pair in PAIRS]
+
+
+class Labelled:
+    """Rows of a labelled set with their vectors."""
+
+    def __init__(self, frame: pd.DataFrame, vectors: Vectors) -> None:
+        """Take them as they are."""
+        self.vectors = vectors
+        self.intents = frame["intent"].to_numpy(dtype=str)
+        self.languages = frame["language"].to_numpy(dtype=str)
+        self.ids = frame["id"].to_numpy(dtype=str)
+        self.splits = frame["split"].to_numpy(dtype=str)
+
+    def labels(self, rows: NDArray[np.bool_], reference: Mapping[str, Vectors]) -> Labels:
+        """Return the English ones of some rows."""
+        rows = rows & (self.languages == LABELLED)
+        classes = np.unique(self.intents[rows], return_inverse=True)[1].astype(np.int64)
+        return Labels(self.vectors[rows], classes, self.ids[rows].tolist(), reference)
+
+    def accuracy(self, rows: NDArray[np.bool_], apply: Map) -> float:
+        """Mean Acc@1 of the directions with English, each row's own id left out."""
+        rows = np.flatnonzero(rows)
+        units = unit(apply(self.vectors[rows]))
+        languages, ids, intents = self.languages[rows], self.ids[rows], self.intents[rows]
+        found = []
+        for other in np.unique(languages):
+            for source, target in {(LABELLED, other), (other, LABELLED)}:
+                a, b = np.flatnonzero(languages == source), np.flatnonzero(languages == target)
+                cosines = units[a] @ units[b].T
+                cosines[ids[a][:, None] == ids[b]] = -2
+                found.append((intents[a] == intents[b][cosines.argmax(axis=1)]).mean())
+        return 100 * float(np.mean(found))
+
+    def halves(self) -> list[NDArray[np.bool_]]:
+        """Return for each random half of the intents the rows that have one of them."""
+        names = np.unique(self.intents)
+        draws = [np.random.default_rng(seed).permutation(names) for seed in range(HALVES)]
+        return [np.isin(self.intents, order[: len(order) // 2]) for order in draws]
+
+
+def unit(vectors: NDArray[np.floating]) -> Vectors:
+    """(N, d) of length 1."""
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def measure(fit: Fit, vault: Vault) -> dict[str, float]:
+    """Return every figure of a candidate: Acc@1 in percent, Spearman's correlation, P@1 in percent."""
+    found: dict[str, float] = {}
+    sib, demo, home = (Labelled(*of) for of in (vault.sib, vault.demo, vault.home))
+    of_sib = fit(sib.labels(sib.splits == "train", vault.reference))
+    found["sib dev"] = sib.accuracy(sib.splits == "dev", of_sib)
+    parts = np.array_split(
+        np.random.default_rng(0).permutation(np.unique(sib.ids[sib.splits == "train"])), QUARTERS
+    )
+    held = [np.isin(sib.ids, part) for part in parts]
+    train = sib.splits == "train"
+    found["sib quarters"] = float(
+        np.mean([sib.accuracy(part, fit(sib.labels(train & ~part, vault.reference))) for part in held])
+    )
+    found["sib new"] = new_intents(sib, train, np.ones_like(train), fit, vault)
+    train = demo.splits == "train"
+    of_demo = fit(demo.labels(train, vault.reference))
+    found["demo test"] = demo.accuracy(demo.splits == "test", of_demo)
+    parts = np.array_split(np.random.default_rng(0).permutation(np.unique(demo.ids[train])), QUARTERS)
+    found["demo quarters"] = float(
+        np.mean(
+            [
+                demo.accuracy(part, fit(demo.labels(train & ~part, vault.reference)))
+                for part in (np.isin(demo.ids, ids) for ids in parts)
+            ]
+        )
+    )
+    found["demo new"] = new_intents(demo, train, demo.splits == "test", fit, vault)
+    found["demo new train"] = new_intents(demo, train, train, fit, vault)
+    of_home = fit(home.labels(np.ones(len(home.ids), dtype=bool), vault.reference))
+    found |= commands(home, of_home)
+    for name, apply in (("", of_sib), (" demo", of_demo), (" home", of_home)):
+        found[f"sts{name}"] = float(np.mean([spearman(apply(v), s) for v, s in vault.similarity.values()]))
+        found[f"translations{name}"] = float(
+            np.mean([precision(unit(apply(a)), unit(apply(b))) for a, b in vault.translations])
+        )
+    return found
+
+
+def new_intents(
+    data: Labelled, train: NDArray[np.bool_], asked: NDArray[np.bool_], fit: Fit, vault: Vault
+) -> float:
+    """Mean Acc@1 among sentences of intents that no label was given for, over random halves of the intents."""
+    return float(
+        np.mean(
+            [
+                data.accuracy(asked & ~half, fit(data.labels(train & half, vault.reference)))
+                for half in data.halves()
+            ]
+        )
+    )
+
+
+def commands(home: Labelled, apply: Map) -> dict[str, float]:
+    """Acc@1 of each language's queries against the English pool, their mean, and the changes that are flagged."""
+
+    def right(of: Map) -> dict[str, NDArray[np.bool_]]:
+        units = unit(of(home.vectors))
+        english = np.flatnonzero(home.languages == LABELLED)
+        return {
+            other: home.intents[rows]
+            == home.intents[english][(units[rows] @ units[english].T).argmax(axis=1)]
+            for other in np.unique(home.languages)
+            if other != LABELLED
+            for rows in [np.flatnonzero(home.languages == other)]
+        }
+
+    before, after = right(lambda vectors: vectors), right(apply)
+    changes = {other: language_change([before[other]], [after[other]]) for other in before}
+    return {
+        "home mean": 100 * float(np.mean([one.mean() for one in after.values()])),
+        "home change": float(np.mean([change.difference for change in changes.values()])),
+        "home worst": min(change.difference for change in changes.values()),
+        "home loses": sum(change.verdict == Verdict.LOSES for change in changes.values()),
+    } | {f"home {other}": change.difference for other, change in changes.items()}
+
+
+def spearman(vectors: Vectors, scores: NDArray[np.float64]) -> float:
+    """Spearman's correlation of the cosines of the first and the second half of some vectors with scores."""
+    first, second = np.split(unit(vectors), 2)
+    return float(spearmanr((first * second).sum(axis=1), scores).statistic)
+
+
+def precision(a: Vectors, b: Vectors) -> float:
+    """P@1 in percent, mean of both ways."""
+    cosines, rows = a @ b.T, np.arange(len(a))
+    return 50 * float((cosines.argmax(axis=1) == rows).mean() + (cosines.argmax(axis=0) == rows).mean())
+
+
+def base(_: Labels) -> Map:
+    """The encoder as it is."""
+    return lambda vectors: vectors
+
+
+def posterior(config: PosteriorConfig) -> Fit:
+    """The method with these settings."""
+
+    def fit(labels: Labels) -> Map:
+        head = fit_head(labels.vectors, labels.classes.tolist(), labels.reference, config, labels.ids)
+
+        def apply(vectors: Vectors) -> Vectors:
+            with torch.no_grad():
+                found: Vectors = head.in_parts(torch.from_numpy(vectors)).numpy()
+            return found
+
+        return apply
+
+    return fit
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="a folder with sib200, home_assistant, stsb and tatoeba")
+    parser.add_argument("--vectors", type=Path, required=True, help="folder in which vectors are kept")
+    parser.add_argument("--encoder", default="use")
+    for field in fields(PosteriorConfig):
+        kind = type(getattr(PosteriorConfig(), field.name))
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, nargs="+", help="one or several")
+    options = parser.parse_args()
+    vault = Vault(options.data, options.vectors, options.encoder)
+    asked = {field.name: getattr(options, field.name) or [] for field in fields(PosteriorConfig)}
+    settings = [EARLIER, {}, *({name: value} for name, values in asked.items() for value in values)]
+    candidates = [("base", base)] + [
+        (json.dumps(changes), posterior(configure("posterior", options.encoder, **changes)))
+        for changes in settings
+    ]
+    for name, fit in candidates:
+        found = {part: round(value, 3) for part, value in measure(fit, vault).items()}
+        print(json.dumps({"encoder": options.encoder, "candidate": name} | found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
