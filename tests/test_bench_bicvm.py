@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu_core.bench import costs
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System, shown_words
 from emu_core.bench.bicvm.report import (
     ENCODERS,
@@ -36,6 +35,7 @@ from emu_core.evaluation.significance import mean_interval
 from emu_core.evaluation.transfer import bags
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID, ranking_by
 from emu_core.evaluation.word_neighbours import glosses
+from emu_core.runs import costs
 from emu_core.runs.costs import Pace, Took
 from tests.bench_cells import PAIRS, planned, results_of, run
 from tests.pretrained_set import WORDS, labelled, parallel, sentences, sts_folder
