@@ -144,7 +144,7 @@ class Subject:
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """What tells both encoders' weights from others."""
+        """The fingerprints of both encoders' weights."""
         return tuple(map(weights_of, self.specs.values()))
 
     def of_texts(self, texts: Sequence[str]) -> dict[str, FloatArray] | None:

@@ -128,7 +128,7 @@ Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
 
 @dataclass(frozen=True)
 class NewIntents:
-    """What sentences of intents without labels gain or lose.
+    """Gain or loss of sentences whose intents had no labels.
 
     Attributes:
         base: Acc@1 of the base encoder among sentences of the intents left out, in percent.

@@ -67,8 +67,8 @@ _USE = {
 POSTERIOR = Method(
     name="posterior",
     title="Intent probabilities appended",
-    summary="Done in seconds, without fine-tuning: the probabilities of the intents are appended to the embedding "
-    "where a sentence is like the labelled ones.",
+    summary="Done in seconds, without fine-tuning: a map learnt from the labels moves every embedding a little, and "
+    "the intent probabilities are appended where a sentence has one of the labelled intents.",
     settings=PosteriorConfig,
     needs=Needs.INTENTS,
     train=_train,

@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, str]:
-        """What a table calls system and embedding."""
+        """The names of system and embedding in a table."""
         return LABELS[self.system], _PART_LABELS.get(self.part, self.part.value)
 
 
