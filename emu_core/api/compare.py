@@ -125,7 +125,7 @@ def training_notes(
     if run.data().get("sha256") != (sha256 or labelled.sha256()):
         return [
             f"The run {run.name} was trained on {shown(run.config().data)}, and not on "
-            f"{shown(title or labelled.name)} as it is now: the figures are for sentences from elsewhere."
+            f"{shown(title or labelled.name)} as it is now: sentences that both have are measured like new ones."
         ]
     if split not in ("train", ALL):
         return []
