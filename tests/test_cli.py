@@ -171,7 +171,7 @@ def test_evaluate_against_a_pool(folder: Path, tmp_path: Path, capsys: pytest.Ca
     assert "this is classification" in result["notes"][0]
     # Beside it a classifier on the same vectors: on this set, a scikit-learn one with the C that is told.
     beside = result["classifier"]
-    fitted = LogisticRegression(C=beside["C"], max_iter=1000).fit(
+    fitted = LogisticRegression(C=beside["C"], max_iter=3000, tol=1e-6).fit(
         encoder.encode(small_set(("en",)).frame["text"].tolist()), intents
     )
     told = fitted.score(
