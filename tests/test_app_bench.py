@@ -153,7 +153,7 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
         "emu",
         "use",
     )
-    assert config.hyperparameters == {"seeds": [0, 1], "epochs": 3, "parts": ["4"]}
+    assert config.hyperparameters == {"seeds": [0, 1], "epochs": 3, "parts": ["4"], "preset": "tuned"}
     data = EmuExperiment.load_data(run.training_folder, config.data)
     assert len(data.train.frame) + len(data.test.frame) == 36
     measured(run)
