@@ -79,9 +79,11 @@ def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) 
 
 
 def labelled_from_upload(
-    upload: Upload, mapping: ColumnMapping, language: str | None
+    upload: Upload, mapping: ColumnMapping, language: str | None, hold_out: float, seed: int
 ) -> tuple[LabelledSet, Audit]:
     """Join the tables to one set and audit it; the language is theirs where neither a column nor their names say it.
+
+    Where no row has a split, the share `hold_out` of every intent becomes split test.
 
     Raises:
         DataError: it is not a labelled set.
@@ -91,4 +93,5 @@ def labelled_from_upload(
         for name, table in zip(upload.names, upload.tables, strict=True)
     ]
     check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
-    return labelled_from_frame(pd.concat(parts, ignore_index=True), upload.title)
+    labelled, audit = labelled_from_frame(pd.concat(parts, ignore_index=True), upload.title)
+    return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit
