@@ -11,7 +11,9 @@ def test_every_mark_of_markdown_is_escaped() -> None:
     assert literal("Öl, 水 x1") == "Öl, 水 x1"
 
 
-@pytest.mark.parametrize("address", ["https://evil.example", "HTTP://x.y", "www.evil.example", "a@evil.example"])
+@pytest.mark.parametrize(
+    "address", ["https://evil.example", "HTTP://x.y", "www.evil.example", "a@evil.example"]
+)
 def test_an_address_is_shown_and_begins_no_link(address: str) -> None:
     found = literal(f"see {address} now").replace("\\", "")
     assert found.replace("\u2060", "") == f"see {address} now"
