@@ -5,6 +5,7 @@ importing takes each process that is started by a command five seconds, and two 
 """
 
 import os
+import resource
 import signal
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -54,6 +55,11 @@ def started(function: Callable[..., object], *arguments: Any) -> BaseProcess:
     child = context.Process(target=function, args=arguments)
     child.start()
     return child
+
+
+def full_disk(most_bytes: int) -> None:
+    """Let no file become longer in this process from now on, which is what a full disk does to writers."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
 
 def resume_and_die(folder: str, step: int, every: int) -> None:
