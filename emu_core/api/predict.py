@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from emu_core.api.embed import PART, UNDETERMINED, read_inputs, writing
 from emu_core.api.inputs import ENDINGS, Data, labelled_set
 from emu_core.data.demo import DEMO
+from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder

@@ -1,4 +1,4 @@
-"""Intents of new sentences: nearest labelled neighbours vote, with calibrated probabilities and a limit for new intents."""
+"""Intents of new sentences: nearest labelled neighbours vote; calibrated probabilities and a limit for new intents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
