@@ -131,7 +131,8 @@ def _draw_table(found: dict[str, pd.DataFrame], which: tuple[str, ...]) -> None:
     """Draw both encoders' answers side by side, and offer all of them as a file."""
     table = pd.DataFrame({"Sentence": found[BASE]["text"]})
     for name, answers in found.items():
-        table[name] = answers["intent"]
+        table[f"{name}: intent"] = answers["intent"]
+    for name, answers in found.items():
         table[f"{name}: confidence"] = 100 * answers["confidence"]
     percent = st.column_config.NumberColumn(format="%.0f %%", width="small")
     st.dataframe(
@@ -151,7 +152,7 @@ def _draw_table(found: dict[str, pd.DataFrame], which: tuple[str, ...]) -> None:
 def _draw_answer(name: str, answer: pd.Series, facts: dict[str, Any]) -> None:
     """Draw one encoder's answer to a sentence, its nearest labelled sentences, and what they are worth."""
     st.subheader(name)
-    confidence = "" if pd.isna(answer["confidence"]) else f", {100 * answer['confidence']:.0f} % sure"
+    confidence = "" if pd.isna(answer["confidence"]) else f", confidence {100 * answer['confidence']:.0f} %"
     st.markdown(f"**{literal(answer['intent'], 80)}**{confidence}")
     places = [place for place in range(1, NEIGHBOURS + 1) if f"nearest_{place}" in answer]
     intents = [answer[f"nearest_{place}_intent"] for place in places]
