@@ -13,8 +13,13 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_typed_sentence_is_answered_and_downloaded(page: Page, app_url: str, runs_folder: Path) -> None:
-    small_run(runs_folder, "predicting")
-    page.goto(f"{app_url}/predict?run=predicting")
+    _, _, file = small_run(runs_folder, "predicting")
+    page.goto(app_url)
+    settle(page)
+    page.locator('input[type="file"]').set_input_files(file)
+    page.get_by_role("heading", name="small.csv", level=2).wait_for()
+    page.get_by_role("link", name="Predict", exact=True).click()
+    page.get_by_role("heading", name="Predict", level=1).wait_for()
     settle(page)
     page.get_by_label("One sentence a line").fill("Kann ich meinen Hund mitbringen?")
     page.keyboard.press("Control+Enter")

@@ -100,7 +100,9 @@ class Predictor:
         if asked is None:
             asked = unseen_rows(self.encoder, self.pool_)
         if vectors is None:
-            vectors = self._encode(frame["text"].tolist())
+            parts = (frame["text"].iloc[at : at + PART].tolist() for at in range(0, len(frame), PART))
+            vectors = np.concatenate([self._encode(part) for part in parts])
+            give_memory_back()
         self.classifier_ = NearestIntent().fit(
             vectors, frame["intent"].tolist(), frame["id"].tolist(), asked=asked, threshold=self.threshold
         )
