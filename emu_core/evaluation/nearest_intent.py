@@ -82,7 +82,8 @@ class NearestIntent:
         self._labels, self._keys = codes(intents, size, "intents"), id_keys(ids, size)
         self.votes_ = 1
         self.accuracy_: float | None = None
-        self.threshold_, self.new_found_ = threshold, None
+        self.threshold_ = threshold
+        self.new_found_: float | None = None
         self.calibration_: IsotonicRegression | None = None
         rows = np.arange(size) if asked is None else np.asarray(asked, dtype=np.int64)
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_ASKED])
