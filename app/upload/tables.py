@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
+from emu_core.data.cleaning import stripped
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
@@ -15,6 +16,7 @@ from emu_core.data.readers.limits import MAX_ROWS, check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes
 from emu_core.data.wording import listed
+from emu_core.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,21 @@ def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
     tables = tuple(read_table(payload, name) for name, payload in files)
     size = sum(int(table.memory_usage(deep=True).sum()) for table in tables)
     return Upload(key, size, tuple(name for name, _ in files), tables)
+
+
+def read_texts(name: str, payload: bytes) -> list[str]:
+    """Return the sentences of one file, by its name and bytes, without empty ones.
+
+    Raises:
+        DataError: it is no table, or has no column of sentences, or none in it.
+    """
+    frame = read_table(payload, name)
+    columns = guess_columns(frame)
+    texts = stripped(apply_columns(frame, columns, required=("text",), language="und", name=name)["text"])
+    found: list[str] = texts[texts != ""].tolist()
+    if not found:
+        raise DataError(f"there is no sentence in {name}; check its column of sentences")
+    return found
 
 
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
