@@ -48,7 +48,7 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1300p
 h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
 .charts { display: grid; gap: 1rem; }
 @media (max-width: 900px) { .charts { grid-template-columns: minmax(0, 1fr) !important; } }
-.emu th { position: sticky; top: 0; background: #fff; }
+.emu .wide th { position: sticky; top: 0; background: #fff; }
 """
 
 

@@ -11,14 +11,14 @@ from emu_core.evaluation.metric_rows import TextTable, fallen_sentence, guard_se
 
 STYLE = """
 .emu .cards { display: flex; flex-wrap: wrap; gap: 1rem; margin: .8rem 0; }
-.emu .card { border: 1px solid rgba(128, 128, 128, .5); border-radius: .5rem; padding: .6rem 1rem; min-width: 12rem; }
+.emu .card { border: 1px solid rgba(128, 128, 128, .5); border-radius: .5rem; padding: .6rem 1rem; min-width: 10rem; }
 .emu .card b { display: block; font-size: 1.7rem; line-height: 1.5; }
 .emu .worse { border-left: 4px solid #D55E00; padding-left: .8rem; }
 .emu .better { border-left: 4px solid #009E73; padding-left: .8rem; }
 .emu .note { opacity: .75; max-width: 80em; }
 .emu .wide { overflow: auto; max-height: 32rem; margin: .5rem 0; }
-.emu table { color: inherit; border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0; }
-.emu th, .emu td {
+.emu .wide table { color: inherit; border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0; }
+.emu .wide th, .emu .wide td {
   padding: .25rem .6rem; border-bottom: 1px solid rgba(128, 128, 128, .35); text-align: left; vertical-align: top;
 }
 .emu summary { cursor: pointer; margin: .5rem 0; }

@@ -37,6 +37,7 @@ from emu_core.evaluation.metric_rows import (
 )
 from emu_core.evaluation.projection import project, stratified_sample
 from emu_core.files import disk_fault, write_whole
+from emu_core.notebook.explore import Explorer
 from emu_core.runs.run import Run
 
 MOST_ON_MAP = 3_000  # sentences; t-SNE lays out so many in some 9 seconds
@@ -97,6 +98,22 @@ class NotebookComparison(Comparison):
     def plot(self) -> "Plots":
         """The figures: `plot.accuracy()`, `plot.gains()`, `plot.map()` and the others of `Plots`."""
         return Plots(self)
+
+    def explore(
+        self, method: str = "tsne", colour_by: ColourBy = "intent", sentences: int = MOST_ON_MAP
+    ) -> Explorer:
+        """Show both maps as a widget: what is chosen on one lights up on the other, with its neighbours in a table.
+
+        Args:
+            method: "tsne", "umap" or "pca"; the last is there at once.
+            colour_by: "intent" or "language"; a button changes it.
+            sentences: at most so many, drawn evenly from every intent in every language.
+
+        Raises:
+            DataError: there is no such method, or there are too few sentences for it.
+            EmuError: ipywidgets or anywidget is not installed: `pip install 'emu-core[notebook]'`.
+        """
+        return Explorer(self, *self.layout(method, sentences), colour_by)
 
     @property
     def guards(self) -> pd.DataFrame:
