@@ -1,15 +1,18 @@
 """Pieces of HTML for pages and notebooks: cards, verdicts and tables, in colours that light and dark themes bear."""
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
-from emu_core.evaluation.metric_rows import TextTable, fallen_sentence, guard_sentences
+from emu_core.evaluation.guard import Verdict
+from emu_core.evaluation.metric_rows import TextTable, fallen_sentence, guard_sentences, new_intent_sentence
 
 STYLE = """
+.emu { line-height: 1.45; }
 .emu .cards { display: flex; flex-wrap: wrap; gap: 1rem; margin: .8rem 0; }
 .emu .card { border: 1px solid rgba(128, 128, 128, .5); border-radius: .5rem; padding: .6rem 1rem; min-width: 10rem; }
 .emu .card b { display: block; font-size: 1.7rem; line-height: 1.5; }
@@ -96,3 +99,9 @@ def forgetting_verdict(measured: pd.DataFrame) -> str:
     if fallen.empty:
         return paragraph("Nothing was forgotten: no measure fell too far.", "better")
     return paragraph(f"Fell too far: {', '.join(fallen['part'] + ' ' + fallen['name'])}.", "worse")
+
+
+def new_intent_verdict(found: Mapping[str, Any] | None) -> str:
+    """Return what sentences of intents without labels gain or lose, of `new_intents` as metrics.json has it."""
+    flagged = found is not None and Verdict(found["verdict"]).is_flagged
+    return paragraph(new_intent_sentence(found), "worse" if flagged else "note")

@@ -20,6 +20,7 @@ from emu_core.charts.markup import (
     escaped,
     forgetting_verdict,
     html_table,
+    new_intent_verdict,
     paragraph,
     subject,
 )
@@ -27,13 +28,11 @@ from emu_core.charts.style import on_white, side_by_side
 from emu_core.data.wording import counted
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.comparison import Comparison
-from emu_core.evaluation.guard import Verdict
 from emu_core.evaluation.metric_rows import (
     GUARD_HEAD,
     TextTable,
     guard_rows,
     leakage_table,
-    new_intent_sentence,
 )
 from emu_core.evaluation.projection import project, stratified_sample
 from emu_core.files import disk_fault, write_whole
@@ -84,9 +83,7 @@ class NotebookComparison(Comparison):
             parts.append(forgetting_verdict(self.forgetting))
         metrics = {} if self.run is None else self.run.metrics()
         if "new_intents" in metrics:
-            found = metrics["new_intents"]
-            flagged = found is not None and Verdict(found["verdict"]).is_flagged
-            parts.append(paragraph(new_intent_sentence(found), "worse" if flagged else "note"))
+            parts.append(new_intent_verdict(metrics["new_intents"]))
         parts += [paragraph(warning, "worse") for warning in metrics.get("warnings", ())]
         parts.append(html_table(TextTable(GUARD_HEAD, guard_rows(self.metrics["guard"]))))
         if self.leakage is not None:
