@@ -1,1 +1,1 @@
-"""What Emu shows in Jupyter: a comparison that draws itself."""
+"""What Emu shows in Jupyter: comparisons and runs that draw themselves, linked maps, notebooks of the app's pages."""
