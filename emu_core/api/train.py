@@ -72,7 +72,7 @@ def train(
         checkpoint_s: seconds between two checkpoints, from which `resume` goes on; 0 writes one after each step.
         cache: folder where FMDA and its baseline keep the frozen encoder's states, so that another run on the same
             sentences need not compute them again; None keeps them as long as the run is unfinished.
-        on_progress: called with the run's status as it moves.
+        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
 
     Returns:
         The finished run.
