@@ -134,8 +134,11 @@ class JobManager:
         """Stop a run: at its next step, or before it begins."""
         run.cancel()
         with self._changed:
+            for queue in self._queues.values():
+                for waiting in [other for other in queue if other.folder == run.folder]:
+                    queue.remove(waiting)
             if status_of(run).state is RunState.QUEUED and not self.holds(run):
-                _never_begin(run)  # nobody else will: the process that queued it is gone
+                _never_begin(run)  # nobody else will
             self._changed.notify_all()
 
     def delete(self, run: Run) -> None:

@@ -119,7 +119,8 @@ def draw_delete(run: Run) -> None:
     """Offer to delete a run that is over, after a question."""
     place = st.popover("Delete ...", icon=":material/delete:", key=f"ask-delete-{run.name}")
     place.markdown(
-        "Its encoder, figures and log go for good. What was trained on it stays, but has no base any more."
+        "Its encoder, figures and log go for good. Runs that were trained on top of its encoder stay, and can't be "
+        "compared with it any more."
     )
     if place.button("Delete it", icon=":material/delete:", key=f"delete-{run.name}"):
         with errors_shown():

@@ -54,8 +54,8 @@ class ServerSettings(Settings):
         if not self.people:
             return True
         address = email.lower() if isinstance(email, str) and verified else ""
-        domain = address.rpartition("@")[2]
-        return bool(domain) and any(one.lower().lstrip("@") in (address, domain) for one in self.people)
+        _, at, domain = address.rpartition("@")
+        return bool(at) and any(one.lower().lstrip("@") in (address, domain) for one in self.people)
 
 
 def read_server_settings(path: Path) -> ServerSettings:
@@ -120,6 +120,6 @@ def _toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return tomllib.load(file)
     except OSError as error:
-        raise EmuError(f"can't read {path}: {error.strerror or error}") from None
+        raise EmuError(f"can't read {path.name}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
         raise EmuError(f"{path.name} is not TOML: {error}") from None
