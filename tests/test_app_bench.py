@@ -247,7 +247,7 @@ def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(
     other = evidence()
     for session in (app.run(), other):
         assert progress(session).startswith("emu-without-ld on en seed 0: 1 of 3 cells")
-    button(other, "Cancel").click().run()
+    button(other, "Cancel it anyway").click().run()
     assert measuring.wait(run, PATIENCE_S).state is RunState.CANCELLED
     app.run()
     assert "Cancelled after 1 of 3 cells" in said(app)

@@ -208,6 +208,15 @@ class Run:
         """Delete the stored data and the checkpoint."""
         shutil.rmtree(self.training_folder, ignore_errors=True)
 
+    def delete(self) -> None:
+        """Delete the folder and all in it. Raises RunError where a process works there, or it can't be written."""
+        with self.locked():
+            try:
+                (self.folder / "status.json").unlink(missing_ok=True)  # first: a folder without it is no run
+            except OSError as error:
+                raise cant_write(self.folder, disk_fault(error)) from None
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def status(self) -> Status:
         """Read status.json; a running run whose process is gone comes back as interrupted.
 
