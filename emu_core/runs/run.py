@@ -128,6 +128,20 @@ class Run:
         """Name and folder."""
         return f"Run({str(self.folder)!r})"
 
+    def _repr_html_(self) -> str:
+        from emu_core.charts.markup import block, paragraph
+        from emu_core.runs.card import html_card
+
+        try:
+            status = self.status()
+            is_finished = status.state is RunState.FINISHED
+            unfinished = f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
+            return html_card(
+                self.name, self.config(), self.metrics(), self.history(), "" if is_finished else unfinished
+            )
+        except RunError as error:  # no run yet, or a damaged folder
+            return block([paragraph(str(error), "worse")])
+
     @property
     def name(self) -> str:
         """The folder's name."""
@@ -193,6 +207,15 @@ class Run:
     def delete_training(self) -> None:
         """Delete the stored data and the checkpoint."""
         shutil.rmtree(self.training_folder, ignore_errors=True)
+
+    def delete(self) -> None:
+        """Delete the folder and all in it. Raises RunError where a process works there, or it can't be written."""
+        with self.locked():
+            try:
+                (self.folder / "status.json").unlink(missing_ok=True)  # first: a folder without it is no run
+            except OSError as error:
+                raise cant_write(self.folder, disk_fault(error)) from None
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def status(self) -> Status:
         """Read status.json; a running run whose process is gone comes back as interrupted.
