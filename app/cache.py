@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.background import Background, Done, Failed, Outcome, Pending
 from app.forms.model_name import HF, RUN, must_be_fetched
-from app.jobs import job_manager
+from app.jobs import NICENESS, job_manager
 from app.tasks import encode_to_file, fetch, parts_to_file, warm_up
 from app.users import all_runs_root
 from app.vectors import vectors_path, weights_of
@@ -30,7 +30,7 @@ MOMENT_S = 1.0  # that a page waits for a file before it draws a bar
 @st.cache_resource(show_spinner=False)
 def background() -> Background:
     """Return the one background worker of this server."""
-    return Background(warm_up=warm_up)
+    return Background(warm_up=warm_up, niceness=NICENESS)
 
 
 @st.cache_resource(show_spinner=False)

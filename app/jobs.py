@@ -26,6 +26,7 @@ from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run,
 COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"
 POLL_S = 0.5
+NICENESS = 10  # of work that nobody waits for at a page, so that pages come first
 GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and evaluating have no steps
 OUTDATED = "it was queued by an earlier version, without its data; start it again"
 
@@ -229,6 +230,9 @@ class JobManager:
                     env=environment(),
                     start_new_session=True,  # Ctrl+C at the server is not meant for the run
                 )
+                if hasattr(os, "setpriority"):  # not on Windows; the threads it starts later inherit it
+                    own = os.getpriority(os.PRIO_PROCESS, 0)
+                    os.setpriority(os.PRIO_PROCESS, process.pid, max(own, NICENESS))
         except (OSError, ValueError) as error:
             run.write_status(Status(state=RunState.FAILED, message=f"it could not be started: {error}"))
             return

@@ -89,8 +89,10 @@ def test_the_app_is_for_this_machine_alone_and_tells_nobody() -> None:
     assert config["server"] == {
         "address": "localhost",
         "maxUploadSize": 200,
+        "fileWatcherType": "none",
     }  # CORS and XSRF protection untouched
     assert config["browser"] == {"gatherUsageStats": False}
+    assert config["runner"] == {"postScriptGC": False}  # it took most of the server's time
 
 
 def test_the_demo_set_is_there_at_once(app: AppTest) -> None:
