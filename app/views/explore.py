@@ -1,6 +1,7 @@
 """Explore: the sentences as points on a map, by the base and by the specialised encoder."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -8,18 +9,21 @@ import pandas as pd
 import streamlit as st
 
 from app.cache import encoded
-from app.forms.encoder import BASE, draw_encoder, encoder_specs
+from app.forms.encoder import BASE, NEW, draw_encoder, encoder_specs
+from app.forms.model_name import RUN
 from app.maps import NAMES, draw_downloads, draw_filters, is_shown, layouts, sample, say_how_many
-from app.panels.widgets import choose_one, draw_csv_button, errors_shown, roomy_columns
+from app.panels.widgets import choose_one, draw_csv_button, draw_notebook_button, errors_shown, roomy_columns
 from app.state import chosen_data, finished_runs, run_picker
 from app.wording import literal, sentence
 from emu_core import charts
+from emu_core.api.compare import ALL
 from emu_core.charts.marks import ColourBy
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection
 from emu_core.evaluation.retrieval import nearest
+from emu_core.runs.run import Run
 
 Drag = Literal["pan", "lasso", "select"]
 MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
@@ -120,6 +124,10 @@ def draw_maps(specs: dict[str, str]) -> None:
     )
     draw_emphasis(CHART, rows, drag)
     draw_downloads(panels, shown, colour_by, frozenset(rows), f"emu-{method}")
+    run = Run(Path(specs.get(NEW, "").removeprefix(RUN)))
+    if NEW in specs and run.config().encoder:
+        about = {"is_demo": chosen.is_demo, "split": ALL, "layout": method.value, "colour_by": colour_by}
+        draw_notebook_button(run.name, run.config(), run.folder, **about)
     place = draw_picked(points, rows, chosen.sha256)
     if place is not None:
         draw_neighbours(points, place, vectors)

@@ -6,7 +6,7 @@ from app.cache import start_helpers
 from app.forms.starting import draw_start_button
 from app.forms.training import PLACE, draw_form
 from app.panels.monitor import WATCHED, draw_list, draw_runs
-from app.panels.widgets import draw_note
+from app.panels.widgets import draw_note, draw_notebook_button
 from app.state import ChosenData, chosen_data, is_training, runs_root
 from emu_core.runs.run import list_runs
 
@@ -36,10 +36,12 @@ def draw_start(chosen: ChosenData) -> None:
     if not {"test", "dev"} & set(chosen.labelled.splits):
         draw_note(
             "No test split, so a run will be trained but not evaluated. A column named split, with train and "
-            "test in it, changes that."
+            "test in it, or a share held out on the Data page changes that."
         )
     name, plan = draw_form(chosen)
     draw_start_button(PLACE, name, plan, WATCHED)
+    if not isinstance(plan, str):
+        draw_notebook_button(name, plan[0], runs_root() / name, is_demo=chosen.is_demo)
 
 
 page()

@@ -14,6 +14,7 @@ from emu_core.evaluation.run_metrics import Measured, labelled_metrics, measure_
 from emu_core.files import disk_fault, remove_partial, whole_folder, write_whole
 from emu_core.methods.job import Job, Outcome
 from emu_core.methods.registry import method_named
+from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
 from emu_core.runs.card import model_card
 from emu_core.runs.checkpoint import Checkpoint
@@ -42,13 +43,13 @@ def execute(
         checkpoint_s: seconds between two checkpoints; 0 writes one after each step.
         cache: folder for what is slow to compute and the same in another run on the same sentences; None takes the
             run's own, which is deleted at the end.
-        on_progress: called with the run's status as it moves.
+        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
 
     Raises:
         EmuError: what can't be trained on, with how to fix it; the run's status then says so too.
     """
     with run.locked() if processes.main else nullcontext():
-        return _execute(run, processes, checkpoint_s, cache, on_progress)
+        return _execute(run, processes, checkpoint_s, cache, on_progress or live_progress(run))
 
 
 def _execute(

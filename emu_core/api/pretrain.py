@@ -68,7 +68,7 @@ def pretrain(
         device: "auto", "cpu", "cuda:0".
         config: hyper-parameters; None takes the method's defaults.
         checkpoint_s: seconds between two checkpoints, from which `resume` goes on.
-        on_progress: called with the run's status as it moves.
+        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
 
     Returns:
         The finished run, whose encoder `load_encoder("run:DIR")` opens.

@@ -128,6 +128,20 @@ class Run:
         """Name and folder."""
         return f"Run({str(self.folder)!r})"
 
+    def _repr_html_(self) -> str:
+        from emu_core.charts.markup import block, paragraph
+        from emu_core.runs.card import html_card
+
+        try:
+            status = self.status()
+            is_finished = status.state is RunState.FINISHED
+            unfinished = f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
+            return html_card(
+                self.name, self.config(), self.metrics(), self.history(), "" if is_finished else unfinished
+            )
+        except RunError as error:  # no run yet, or a damaged folder
+            return block([paragraph(str(error), "worse")])
+
     @property
     def name(self) -> str:
         """The folder's name."""
