@@ -226,6 +226,12 @@ def test_an_upload_of_more_rows_than_allowed_is_refused(
         assert (app.header[0].value == "In use: Demo set") is refused
 
 
+def test_every_page_that_takes_files_counts_their_rows() -> None:
+    for path in (MAIN.parent).rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert text.count("file_uploader(") == text.count(" check_upload("), path
+
+
 @pytest.mark.parametrize("typed", ["/etc", "~", ".", "../x", "app", "C:\\x", "hf:/tmp", "emu_core/data"])
 def test_no_folder_of_a_server_is_opened_as_a_model(typed: str) -> None:
     with pytest.raises(EncoderError, match="opens no folders"):
