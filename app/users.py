@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.wording import literal, sentence
 from emu_core.config.server import ServerSettings, read_server_settings
+from emu_core.data.wording import shown
 from emu_core.errors import DataError, EmuError
 from emu_core.files import write_json
 
@@ -67,16 +68,16 @@ def draw_sign_in() -> bool:
             st.button("Sign in", on_click=st.login, type="primary", icon=":material/login:")
             return False
         root, email = runs_root(), st.user.get("email")
-        name = literal(email or st.user.get("name") or "somebody without a name", 80)
+        name = shown(email or st.user.get("name") or "somebody without a name", 80)
         if settings.admits(email, verified=st.user.get("email_verified") is True):
             if not (root / OWNER).exists():  # so that whoever runs the server can tell whose folder it is
                 root.mkdir(parents=True, exist_ok=True)
                 write_json(root / OWNER, {key: st.user.get(key) for key in ("iss", "sub", "email", "name")})
             with st.sidebar:
-                st.markdown(f"Signed in as **{name}**")
+                st.text(f"Signed in as {name}")  # as markdown an address becomes a link
                 _draw_sign_out()
             return True
-        st.error(f"{name} may not use this server. Ask whoever runs it.", icon=":material/block:")
+        st.error(f"{literal(name)} may not use this server. Ask whoever runs it.", icon=":material/block:")
         _draw_sign_out()
     except (EmuError, OSError) as error:
         st.error(sentence(error), icon=":material/error:")

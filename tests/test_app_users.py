@@ -100,7 +100,7 @@ def test_users_share_a_queue_and_see_nothing_of_each_others_runs(
     sign_in("ben", email="<b>@example.org")
     ben = train_page()
     assert "1 job of other people waits or runs." in said(ben)
-    assert r"Signed in as **\<b\>\@example\.org**" in said(ben) and "annas" not in said(ben)
+    assert ben.sidebar.text[0].value == "Signed in as <b>@example.org" and "annas" not in said(ben)
     assert not {"Cancel", "Cancel it anyway"} & labels(ben)
     press(ben, "Start the run")
     own = Run(users.runs_root() / "posterior-use-1")
@@ -224,6 +224,12 @@ def test_an_upload_of_more_rows_than_allowed_is_refused(
         app.run()
         assert ("takes 3 in an upload" in said(app)) is refused
         assert (app.header[0].value == "In use: Demo set") is refused
+
+
+def test_every_page_that_takes_files_counts_their_rows() -> None:
+    for path in (MAIN.parent).rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert ("st.file_uploader(" in text) == ("import check_upload" in text), path
 
 
 @pytest.mark.parametrize("typed", ["/etc", "~", ".", "../x", "app", "C:\\x", "hf:/tmp", "emu_core/data"])
