@@ -19,13 +19,17 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.methods.job import Outcome
     from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.fit import Fitted
-    from emu_core.trainers.posterior import choose_penalty, fit_head, new_intents
+    from emu_core.trainers.posterior import choose_penalty, fit_head, new_intents, sampled_rows, samples
 
     encode = once(shared_encode(job.encoder, job.processes))  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
     part = job.labelled_data.labelled.train_part()
     texts, labels, ids = labelled_rows(part, job.config.train_languages)
+    languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
+    warnings = samples(labels)
+    if (rows := sampled_rows(labels)) is not None:
+        texts, labels, ids, languages = ([of[row] for row in rows] for of in (texts, labels, ids, languages))
     reference = (
         {language: encode(some) for language, some in reference_texts().items()}
         if config.language_directions or config.centering
@@ -36,12 +40,11 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     head = fit_head(vectors, labels, reference, config, ids, inverse_penalty=penalty)
     specialised = PosteriorEncoder(job.encoder, head)
     job.progress.phase("leaving intents out")
-    languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
     new = new_intents(vectors, labels, languages, reference, config, ids, inverse_penalty=penalty)
     return Outcome(
         specialised,
         head_after(encode, specialised.head),
-        Fitted(0, ()),
+        Fitted(0, warnings),
         {"new_intents": None if new is None else new.facts()},
     )
 
