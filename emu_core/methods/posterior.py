@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from emu_core.config.posterior import PosteriorConfig
-from emu_core.methods.method import Method, Needs
+from emu_core.methods.method import Method, Needs, process_memory
 
 if TYPE_CHECKING:
     from emu_core.methods.job import Job, Outcome
@@ -56,6 +56,21 @@ def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig
     check_rows(labelled_rows(data.labelled.train_part(), config.train_languages)[1])
 
 
+def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> int | None:
+    """Add what the head is fitted with, of float64 for the most part, and the longer vectors of held-out sentences."""
+    from emu_core.trainers.emu_data import labelled_rows
+    from emu_core.trainers.posterior import DENSE, sampled_rows
+
+    own = process_memory(data, config)
+    if own is None:
+        return None
+    labels = labelled_rows(data.labelled.train_part(), config.train_languages)[1]
+    n, k = len(sampled_rows(labels) or labels), max(labels) + 1
+    held_out = data.labelled.held_out_part()
+    longer = 0 if held_out is None else len(held_out) * k * 16
+    return own + 512 * (56 * n + 16 * k) + 12 * min(n * k, DENSE) + longer
+
+
 # `use` is trained on translations to have no language directions, and its mean is near zero.
 _USE = {
     "share": 0.42,
@@ -77,4 +92,5 @@ POSTERIOR = Method(
     train=_train,
     tuned=lambda encoder, _: _USE if encoder == "use" else {},
     check=_check,
+    memory=_memory,
 )

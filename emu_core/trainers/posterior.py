@@ -150,8 +150,8 @@ def samples(labels: Sequence[int]) -> tuple[str, ...]:
         )
     if k > MANY:
         found.append(
-            f"{k:,} intents are told apart in groups of at most {GROUP}; the penalty, the gate and the new-intent guard "
-            f"come of {FEW} of them, drawn with seed 0"
+            f"{k:,} intents are told apart in groups of at most {GROUP}; penalty, gate and new-intent guard come of "
+            f"{FEW} of them, drawn with seed 0"
         )
     return tuple(found)
 
