@@ -37,11 +37,13 @@ lint: setup-dev
 types: setup-dev
 	$(BIN)/mypy -n 2
 
-# The browser tests drive Debian's Chromium, or any chromium or google-chrome on the PATH.
+# The browser tests drive Debian's Chromium, or any chromium or google-chrome on the PATH, one of them behind nginx.
 chromium:
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium fonts-noto-cjk nginx-light; } || \
-		{ echo "the browser tests need Chromium: sudo apt-get install chromium"; exit 1; }
+	@{ command -v chromium || command -v google-chrome; } >/dev/null && PATH=$$PATH:/usr/sbin command -v nginx >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-noto-cjk nginx-light; } || \
+		{ command -v chromium || command -v google-chrome; } >/dev/null || \
+		{ echo "the browser tests need Chromium: sudo apt-get install chromium nginx-light"; exit 1; }
 
 # Runs every notebook top to bottom and stores its outputs in it.
 notebooks: setup-dev

@@ -16,6 +16,7 @@ def main() -> None:
         st.Page("views/pretrain.py", title="Pretrain", icon=":material/foundation:"),
         st.Page("views/compare.py", title="Compare", icon=":material/compare_arrows:"),
         st.Page("views/explore.py", title="Explore", icon=":material/scatter_plot:"),
+        st.Page("views/predict.py", title="Predict", icon=":material/label:"),
         st.Page("views/split.py", title="Split", icon=":material/call_split:"),
         st.Page("views/translations.py", title="Translations", icon=":material/g_translate:"),
         st.Page("views/bench.py", title="Evidence", icon=":material/query_stats:"),

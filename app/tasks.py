@@ -4,12 +4,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from app.background import report
 from app.vectors import prune
+from emu_core.api.predict import Predictor
 from emu_core.api.split import SplitSentence, split_sentence
+from emu_core.data.labelled import LabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
@@ -63,6 +68,29 @@ def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], Flo
         raise EncoderError(f"{spec} has no word vectors; choose a run of the method bicvm")
     spaces = {code: encoder.word_vectors(code) for code in encoder.languages}
     return {code: (words[:MOST_WORDS], vectors[:MOST_WORDS]) for code, (words, vectors) in spaces.items()}
+
+
+def predictions(
+    pool: LabelledSet,
+    pool_vectors: FloatArray,
+    asked: NDArray[np.intp],
+    texts: Sequence[str],
+    vectors: FloatArray,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return what `Predictor.predict` does of N texts, with five neighbours each, and the predictor's facts.
+
+    Args:
+        pool: P labelled sentences.
+        pool_vectors: (P, dim) of them.
+        asked: rows of the pool that leave-one-out may ask.
+        texts: N sentences.
+        vectors: (N, dim) of them.
+
+    Raises:
+        DataError: a sentence has no vector.
+    """
+    predictor = Predictor(k=5).fit(pool, vectors=pool_vectors, asked=asked)
+    return predictor.predict(texts, vectors=vectors), predictor.facts
 
 
 def warm_up() -> None:

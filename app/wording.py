@@ -4,6 +4,9 @@ import re
 
 from emu_core.data.wording import shown
 
+# What Streamlit makes links of even where it is escaped: addresses by their beginning, and those of mail.
+_AUTOLINK = re.compile(r":(?=//)|www(?=\.)|@(?=[-\w])", re.IGNORECASE)
+_UNSEEN = "\u2060"  # a word joiner: no width, no break
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&\"'/@^=])")
 
 
@@ -11,9 +14,9 @@ def literal(text: object, limit: int = 2_000) -> str:
     """Return text so that markdown shows it as it is: no link, no picture, no colour, on one line.
 
     File names, column names, intents and the messages that quote them are other people's; Streamlit reads most of
-    what it is given to show as markdown.
+    what it is given to show as markdown. An address gets a character without width, so that it becomes no link.
     """
-    return _MARKDOWN.sub(r"\\\1", shown(text, limit))
+    return _MARKDOWN.sub(r"\\\1", _AUTOLINK.sub(rf"\g<0>{_UNSEEN}", shown(text, limit)))
 
 
 def time_span(seconds: float) -> str:

@@ -15,12 +15,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from emu_core import configure
+from emu_core.api.train import plan_training
 from emu_core.encoders.saved import CHECKSUMS
 from emu_core.runs.run import Run, RunState
 from tests.child import create_and_finish, exit_code, started
+from tests.slot_set import slot_set
 from tests.test_resume import Plan, plan
+from tests.tiny_transformer import tiny_transformer
 
-METHODS = ("bicvm", "dual-encoder", "emu", "fmda", "meaning-language")
+METHODS = ("bicvm", "dual-encoder", "emu", "fmda", "meaning-language", "posterior")
 CHECKPOINT_S = 0.05  # so that random moments fall between several checkpoints
 
 
@@ -46,7 +50,8 @@ def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
         draw: gives the random moments.
     """
     with tempfile.TemporaryDirectory() as folder:
-        root, arguments = Path(folder), plan(method, Path(folder))
+        root, arguments = Path(folder), small_plan(method, Path(folder))
+        exit_code(int)  # starts the process that the others are forked from
         began = time.monotonic()
         exit_code(create_and_finish, str(root / "whole"), *arguments, CHECKPOINT_S)
         seconds, whole = time.monotonic() - began, (root / "whole" / "encoder" / CHECKSUMS).read_bytes()
@@ -60,6 +65,17 @@ def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
             same += goes_on(run, arguments, whole)
             print(f"{method}: {moment} of {moments}, {same} the same", file=sys.stderr)
     return {"moments": moments, "at renamings": renames, "died": died, "same": same}
+
+
+def small_plan(method: str, folder: Path) -> Plan:
+    """Return what a run of a second or less is created with; `folder` gets the encoder that it may need."""
+    if method not in ("emu", "posterior"):
+        return plan(method, folder)
+    settings = {"epochs": 3, "critic_steps": 2, "adversary_every": 3} if method == "emu" else {}
+    encoder = f"hf:{tiny_transformer(folder / 'tiny')}"
+    return plan_training(
+        slot_set(), method=method, encoder=encoder, config=configure(method, encoder, **settings)
+    )
 
 
 def killed_at_renaming(run: Run, arguments: Plan, number: int) -> bool:

@@ -1,7 +1,7 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
-The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `forgetting`, `embed` and
-`export`, with `configure`, `read_labelled` and `load_encoder`.
+The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `predict`, `forgetting`,
+`embed` and `export`, with `Predictor`, `configure`, `read_labelled` and `load_encoder`.
 """
 
 import os
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from emu_core.api.evaluate import evaluate as evaluate
     from emu_core.api.export import export as export
     from emu_core.api.forgetting import forgetting as forgetting
+    from emu_core.api.predict import Predictor as Predictor
+    from emu_core.api.predict import predict as predict
     from emu_core.api.pretrain import pretrain as pretrain
     from emu_core.api.resume import resume as resume
     from emu_core.api.train import train as train
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Predictor": "emu_core.api.predict",
     "compare": "emu_core.api.compare",
     "configure": "emu_core.methods.registry",
     "embed": "emu_core.api.embed",
@@ -38,6 +41,7 @@ _HOMES = {
     "export": "emu_core.api.export",
     "forgetting": "emu_core.api.forgetting",
     "load_encoder": "emu_core.encoders.registry",
+    "predict": "emu_core.api.predict",
     "pretrain": "emu_core.api.pretrain",
     "read_labelled": "emu_core.data.labelled.load",
     "resume": "emu_core.api.resume",

@@ -1,10 +1,11 @@
 """Functions in processes of their own, which other tests then find dead.
 
-The processes are forked from one that has imported training and started no thread: importing torch takes each process
-that is started by a command five seconds.
+The processes are forked from one that has imported all that a training imports on its way, and started no thread:
+importing takes each process that is started by a command five seconds, and two to four more until its training begins.
 """
 
 import os
+import resource
 import signal
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -18,6 +19,27 @@ from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import Progress
 from emu_core.runs.run import Storable, create_run
 
+IMPORTED = (
+    "emu_core.api.execute",
+    "emu_core.api.resume",
+    "emu_core.encoders.bicvm.encoder",
+    "emu_core.encoders.disentangled",
+    "emu_core.encoders.dual.encoder",
+    "emu_core.encoders.transformer.hf",
+    "emu_core.encoders.use.encoder",
+    "emu_core.evaluation.disentangled",
+    "emu_core.trainers.bicvm",
+    "emu_core.trainers.dual_encoder",
+    "emu_core.trainers.emu",
+    "emu_core.trainers.fmda",
+    "emu_core.trainers.posterior",
+    "pyarrow.parquet",
+    "sacrebleu",
+    "sentence_transformers",
+    "sklearn.neighbors",
+    "torch._dynamo",  # by an optimiser's first step
+)
+
 
 def exit_code(function: Callable[..., object], *arguments: Any) -> int | None:
     """Call a function of a module in a new process and wait for its end; -9 is a SIGKILL."""
@@ -29,10 +51,15 @@ def exit_code(function: Callable[..., object], *arguments: Any) -> int | None:
 def started(function: Callable[..., object], *arguments: Any) -> BaseProcess:
     """Call a function of a module in a new process."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["emu_core.api.execute"])
+    context.set_forkserver_preload(list(IMPORTED))
     child = context.Process(target=function, args=arguments)
     child.start()
     return child
+
+
+def full_disk(most_bytes: int) -> None:
+    """Let no file become longer in this process from now on, which is what a full disk does to writers."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
 
 def resume_and_die(folder: str, step: int, every: int) -> None:

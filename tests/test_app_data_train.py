@@ -415,7 +415,19 @@ def test_a_method_without_discriminator_needs_one_language_only(app: AppTest) ->
     app.selectbox(key="method").set_value("emu-without-ld").run()
     assert not app.warning
     assert not button(app, "Start the run").disabled
-    assert "trained but not evaluated" in app.info[0].value  # there is no split
+
+
+def test_a_share_of_a_set_without_splits_is_held_out_unless_it_is_0(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table("en"))))
+    assert "20% of every intent's sentences are held out" in app.info[0].value
+    assert int(app.metric[3].value) > 0
+    train_page(app)
+    assert not any("not evaluated" in info.value for info in app.info)
+    app.switch_page("views/data.py").run()
+    next(box for box in app.number_input if box.label == "Held out, percent").set_value(0).run()
+    assert app.metric[3].value == "0"
+    train_page(app)
+    assert any("not evaluated" in info.value for info in app.info)
 
 
 def test_the_run_holds_what_was_asked_and_the_data(app: AppTest, root: Path) -> None:

@@ -68,16 +68,16 @@ def test_every_page_works_behind_the_proxy_and_no_other_site_may_frame_it(
     headers = answer.headers
     assert headers["x-frame-options"] == "DENY" and headers["x-content-type-options"] == "nosniff"
     settle(page)
+    upload = tmp_path / "hotel.csv"  # first, so that no page computes on the whole demo set
+    upload.write_text("text,intent,language\nwhere is the pool,pool,en\na towel please,towel,en\n", "utf-8")
+    page.locator('input[type="file"]').set_input_files(upload)
+    page.get_by_role("heading", name="hotel.csv", level=2).wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
     for name in PAGES:
         page.get_by_role("link", name=name, exact=True).click()
         page.get_by_role("heading", name=name, level=1).wait_for()
         settle(page)
         assert page.get_by_test_id("stException").count() == 0
-    upload = tmp_path / "hotel.csv"
-    upload.write_text("text,intent,language\nwhere is the pool,pool,en\na towel please,towel,en\n", "utf-8")
-    page.locator('input[type="file"]').set_input_files(upload)
-    page.get_by_text("hotel.csv").first.wait_for()
-    settle(page)
     assert refused == []
     assert {address.split("/")[2] for address in sockets} == {proxied.split("/")[2]}
     framed = context.new_page()

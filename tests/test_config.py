@@ -27,6 +27,7 @@ PAPER = {
     "batch_size": 16,
     "epochs": 3,
     "contrastive_margin": 2.0,
+    "interpolation": 1.0,
 }
 METHODS: dict[Any, dict[str, Any]] = {
     "emu": {"objective": Objective.L2_SOFTMAX, "parallel": False},
@@ -37,6 +38,7 @@ METHODS: dict[Any, dict[str, Any]] = {
         "center_weight": 0.0,
     },
     "emu-parallel": {"objective": Objective.L2_SOFTMAX, "parallel": True},
+    "emu-anchored": {"objective": Objective.L2_SOFTMAX, "parallel": False, "interpolation": 0.5, "epochs": 2},
     "softmax": {"objective": Objective.SOFTMAX, "adversary": Adversary.NONE, "center_weight": 0.0},
     "contrastive": {
         "objective": Objective.CONTRASTIVE,
@@ -62,7 +64,7 @@ def test_every_method_is_described() -> None:
 def test_a_method_switches_its_parts_whatever_was_tuned(method: str, encoder: str | None) -> None:
     config = configure(method, encoder)
     assert {name: getattr(config, name) for name in METHODS[method]} == METHODS[method]
-    has_critic = method in ("emu", "emu-parallel")
+    has_critic = method in ("emu", "emu-anchored", "emu-parallel")
     assert (config.adversary is not Adversary.NONE) == has_critic
     if has_critic:
         assert config.adversary_weight > 0
@@ -126,6 +128,8 @@ def test_the_posterior_has_settings_of_its_own() -> None:
     assert (changed.share, changed.gate_temperature) == (0.1, 0.1)
     assert method_named("posterior").settings_from(asdict(changed)) == changed
     assert method_named("emu").settings_from(asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
+    earlier = {name: value for name, value in asdict(EmuConfig(epochs=2)).items() if name != "interpolation"}
+    assert method_named("emu").settings_from(earlier) == EmuConfig(epochs=2)
     with pytest.raises(TrainingError, match="another version wrote them"):
         method_named("posterior").settings_from({"neighbours": 5})
 

@@ -25,7 +25,7 @@ FIRST_TOKEN = {
     "ja": 300,
 }  # sentence i of a language is the tokens [first + i] * 2
 COUNT = 30
-ADVERSARIAL = ("emu", "emu-parallel")
+ADVERSARIAL = ("emu", "emu-parallel", "emu-anchored")
 
 
 class TinyEncoder(Encoder):
@@ -477,6 +477,7 @@ def test_emu_parallel_uses_the_translations_of_the_sentences_drawn() -> None:
 PARTS = {
     "emu": {"critic", "softmax", "center", "adversarial"},
     "emu-parallel": {"critic", "softmax", "center", "adversarial"},
+    "emu-anchored": {"critic", "softmax", "center", "adversarial"},
     "emu-without-ld": {"softmax", "center"},
     "emu-without-ld-cl": {"softmax"},
     "softmax": {"softmax"},

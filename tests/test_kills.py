@@ -1,7 +1,6 @@
 """Whatever stops a run, the next command says so in a sentence or goes on to the same weights."""
 
 import os
-import resource
 import signal
 from itertools import count
 from pathlib import Path
@@ -17,7 +16,7 @@ from emu_core.encoders.saved import CHECKSUMS
 from emu_core.errors import CancelledError, EmuError, EncoderError, RunError, TrainingError
 from emu_core.runs import progress
 from emu_core.runs.run import Run, RunState, Status, create_run
-from tests.child import create_and_finish, exit_code
+from tests.child import create_and_finish, exit_code, full_disk
 from tests.test_resume import TEXT, Plan, parallel_text
 
 KILLED = -signal.SIGKILL
@@ -61,8 +60,8 @@ def test_a_run_killed_at_any_renaming_ends_with_the_same_weights(
 
 
 def finish_within(folder: str, most_bytes: int) -> None:
-    """Go on with a run where no file may become longer, which is what a full disk does to writers."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+    """Go on with a run on a full disk."""
+    full_disk(most_bytes)
     try:
         resume(folder, checkpoint_s=0)
     except RunError as error:

@@ -153,3 +153,35 @@ def test_read_unlabelled_refuses(tmp_path: Path) -> None:
             read_unlabelled([tmp_path / name])
     with pytest.raises(DataError, match="name one or more"):
         read_unlabelled([])
+
+
+def test_a_share_of_every_intent_is_held_out_with_its_translations() -> None:
+    rows = [
+        {"text": f"{intent} {n} in {language}", "intent": intent, "language": language, "id": f"{intent}{n}"}
+        for intent, count in (("a", 10), ("b", 5), ("one", 1))
+        for n in range(count)
+        for language in ("en", "de")
+    ]
+    whole = LabelledSet(pd.DataFrame(rows, dtype="str").assign(split="", annotated="")[list(COLUMNS)], "x")
+    cut = whole.hold_out(0.2, seed=1)
+    assert cut.frame.drop(columns="split").equals(whole.frame.drop(columns="split"))
+    test = cut.select(splits=["test"]).frame
+    assert test.groupby("intent")["id"].nunique().to_dict() == {"a": 2, "b": 1}
+    assert (test.groupby("id")["language"].nunique() == 2).all()
+    assert not set(test["id"]) & set(cut.train_part().frame["id"])
+    assert cut.sha256() == whole.hold_out(0.2, seed=1).sha256() != whole.hold_out(0.2, seed=2).sha256()
+
+
+def test_without_ids_repeats_stay_together_and_each_language_has_its_share() -> None:
+    rows = [
+        {"text": text, "intent": "a", "language": language}
+        for language in ("en", "de")
+        for text in ("One", "one", "two", "three", "four", "five")
+    ]
+    whole = LabelledSet(
+        pd.DataFrame(rows, dtype="str").assign(id="", split="", annotated="")[list(COLUMNS)], "x"
+    )
+    for seed in range(8):
+        cut = whole.hold_out(0.4, seed).frame.assign(text=whole.frame["text"].str.lower())
+        assert (cut[cut["split"] == "test"].groupby("language")["text"].nunique() == 2).all()
+        assert (cut[cut["text"] == "one"].groupby("language")["split"].nunique() == 1).all()

@@ -17,6 +17,8 @@ from emu_core.encoders.registry import available_encoders
     [
         *[(value, "de") for value in ("de", "DE", " de-DE ", "de_AT", "deu", "ger", "deu_Latn", "German")],
         ("Deutsch", "de"),
+        *[("Englisch", "en"), ("Französisch", "fr"), ("inglés", "en"), ("немецкий", "de"), ("ドイツ語", "de")],
+        ("Breatnais", None),  # Breton in Irish, Welsh in Scottish Gaelic
         *[(value, "en") for value in ("en-US", "en_GB", "eng", "ENGLISH")],
         *[(value, "zh") for value in ("zh", "zh-cn", "zh_CN", "zh-Hans", "zho_Hans", "zh-SG")],
         *[(value, "zh") for value in ("cmn", "中文", "Mandarin")],

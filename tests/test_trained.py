@@ -116,6 +116,20 @@ def test_lora_computes_what_its_merged_weights_do(folder: Path) -> None:
     assert encoder.encode(TEXTS) == pytest.approx(adapted, abs=1e-5)
 
 
+@pytest.mark.parametrize("which", [Trained.ALL_BUT_EMBEDDINGS, Trained.LORA])
+def test_interpolation_leaves_the_weights_between_before_and_after(folder: Path, which: Trained) -> None:
+    found = {}
+    for share in (0.25, 1.0):
+        torch.manual_seed(0)
+        encoder = load_encoder(f"hf:{folder}")
+        base = {name: weight.detach().clone() for name, weight in encoder.named_parameters()}
+        moved(encoder, EmuConfig(trained=which, lora_rank=2, interpolation=share))
+        found[share] = {name: weight.detach() for name, weight in encoder.named_parameters()}
+    assert any(not torch.equal(base[name], weight) for name, weight in found[1.0].items())
+    for name, weight in found[0.25].items():
+        assert torch.allclose(weight, 0.75 * base[name] + 0.25 * found[1.0][name], atol=1e-6), name
+
+
 def test_a_transformers_training_step_is_computed_in_parts_on_a_cpu(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

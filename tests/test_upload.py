@@ -25,7 +25,7 @@ def test_files_are_joined_by_the_names_of_their_columns() -> None:
     assert upload.columns == ["text", "intent"]  # what all of them have
     assert upload.title == "hotel.en.csv, hotel.de.csv"
     assert missing_roles(upload, upload.guess(), None) == []
-    labelled, audit = labelled_from_upload(upload, upload.guess(), None)
+    labelled, audit = labelled_from_upload(upload, upload.guess(), None, 0, 0)
     assert labelled.frame[["text", "intent", "language"]].to_numpy().tolist() == [
         ["where is the pool", "pool", "en"],
         ["where is the shop", "shop", "en"],
@@ -64,7 +64,7 @@ def test_too_many_rows_in_all_files_together(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("app.upload.tables.MAX_ROWS", 3)
     upload = uploaded(("en.csv", EN), ("de.csv", DE))
     with pytest.raises(DataError, match="more than 3 rows"):
-        labelled_from_upload(upload, upload.guess(), None)
+        labelled_from_upload(upload, upload.guess(), None, 0, 0)
 
 
 def test_a_packed_file_counts_as_its_table_does() -> None:

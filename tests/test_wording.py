@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from app.wording import literal, sentence, time_span
@@ -7,6 +9,15 @@ def test_every_mark_of_markdown_is_escaped() -> None:
     marks = "\\`*_{}[]()#+-.!|<>~$:&\"'/@^="
     assert literal(marks) == "".join(f"\\{mark}" for mark in marks)
     assert literal("Öl, 水 x1") == "Öl, 水 x1"
+
+
+@pytest.mark.parametrize(
+    "address", ["https://evil.example", "HTTP://x.y", "www.evil.example", "a@evil.example"]
+)
+def test_an_address_is_shown_and_begins_no_link(address: str) -> None:
+    found = literal(f"see {address} now").replace("\\", "")
+    assert found.replace("\u2060", "") == f"see {address} now"
+    assert not re.search(r"https?://|www\.|@[-\w]", found, re.IGNORECASE)
 
 
 def test_literal_text_is_one_line_of_bounded_length() -> None:

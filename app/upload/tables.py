@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
+from emu_core.data.cleaning import stripped
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
@@ -15,6 +16,7 @@ from emu_core.data.readers.limits import MAX_ROWS, check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes
 from emu_core.data.wording import listed
+from emu_core.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,21 @@ def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
     return Upload(key, size, tuple(name for name, _ in files), tables)
 
 
+def read_texts(name: str, payload: bytes) -> list[str]:
+    """Return the sentences of one file, by its name and bytes, without empty ones.
+
+    Raises:
+        DataError: it is no table, or has no column of sentences, or none in it.
+    """
+    frame = read_table(payload, name)
+    columns = guess_columns(frame)
+    texts = stripped(apply_columns(frame, columns, required=("text",), language="und", name=name)["text"])
+    found: list[str] = texts[texts != ""].tolist()
+    if not found:
+        raise DataError(f"there is no sentence in {name}; check its column of sentences")
+    return found
+
+
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
     """Return the machine translations that the tables hold, by text."""
     found: dict[str, str] = {}
@@ -79,9 +96,11 @@ def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) 
 
 
 def labelled_from_upload(
-    upload: Upload, mapping: ColumnMapping, language: str | None
+    upload: Upload, mapping: ColumnMapping, language: str | None, hold_out: float, seed: int
 ) -> tuple[LabelledSet, Audit]:
     """Join the tables to one set and audit it; the language is theirs where neither a column nor their names say it.
+
+    Where no row has a split, the share `hold_out` of every intent becomes split test.
 
     Raises:
         DataError: it is not a labelled set.
@@ -91,4 +110,5 @@ def labelled_from_upload(
         for name, table in zip(upload.names, upload.tables, strict=True)
     ]
     check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
-    return labelled_from_frame(pd.concat(parts, ignore_index=True), upload.title)
+    labelled, audit = labelled_from_frame(pd.concat(parts, ignore_index=True), upload.title)
+    return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit

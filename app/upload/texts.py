@@ -112,7 +112,7 @@ def typed_languages(typed: str) -> list[str]:
     for word, code in zip(words, codes, strict=True):
         if code is None or not is_known(code):
             raise DataError(
-                f"'{shown(word, 40)}' is not a language; give a code such as en, or an English name"
+                f"'{shown(word, 40)}' is not a language; give a code such as en, or the language's name"
             )
     return [code for code in codes if code is not None]
 

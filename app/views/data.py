@@ -38,6 +38,7 @@ ROLES = {
         "The sentence with its slots in brackets: wake me at [time : five am].",
     ),
 }
+HELD_OUT = 20  # percent, where no column is the split
 MOST_ROWS = 1_000  # shown in a table; its download holds them all
 TALLEST = 700  # pixels; a taller picture scrolls
 
@@ -146,6 +147,7 @@ def draw_upload(upload: Upload) -> None:
     unsure = bool(missing_roles(upload, guess, None))
     with st.expander(f"Columns of {literal(upload.title)}", expanded=unsure, icon=":material/view_column:"):
         mapping, language = draw_mapping(upload, guess)
+        hold_out, seed = draw_hold_out(upload.key) if mapping.split is None else (0.0, 0)
         st.caption("The first rows, as they were read:")
         st.dataframe(upload.tables[0].head(5), hide_index=True)
     for note in upload.notes:
@@ -156,7 +158,12 @@ def draw_upload(upload: Upload) -> None:
             f"Still to choose above: {labels}. Until then the set in use stays.", icon=":material/help:"
         )
         return
-    asked = (upload.key, mapping, language)
+    if hold_out:
+        draw_note(
+            f"No column says what is trained on and what is measured, so {hold_out:.0%} of every intent's sentences "
+            f"are held out as split test, translations together (drawn with seed {seed}). Change it under the columns."
+        )
+    asked = (upload.key, mapping, language, hold_out, seed)
     if st.session_state.get(AUDITED) == asked:
         return
     try:
@@ -168,6 +175,8 @@ def draw_upload(upload: Upload) -> None:
             upload,
             mapping,
             language,
+            hold_out,
+            seed,
         )
     except DataError as error:
         st.error(sentence(error), icon=":material/error:")
@@ -206,6 +215,26 @@ def draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, s
             persist_state="session",
         ).strip()
     return ColumnMapping(**chosen), language or None
+
+
+def draw_hold_out(key: str) -> tuple[float, int]:
+    """Ask which share of the sentences is measured and not trained on, and return it with the seed of the draw."""
+    share, seed = st.columns(2)
+    percent = share.number_input(
+        "Held out, percent",
+        0,
+        50,
+        HELD_OUT,
+        step=5,
+        key=f"held-out-{key}",
+        persist_state="session",
+        help="The share of every intent's sentences that is measured and never trained on. With 0 every sentence is "
+        "trained on, and what a run has learnt can't be told from what it remembers.",
+    )
+    drawn = seed.number_input(
+        "Seed", 0, 2**31 - 1, 0, key=f"held-out-seed-{key}", persist_state="session", help="Of the draw."
+    )
+    return percent / 100, drawn
 
 
 def findings_of(audit: Audit) -> dict[str, pd.DataFrame]:

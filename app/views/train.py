@@ -36,7 +36,7 @@ def draw_start(chosen: ChosenData) -> None:
     if not {"test", "dev"} & set(chosen.labelled.splits):
         draw_note(
             "No test split, so a run will be trained but not evaluated. A column named split, with train and "
-            "test in it, changes that."
+            "test in it, or a share held out on the Data page changes that."
         )
     name, plan = draw_form(chosen)
     draw_start_button(PLACE, name, plan, WATCHED)

@@ -1,6 +1,7 @@
 """`emu embed`: sentences to vectors in a Parquet file, a part at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 
 from emu_core.api.inputs import files_of
 from emu_core.data.demo import DEMO, demo_paths
+from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.rows import read_sentences
 from emu_core.data.languages import language_of_file
@@ -24,6 +26,9 @@ from emu_core.threads import give_memory_back
 TEXT_COLUMNS = ("id", "text", "intent", "language", "split")
 UNDETERMINED = "und"  # ISO 639-2's word for a language nobody stated
 PART = 8192  # rows in memory at once, and a row group of the file
+
+PARQUET = ".parquet"
+OUT_ENDINGS = (".csv", ".tsv", ".jsonl", PARQUET)
 
 
 def embed(
@@ -57,17 +62,7 @@ def embed(
         DataError: the data can't be read, or `out` can't be written.
         EncoderError: there is no such encoder, or no such part of it.
     """
-    named = [data] if isinstance(data, str | Path) else list(data)
-    files = (
-        demo_paths() if [str(name) for name in named] == [DEMO] else [Path(name) for name in files_of(named)]
-    )
-    frame = pd.concat(
-        [
-            read_sentences(path, mapping, language or language_of_file(path.name) or UNDETERMINED)
-            for path in files
-        ],
-        ignore_index=True,
-    )
+    frame = read_inputs(data, mapping, language)
     if frame.empty:
         raise DataError("no sentence to embed in the files named; check that they have rows")
     place = pick_device(device)
@@ -85,25 +80,77 @@ def embed(
         for start in range(0, shared, PART):
             encode(frame["text"].iloc[start : start + PART].tolist())
         return len(frame)
+    with writing(out, schema, PARQUET) as write:
+        for start in range(0, len(frame), PART):
+            rows = frame.iloc[start : start + PART]
+            vectors = pa.array(encode(rows["text"].tolist()).ravel())
+            columns = [pa.array(rows[name].tolist(), pa.string()) for name in TEXT_COLUMNS]
+            columns.append(pa.FixedSizeListArray.from_arrays(vectors, model.dim))
+            write(pa.Table.from_arrays(columns, schema=schema))
+            give_memory_back()
+            if on_progress is not None:
+                on_progress(start + len(rows), len(frame))
+    return len(frame)
+
+
+def read_inputs(
+    data: str | Path | Sequence[str | Path], mapping: ColumnMapping | None, language: str | None
+) -> pd.DataFrame:
+    """Return every row of files, folders of files, or "demo", as the columns of COLUMNS; only text is required.
+
+    Raises:
+        DataError: a file can't be read.
+    """
+    named = [data] if isinstance(data, str | Path) else list(data)
+    files = (
+        demo_paths() if [str(name) for name in named] == [DEMO] else [Path(name) for name in files_of(named)]
+    )
+    return pd.concat(
+        [
+            read_sentences(path, mapping, language or language_of_file(path.name) or UNDETERMINED)
+            for path in files
+        ],
+        ignore_index=True,
+    )
+
+
+@contextmanager
+def writing(
+    out: str | Path, schema: pa.Schema, ending: str | None = None
+) -> Iterator[Callable[[pa.Table | pd.DataFrame], None]]:
+    """Give a function that writes the next rows of a table; its file appears at the end of the block, whole.
+
+    Args:
+        out: the file; a missing folder is made.
+        schema: the columns.
+        ending: what kind of file it is, where its name does not say it.
+
+    Raises:
+        DataError: the file can't be written, or its name has no ending of such a file.
+    """
     target = Path(out)
+    kind = ending or target.suffix.lower()
+    if kind not in OUT_ENDINGS:
+        raise DataError(f"can't tell what kind of file {target} is; end its name in {', '.join(OUT_ENDINGS)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            whole_file(target) as partial,
-            partial.open("wb") as file,
-            pq.ParquetWriter(file, schema) as writer,
-        ):
-            for start in range(0, len(frame), PART):
-                rows = frame.iloc[start : start + PART]
-                vectors = pa.array(encode(rows["text"].tolist()).ravel())
-                columns = [pa.array(rows[name].tolist(), pa.string()) for name in TEXT_COLUMNS]
-                columns.append(pa.FixedSizeListArray.from_arrays(vectors, model.dim))
-                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
-                give_memory_back()
-                if on_progress is not None:
-                    on_progress(start + len(rows), len(frame))
+        with ExitStack() as stack:
+            file = stack.enter_context(stack.enter_context(whole_file(target)).open("wb"))
+            parquet = stack.enter_context(pq.ParquetWriter(file, schema)) if kind == PARQUET else None
+
+            def write(rows: pa.Table | pd.DataFrame) -> None:
+                if parquet is not None:
+                    if isinstance(rows, pd.DataFrame):
+                        rows = pa.Table.from_pandas(rows, schema, preserve_index=False)
+                    parquet.write_table(rows)
+                elif kind == ".jsonl":
+                    lines = rows.to_json(orient="records", lines=True, force_ascii=False)
+                    file.write(lines.encode("utf-8", "replace"))
+                else:
+                    file.write(safe_csv(rows, "\t" if kind == ".tsv" else ",", is_continued=file.tell() > 0))
+
+            yield write
     except OSError as error:
         raise DataError(
             f"can't write {target}: {disk_fault(error)}; choose another file with --out"
         ) from None
-    return len(frame)

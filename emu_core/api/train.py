@@ -34,6 +34,7 @@ def train(
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
+    hold_out: float = 0.0,
     seed: int = 0,
     device: str = "auto",
     precision: str | None = None,
@@ -62,6 +63,8 @@ def train(
         unlabelled: files of unlabelled sentences, used instead of rows of `data`.
         pairs: languages whose translations FMDA and its baseline learn from; None pairs the first training language
             with every other.
+        hold_out: where no row has a split, the share of every intent's sentences that is measured and not trained on,
+            drawn with `seed`; translations stay together.
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
         precision: "fp32" or "bf16", of the encoder's forward pass; None takes what a launcher asked for, or fp32.
@@ -81,6 +84,14 @@ def train(
         EmuError: what can't be read or trained on, with how to fix it; the run folder then says so too.
     """
     labelled, audit = labelled_set(data, mapping=mapping, language=language)
+    if hold_out:
+        if labelled.splits:
+            raise DataError(
+                f"the data have splits already ({', '.join(labelled.splits)}); leave --hold-out away"
+            )
+        if not 0 < hold_out < 1:
+            raise DataError(f"--hold-out {hold_out:g} is no share between 0 and 1; 0.2 holds a fifth out")
+        labelled = labelled.hold_out(hold_out, seed)
     place = pick_device(device)
     processes = join_processes(place)
     run_config, stored = plan_training(

@@ -21,6 +21,7 @@ VERBS = {  # and the module that adds it; only that of the verb asked for is imp
     "compare": "compare",
     "forgetting": "forgetting",
     "embed": "embed",
+    "predict": "predict",
     "export": "export",
     "encoders": "encoders",
     "generate": "generate",

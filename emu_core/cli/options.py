@@ -12,11 +12,12 @@ FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH} or run:DIR"
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
+def add_data(
+    parser: argparse.ArgumentParser,
+    what: str = "CSV, TSV, JSONL, Parquet or XLSX files, or the word demo",
+) -> None:
     """Files, their columns and language, and the device that reads them."""
-    parser.add_argument(
-        "data", nargs="+", metavar="DATA", help="CSV, TSV, JSONL, Parquet or XLSX files, or the word demo"
-    )
+    parser.add_argument("data", nargs="+", metavar="DATA", help=what)
     parser.add_argument(
         "--text-column", metavar="NAME",
         help="of the sentences; also --intent-column, --language-column, --id-column, --split-column (default: the "

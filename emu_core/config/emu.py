@@ -129,6 +129,16 @@ class EmuConfig(Settings):
         low=1,
         matters=_has_lora,
     )
+    interpolation: float = _weight(
+        1.0,
+        "Share of the way from the base encoder's weights to the trained ones at which the encoder is left. Less keeps "
+        "more of the base encoder: labels gain less, and languages without labels lose less.",
+        label="Share of the way from the base weights",
+        source="Wortsman et al. 2022, eq. 1; Emu's paper goes the whole way",
+        above=0,
+        high=1,
+        added=True,
+    )
     # One sentence has nothing to be told apart from.
     batch_size: int = _step(16, "Labelled sentences in a step.", label="Batch size", source=_SETTINGS, low=2)
     classifier_learning_rate: float = _step(

@@ -35,6 +35,7 @@ def setting(
     group: str = "",
     common: bool = False,
     fixed: bool = False,
+    added: bool = False,
     matters: Callable[[Any], bool] = _always,
 ) -> Any:
     """Return a dataclass field of a `Settings` class.
@@ -55,11 +56,12 @@ def setting(
         group: heading under which a form and `--help` have it.
         common: whether a form shows it first.
         fixed: whether the method decides it, so that neither a form nor the command offers it.
+        added: whether earlier versions had no such field and did what the default does, so that their runs may lack it.
         matters: whether the field does anything under given settings of its class.
     """
     described = {
         "label": label, "help": help, "source": source, "low": low, "high": high, "above": above, "below": below,
-        "labels": choices or {}, "group": group, "common": common, "fixed": fixed, "matters": matters,
+        "labels": choices or {}, "group": group, "common": common, "fixed": fixed, "added": added, "matters": matters,
     }  # fmt: skip
     return field(default=default, metadata={_KEY: described})
 
@@ -92,6 +94,7 @@ class SettingInfo:
     group: str
     common: bool
     fixed: bool
+    added: bool
     matters: Callable[[Any], bool]
 
     @property

@@ -1,7 +1,8 @@
 """Language codes: every usual way to write a language brought to one short code, and codes to names."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
@@ -38,9 +39,14 @@ _LOCALE = re.compile(r"[a-z]{2,3}[-_][A-Z]{2}")
 def language_code(value: str) -> str | None:
     """Return the short code of a language written as a code, a locale or a name; None if it is none of them.
 
-    `de-DE`, `de_DE`, `deu`, `deu_Latn`, `German` and `Deutsch` give `de`. Chinese is `zh`, or `zh-tw` where
+    `de-DE`, `de_DE`, `deu`, `deu_Latn`, `German`, `Deutsch` and `allemand` give `de`. Chinese is `zh`, or `zh-tw` where
     the region or script is traditional. A two- or three-letter code we have no name for is taken as it is.
     """
+    return _stated_code(value) or _names_anywhere().get(value.strip().casefold())
+
+
+def _stated_code(value: str) -> str | None:
+    """Return the code of a language written as a code, a locale, or its name in English or in itself."""
     tag = value.strip().casefold().replace("_", "-")
     if tag in _ALIASES:
         return _ALIASES[tag]
@@ -51,11 +57,24 @@ def language_code(value: str) -> str | None:
     return "zh-tw" if code == "zh" and not _TRADITIONAL.isdisjoint(rest) else code
 
 
+@cache
+def _names_anywhere() -> Mapping[str, str]:
+    """Return the codes of our languages by their names in each other, of those names that mean one language."""
+    from babel import Locale, localedata
+
+    found: dict[str, set[str]] = {}
+    for locale in filter(localedata.exists, _NAMES):
+        for code, name in Locale(locale).languages.items():
+            if code in _NAMES:
+                found.setdefault(name.casefold(), set()).add(code)
+    return {name: codes.pop() for name, codes in found.items() if len(codes) == 1}
+
+
 def checked_language(value: str) -> str:
     """Return the short code of a language. Raises a DataError where `value` is none."""
     code = language_code(value)
     if code is None:
-        raise DataError(f"'{shown(value)}' is not a language; give a code such as en, or an English name")
+        raise DataError(f"'{shown(value)}' is not a language; give a code such as en, or the language's name")
     return code
 
 
@@ -98,7 +117,7 @@ def language_of_file(name: str) -> str | None:
     part = _EXTENSIONS.sub("", name).rsplit(".", 1)[-1]
     word = part.rsplit(maxsplit=1)[-1] if part.strip() else ""
     for candidate in (part, word if _LOCALE.fullmatch(word) else ""):
-        code = language_code(candidate)
+        code = _stated_code(candidate)
         if code and is_known(code):
             return code
     return None

@@ -135,6 +135,13 @@ _ROWS: Sequence[tuple[str, str, str, Mapping[str, Any]]] = (
         {"parallel": True},
     ),
     (
+        "emu-anchored",
+        "Emu, anchored to the base encoder",
+        "Emu for two epochs, then half of the way back to the base encoder's weights: gains less, and keeps more of "
+        "what the encoder could do in other languages.",
+        {"interpolation": 0.5, "epochs": 2},
+    ),
+    (
         "softmax",
         "Softmax",
         "A baseline: a plain classifier on the encoder, trained with it.",

@@ -1,7 +1,7 @@
 """A training method as the rest of the product sees it: its name, its settings, its data and its training."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +119,8 @@ class Method:
         Raises:
             TrainingError: they are not all there, or another version of this library wrote them.
         """
-        names = {one.name for one in fields(self.settings)}
-        if wrong := sorted(names ^ values.keys()):
+        names = {one.name: one.added for one in infos(self.settings)}
+        if wrong := sorted(name for name in names.keys() ^ values.keys() if not names.get(name)):
             raise TrainingError(
                 f"the settings of the method {self.name} are damaged, or another version wrote them "
                 f"({', '.join(wrong)[:200]} missing or unknown); train again"

@@ -43,12 +43,15 @@ def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
     """Let gradients reach the weights that `config.trained` names, and no others, for the time of a training run.
 
     LoRA's low-rank updates (Hu et al. 2022, section 4.1) are added to every linear map of the transformer, and
-    merged into its weights at the end: a specialised encoder is always a plain one.
+    merged into its weights at the end: a specialised encoder is always a plain one. `config.interpolation` then leaves
+    it between its weights before and after (Wortsman et al. 2022, eq. 1).
 
     Raises:
         TrainingError: LoRA on an encoder that is no transformer; more layers than there are; nothing to train.
     """
     before = [(weight, weight.requires_grad) for weight in encoder.parameters()]
+    share = config.interpolation
+    base = [weight.detach().clone() for weight, _ in before] if share < 1 else []
     encoder.requires_grad_(False)
     try:
         if config.trained is Trained.LORA:
@@ -64,6 +67,9 @@ def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
             for weight in chosen:
                 weight.requires_grad_(True)
             yield
+        with torch.no_grad():
+            for weight, old in zip(encoder.parameters(), base, strict=bool(base)):
+                weight.copy_(torch.lerp(old, weight, share))
     finally:
         for weight, flag in before:
             weight.requires_grad_(flag)

@@ -214,12 +214,23 @@ def fmda_trainer(
         seed: of first weights and order; the same seed on the same CPU gives the same weights.
     """
     torch.manual_seed(seed)
-    model = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden).to(encoder.device)
-    if config.standardised:
-        model.standard.fit(data.sentences.cls)
+    model = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
+    _fit_standard(model, encoder, data, config)
     return DisentangleTrainer(
         model, _objectives(model, data, config), data.sentences.negatives, config, seed=seed
     )
+
+
+def _fit_standard(
+    model: Fmda | MeaningLanguage,
+    encoder: TransformerEncoder,
+    data: DisentangleData,
+    config: FmdaConfig | MeaningLanguageConfig,
+) -> None:
+    """Move a model to the encoder's device, and have it standardise states if the settings say so."""
+    model.to(encoder.device)
+    if config.standardised:
+        model.standard.fit(data.sentences.cls)
 
 
 def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Objective]:
@@ -326,16 +337,10 @@ def meaning_language_trainer(
         seed: of first weights and order; the same seed on the same CPU gives the same weights.
     """
     torch.manual_seed(seed)
-    model = MeaningLanguage(encoder.state_dim, data.languages).to(encoder.device)
-    if config.standardised:
-        model.standard.fit(data.sentences.cls)
-    objective = Objective(
-        "all losses",
-        list(model.parameters()),
-        data.pairs,
-        lambda *rows: _baseline_losses(model, data, config, *rows),
-        translation_score(model, data.held_out),
-    )
+    model = MeaningLanguage(encoder.state_dim, data.languages)
+    _fit_standard(model, encoder, data, config)
+    losses, score = partial(_baseline_losses, model, data, config), translation_score(model, data.held_out)
+    objective = Objective("all losses", list(model.parameters()), data.pairs, losses, score)
     return DisentangleTrainer(model, [objective], data.sentences.negatives, config, seed=seed)
 
 

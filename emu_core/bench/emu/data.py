@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import pandas as pd
 
 from emu_core.data.labelled import LabelledSet
@@ -99,7 +98,6 @@ def bench_data(labelled: LabelledSet) -> BenchData:
     Raises:
         DataError: there are splits, but none to train on or none to measure.
     """
-    frame = labelled.frame
     if labelled.splits:
         measured = next((name for name in ("test", "dev") if name in labelled.splits), None)
         if measured is None or "train" not in labelled.splits:
@@ -107,33 +105,20 @@ def bench_data(labelled: LabelledSet) -> BenchData:
                 f"a benchmark trains on split train and measures split test or dev, and there are: "
                 f"{', '.join(labelled.splits)}; name them so, or leave the column out"
             )
-        is_test = (frame["split"] == measured).to_numpy()
-        kept = is_test | (frame["split"] == "train").to_numpy()
+        train, test = (labelled.select(splits=[split]).frame for split in ("train", measured))
         note = f"trained on split train, measured on split {measured}"
     else:
-        is_test, kept = _held_out(frame), np.ones(len(frame), dtype=bool)
+        divided = labelled.hold_out(TEST_SHARE)
+        if "test" not in divided.splits:
+            raise DataError("no intent has two sentences, one of which could be measured; add some")
+        train, test = (divided.select(splits=[split]).frame for split in ("train", "test"))
         note = (
             f"the set has no splits: {TEST_SHARE:.0%} of every intent, translations together, drawn with seed 0, "
             "are measured and the rest is trained on"
         )
-    train, test = frame[kept & ~is_test].assign(split="train"), frame[is_test].assign(split="test")
     both = set(train["language"]) & set(test["language"])
     if not both:
         raise DataError("no language has both sentences to train on and sentences to measure; add some")
-    cut = pd.concat([part[part["language"].isin(both)] for part in (train, test)], ignore_index=True)
+    parts = (train.assign(split="train"), test.assign(split="test"))
+    cut = pd.concat([part[part["language"].isin(both)] for part in parts], ignore_index=True)
     return BenchData(LabelledSet(cut, labelled.name), note)
-
-
-def _held_out(frame: pd.DataFrame) -> np.ndarray:
-    """Return whether each row is measured: a share of each intent's groups, which are the rows of one id."""
-    bare = frame["id"] == ""
-    group = frame["id"].where(~bare, "\0" + frame.index.astype(str).to_series(index=frame.index))
-    # Rows without an id are drawn for each language by itself, so that each has some.
-    stratum = frame["intent"] + "\0" + frame["language"].where(bare, "")
-    firsts = pd.DataFrame({"group": group, "stratum": stratum}).drop_duplicates("group")
-    rng = np.random.default_rng(0)
-    chosen: set[str] = set()
-    for _, groups in firsts.groupby("stratum", sort=True)["group"]:
-        count = max(1, round(TEST_SHARE * len(groups))) if len(groups) > 1 else 0
-        chosen.update(groups.to_numpy()[rng.permutation(len(groups))[:count]])
-    return group.isin(chosen).to_numpy()

@@ -125,6 +125,30 @@ class LabelledSet(Sentences):
         """Return the rows to measure on: those of split test, else of dev; None where there is neither."""
         return self.select(splits=["test"]) if "test" in self.splits else self.dev_part()
 
+    def hold_out(self, share: float, seed: int = 0) -> "LabelledSet":
+        """Return the set with a share of every intent's sentences as split test, and the others as split train.
+
+        Translations (rows of one id) stay together, and so do repeats of a sentence. An intent with one sentence has
+        none in split test.
+
+        Args:
+            share: above 0 and below 1.
+            seed: of the draw.
+        """
+        bare = self.frame["id"] == ""
+        repeats = "\0" + self.frame["language"] + "\0" + self.frame["text"].str.casefold()
+        group = self.frame["id"].where(~bare, repeats)
+        # Rows without an id are drawn for each language by itself, so that each has some.
+        stratum = self.frame["intent"] + "\0" + self.frame["language"].where(bare, "")
+        firsts = pd.DataFrame({"group": group, "stratum": stratum}).drop_duplicates("group")
+        rng = np.random.default_rng(seed)
+        chosen: set[str] = set()
+        for _, groups in firsts.groupby("stratum", sort=True)["group"]:
+            count = max(1, round(share * len(groups))) if len(groups) > 1 else 0
+            chosen.update(groups.to_numpy()[rng.permutation(len(groups))[:count]])
+        split = np.where(group.isin(chosen), "test", "train")
+        return LabelledSet(self.frame.assign(split=split), self.name)
+
     def counts(self) -> pd.DataFrame:
         """Return the number of sentences, intents (sorted) by languages (English first)."""
         return count_table(self.frame)

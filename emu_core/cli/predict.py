@@ -1,0 +1,83 @@
+"""`emu predict`."""
+
+import argparse
+from typing import Any
+
+from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of
+from emu_core.cli.printing import counter, print_table
+from emu_core.cli.verb import add_verb
+
+MOST_PRINTED = 1_000
+
+
+def add_predict(verbs: Any) -> None:
+    """`emu predict DATA --pool POOL`."""
+    parser = add_verb(verbs, "predict", _predict, "predict the intents of sentences from labelled ones")
+    add_data(
+        parser,
+        "sentences in quotation marks, or CSV, TSV, JSONL, Parquet, XLSX or text files, or the word demo",
+    )
+    add_encoder_or_run(parser)
+    parser.add_argument(
+        "--pool", nargs="+", required=True, metavar="LABELLED", help="labelled files to predict from"
+    )
+    parser.add_argument(
+        "-k", type=int, default=3, metavar="N", help="nearest labelled sentences as the reason (default: 3)"
+    )
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        metavar="COSINE",
+        help="no known intent where the nearest labelled sentence is less similar; -1 for never (default: the cosine "
+        "that 95 %% of the right answers reach when the pool is asked by leave-one-out)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help=f".csv, .tsv, .jsonl or .parquet (default: print; needed for over {MOST_PRINTED:,} sentences)",
+    )
+
+
+def _predict(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.predict import Predictor, texts_of
+    from emu_core.errors import DataError
+
+    about = data_options(options)
+    device = about.pop("device")
+    predictor = Predictor(encoder_of(options), k=options.k, threshold=options.threshold, device=device)
+    if options.out:
+        predictor.fit(options.pool, **about)
+        count = predictor.predict_file(options.data, options.out, **about, on_progress=counter("sentences"))
+        if not options.json:
+            _print_facts(predictor.facts)
+            print(f"{count:,} predictions in {options.out}")
+        return {"sentences": count, "file": str(options.out), **predictor.facts}
+    texts = texts_of(options.data, **about)
+    if len(texts) > MOST_PRINTED:
+        raise DataError(f"{len(texts):,} predictions are too many to print; name a file with --out")
+    table = predictor.fit(options.pool, **about).predict(texts)
+    table = table.astype(object).where(table.notna(), None)
+    if not options.json:
+        rows = [
+            (row.text, row.intent, _percent(row.confidence), f"{row.nearest_1} ({row.nearest_1_cosine:.2f})")
+            for row in table.itertuples()
+        ]
+        print_table(("sentence", "intent", "confidence", "nearest labelled sentence"), rows)
+        _print_facts(predictor.facts)
+    return {"sentences": len(texts), **predictor.facts, "predictions": table.to_dict("records")}
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.0f} %"
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    if facts["accuracy"] is not None:
+        print(
+            f"\nleave-one-out on the pool: {facts['accuracy']:.1f} % right, {facts['votes']} nearest voting"
+        )
+    if facts["threshold"] is not None:
+        found = "" if facts["new_found"] is None else f", as {facts['new_found']:.0f} % of new intents are"
+        print(f"no known intent below cosine {facts['threshold']:.3f}{found}")
+    for note in facts["notes"]:
+        print(f"note: {note}")

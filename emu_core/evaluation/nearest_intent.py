@@ -1,0 +1,188 @@
+"""Intents of new sentences: nearest labelled neighbours vote; calibrated probabilities and a limit for new intents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import IsotonicRegression
+
+from emu_core.errors import DataError
+from emu_core.evaluation.arrays import check_dimensions, check_length, codes, id_keys, unit_vectors
+from emu_core.evaluation.retrieval import TIE, best_columns, blocks
+
+VOTES = (1, 3, 5, 10)  # nearest sentences that may vote; leave-one-out says how many do
+MOST_ASKED = 2_000  # sentences of leave-one-out: of a larger pool, a sample that meets all of it
+LEAST_ASKED = 30  # with fewer nothing is calibrated
+LEAST_OF_A_KIND = 5  # right and wrong answers, without which a probability can't be fitted
+KEPT = 0.95  # of the right answers, those that the threshold keeps
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What the pool says of Q sentences.
+
+    Attributes:
+        labels: (Q,) numbers of the predicted intents, see `NearestIntent.intents_`.
+        margins: (Q,) highest cosine to a sentence of that intent, minus the highest to one of another; NaN where there
+            is no other.
+        rows: (Q, k) the nearest sentences of the pool, the nearest first; -1 where there are fewer.
+        cosines: (Q, k), NaN there.
+    """
+
+    labels: NDArray[np.int64]
+    margins: NDArray[np.float32]
+    rows: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+
+
+class NearestIntent:
+    """A nearest-neighbour classifier of sentence vectors: the nearest sentences of a pool vote, weighted by cosine.
+
+    `fit` asks sentences of the pool by leave-one-out, in which a sentence meets neither itself nor its translations
+    (the same id). Of `VOTES` it takes the number with the highest accuracy, the smallest among equals. The confidence
+    is an isotonic regression of right answers on the margin. The threshold is the highest cosine of the nearest
+    sentence that `KEPT` of the right answers reach; how many new intents it finds is measured by asking the same
+    sentences without any sentence of their own intent in the pool (leave-one-intent-out).
+
+    Attributes:
+        intents_: the intents, by number.
+        votes_: how many of the nearest vote.
+        accuracy_: percent of the sentences asked that are right by leave-one-out; None where too few could be asked.
+        threshold_: cosine of the nearest sentence below which a sentence has no known intent; None for no such limit.
+        new_found_: percent of sentences of left-out intents that are below the threshold; None where not measured.
+        calibration_: margins to probabilities; None where leave-one-out has too few right or too few wrong answers.
+    """
+
+    def fit(
+        self,
+        vectors: NDArray[np.floating],
+        intents: Sequence[str],
+        ids: Sequence[str],
+        *,
+        asked: NDArray[np.intp] | None = None,
+        threshold: float | None = None,
+    ) -> "NearestIntent":
+        """Take the pool and calibrate on it.
+
+        Args:
+            vectors: (P, d).
+            intents: P intents.
+            ids: P ids; "" is none, and the same id means translations of each other.
+            asked: rows that leave-one-out may ask, such as those that the encoder was not trained on; None takes all.
+            threshold: instead of the one that leave-one-out gives.
+
+        Raises:
+            DataError: a vector is zero or not finite, or the lengths differ.
+        """
+        self._units = unit_vectors(vectors)
+        size = len(self._units)
+        check_length(intents, size, "intents")
+        self.intents_ = tuple(dict.fromkeys(intents))
+        self._labels, self._keys = codes(intents, size, "intents"), id_keys(ids, size)
+        self.votes_ = 1
+        self.accuracy_: float | None = None
+        self.threshold_ = threshold
+        self.new_found_: float | None = None
+        self.calibration_: IsotonicRegression | None = None
+        rows = np.arange(size) if asked is None else np.asarray(asked, dtype=np.int64)
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_ASKED])
+        rows = rows[[(self._keys != key).any() for key in self._keys[rows]]]
+        if len(rows) >= LEAST_ASKED:
+            self._calibrate(rows)
+        return self
+
+    def _calibrate(self, asked: NDArray[np.int64]) -> None:
+        units, truth = self._units[asked], self._labels[asked]
+        first = self._search(units, max(VOTES), 1, self._keys[asked])
+        right = {
+            votes: self._elected(first.rows[:, :votes], first.cosines[:, :votes]) == truth for votes in VOTES
+        }
+        self.votes_ = max(VOTES, key=lambda votes: (right[votes].sum(), -votes))
+        found = self._search(units, self.votes_, self.votes_, self._keys[asked])
+        is_right = found.labels == truth
+        self.accuracy_ = 100 * float(is_right.mean())
+        nearest = found.cosines[:, 0]
+        if self.threshold_ is None and is_right.any():
+            self.threshold_ = float(np.quantile(nearest[is_right], 1 - KEPT, method="lower"))
+        if len(self.intents_) == 1:
+            return
+        if self.threshold_ is not None:
+            strangers = self._search(units, 1, 1, truth, self._labels).cosines[:, 0]
+            self.new_found_ = 100 * float((strangers < self.threshold_).mean())
+        if min(is_right.sum(), (~is_right).sum()) >= LEAST_OF_A_KIND:
+            known = np.isfinite(found.margins)
+            self.calibration_ = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
+                found.margins[known], is_right[known]
+            )
+
+    def predict(self, vectors: NDArray[np.floating], k: int = 3) -> Answers:
+        """Return the answers to sentences by their vectors (Q, d), with the k nearest of the pool each.
+
+        Raises:
+            DataError: a vector is zero or not finite, or of another length than the pool's.
+        """
+        units = unit_vectors(vectors)
+        check_dimensions(units, self._units)
+        if k < 1:
+            raise DataError(f"{k} neighbours can't be looked for; ask for 1 or more")
+        found = self._search(units, max(k, self.votes_), self.votes_)
+        return Answers(found.labels, found.margins, found.rows[:, :k], found.cosines[:, :k])
+
+    def is_known(self, answers: Answers) -> NDArray[np.bool_]:
+        """Return whether each of Q sentences is as near to the pool as the threshold asks, (Q,)."""
+        if self.threshold_ is None:
+            return np.ones(len(answers.labels), dtype=bool)
+        return np.asarray(answers.cosines[:, 0] >= self.threshold_)
+
+    def confidence(self, answers: Answers) -> NDArray[np.float64]:
+        """Return the probability that each of Q answers is right, (Q,), if its intent is in the pool; NaN for none."""
+        out = np.full(len(answers.labels), np.nan)
+        told = np.isfinite(answers.margins)
+        if self.calibration_ is not None and told.any():
+            out[told] = self.calibration_.predict(answers.margins[told])
+        return out
+
+    def _search(
+        self,
+        units: NDArray[np.float32],
+        k: int,
+        votes: int,
+        keys: NDArray[np.int64] | None = None,
+        pool_keys: NDArray[np.int64] | None = None,
+    ) -> Answers:
+        """Ask unit vectors (Q, d); with keys (Q,), none meets a row of the pool with its own among `pool_keys`."""
+        count, k = len(units), min(k, len(self._units))
+        answers = Answers(
+            np.empty(count, dtype=np.int64),
+            np.empty(count, dtype=np.float32),
+            np.empty((count, k), dtype=np.int64),
+            np.empty((count, k), dtype=np.float32),
+        )
+        pool_keys = self._keys if pool_keys is None else pool_keys
+        for block in blocks(count, len(self._units)):
+            cosines = units[block] @ self._units.T  # (B, P)
+            if keys is not None:
+                cosines[keys[block, None] == pool_keys] = -np.inf
+            rows, best = best_columns(cosines, k, TIE)  # which leaves -inf in their places
+            labels = self._elected(rows[:, :votes], best[:, :votes])
+            own = self._labels[rows] == labels[:, None]  # (B, k)
+            cosines[self._labels == labels[:, None]] = -np.inf
+            other = np.maximum(cosines.max(axis=1), np.where(own, -np.inf, best).max(axis=1))
+            with np.errstate(invalid="ignore"):  # nobody to meet: -inf - -inf
+                margins = np.where(own, best, -np.inf).max(axis=1) - other
+            none = np.isneginf(best)
+            rows[none], best[none] = -1, np.nan
+            answers.labels[block], answers.rows[block] = labels, rows
+            answers.cosines[block] = np.clip(best, -1, 1)
+            answers.margins[block] = np.where(np.isfinite(margins), margins, np.nan)
+        return answers
+
+    def _elected(self, rows: NDArray[np.int64], cosines: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the intent with the largest sum of cosines over (B, v) rows; of equals the nearest one's, (B,)."""
+        labels = self._labels[rows]
+        weights = np.clip(np.nan_to_num(cosines, nan=0.0, neginf=0.0), 0, 1)
+        same = labels[:, :, None] == labels[:, None, :]  # (B, v, v)
+        totals = (same * weights[:, None, :]).sum(axis=2)
+        first = (totals >= totals.max(axis=1, keepdims=True) - TIE).argmax(axis=1)
+        return np.take_along_axis(labels, first[:, None], axis=1)[:, 0]
