@@ -483,3 +483,48 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_head(run: Run, tmp_path: Pat
     one, two = (load_file(r.encoder_folder / "head.safetensors") for r in (run, stopped))
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert stopped.metrics()["specialised"] == run.metrics()["specialised"]
+
+
+def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    x, labels = classes(120, 12, 16)
+    vectors = x.astype(np.float32)
+    whole = fit_head(vectors, labels, {}, FULL, (), 10.0)
+    monkeypatch.setattr(posterior, "DENSE", 0)
+    numbered = fit_head(vectors, labels, {}, FULL, (), 10.0)
+    assert numbered.members.shape == (120,) and whole.members.shape == (120, 12)
+    out = numbered(torch.from_numpy(vectors))
+    np.testing.assert_allclose(out, whole(torch.from_numpy(vectors)), atol=1e-6)
+    again = PosteriorHead.from_state(numbered.state_dict(), numbered.numbers())
+    torch.testing.assert_close(again(torch.from_numpy(vectors)), out)
+    with pytest.raises(ValueError, match="classes"):
+        PosteriorHead.from_state(
+            numbered.state_dict() | {"members": numbered.members + 1}, numbered.numbers()
+        )
+    monkeypatch.setattr(posterior, "MANY", 6)
+    monkeypatch.setattr(posterior, "GROUP", 4)
+    monkeypatch.setattr(posterior, "FEW", 5)
+    seen = []
+    monkeypatch.setattr(posterior, "regression", lambda c, **how: seen.append(c) or regression(c, **how))
+    grouped = fit_head(vectors, labels, {}, PLAIN, (), 10.0)
+    assert len(seen) == 3 and grouped.weight.shape == (12, 16)
+    seen.clear()
+    assert posterior.choose_penalty(vectors, labels, {}, FULL) in posterior.INVERSE_PENALTIES
+    right = [
+        head(torch.from_numpy(vectors))[:, 16:].argmax(dim=1).numpy() == labels for head in (whole, grouped)
+    ]
+    assert right[1].mean() >= right[0].mean() - 0.05 > 0.8
+    found = posterior.new_intents(vectors, labels, ["en"] * 120, {}, FULL, [""] * 120, 10.0)
+    assert found is not None and found.change.queries < 120
+    assert "12 intents" in posterior.samples(labels)[0]
+
+
+def test_of_many_sentences_every_intent_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = [0] * 800 + [1] * 198 + [2] * 2
+    rows = posterior.sampled_rows(labels, 100)
+    assert rows is not None and rows == sorted(set(rows)) and rows == posterior.sampled_rows(labels, 100)
+    assert np.bincount(np.array(labels)[rows]).tolist() == [80, 19, 2]
+    assert posterior.sampled_rows(labels, 1000) is None
+    assert posterior.sampled_rows([0, 1, 0, 1, 2, 2], 5) is None  # each intent keeps the three it may
+    assert posterior.samples(labels) == ()

@@ -21,7 +21,9 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import listed
 from emu_core.encoders.registry import EncoderInfo
 from emu_core.errors import DataError, EmuError
+from emu_core.methods.memory import forecast
 from emu_core.methods.method import Method, Needs
+from emu_core.runs.stored_data import LabelledData
 
 PLACE = "train"
 
@@ -55,7 +57,18 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
         config=settings,
         **languages | {"train_languages": languages["train_languages"] or ["en"]},
     )
+    if not isinstance(plan, str) and (line := _forecast(chosen.token, plan[0].to_json(), plan)):
+        st.caption(f"{line}.")
     return name, plan
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _forecast(token: str, config: object, _plan: Plan) -> str:
+    try:
+        expected = forecast(_plan[1], _plan[0]) if isinstance(_plan[1], LabelledData) else None
+    except EmuError:  # other programs took memory since the plan was made: the run will say so
+        return ""
+    return "" if expected is None else expected.line
 
 
 def _draw_languages(chosen: ChosenData, method: Method, settings: Settings) -> dict[str, Any]:

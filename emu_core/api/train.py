@@ -1,6 +1,6 @@
 """`emu train`: specialise an encoder on a labelled set and leave a run folder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import DataError, TrainingError
+from emu_core.methods.memory import Forecast, forecast
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, method_named
 from emu_core.processes import join_processes
@@ -43,6 +44,7 @@ def train(
     checkpoint_s: float = CHECKPOINT_S,
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
+    on_forecast: Callable[[Forecast], None] | None = None,
 ) -> Run:
     """Specialise an encoder.
 
@@ -73,6 +75,7 @@ def train(
         cache: folder where FMDA and its baseline keep the frozen encoder's states, so that another run on the same
             sentences need not compute them again; None keeps them as long as the run is unfinished.
         on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
+        on_forecast: called before it begins with the memory that it will take, where that was measured.
 
     Returns:
         The finished run.
@@ -104,6 +107,8 @@ def train(
         precision=precision,
         config=config,
     )
+    if on_forecast is not None and processes.main and (expected := forecast(stored, run_config)):
+        on_forecast(expected)
     run = Run(Path(out))
     if processes.main:
         create_run(run.folder, replace(run_config, processes=processes.count), replace(stored, audit=audit))
@@ -160,6 +165,7 @@ def plan_training(
     )
     data = LabelledData(labelled, pool)
     chosen.check(data, run_config, settings)
+    forecast(data, run_config)  # raises where it can't fit
     return run_config, data
 
 

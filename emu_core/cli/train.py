@@ -97,6 +97,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         config=config,
         **data_options(options),
         on_progress=training_line(),
+        on_forecast=lambda expected: print(f"emu: {expected.line}", file=sys.stderr, flush=True),
     )
     return reported(run, options)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from emu_core.config.emu import Adversary, EmuConfig, Objective
 from emu_core.errors import TrainingError
-from emu_core.methods.method import Method, Needs
+from emu_core.methods.method import Method, Needs, process_memory
 
 if TYPE_CHECKING:
     from emu_core.encoders.base import Encoder, TokenIds
@@ -69,6 +69,17 @@ def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> No
         )
     stand_in = cast("Encoder", _NoTokens())
     prepare(stand_in, data.labelled.train_part(), data.unlabelled, config.train_languages, settings)
+
+
+def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> int | None:
+    """Add the sentences as numbers; None for settings with which more is trained, or at once, than was measured."""
+    own = process_memory(data, config)
+    if own is None or settings.trained is not EmuConfig().trained or settings.batch_size > _MEASURED_BATCH:
+        return None
+    return own + 1000 * (len(data.labelled) + (0 if data.unlabelled is None else len(data.unlabelled.frame)))
+
+
+_MEASURED_BATCH = 16  # sentences in a step
 
 
 def _reads_unlabelled(settings: EmuConfig) -> bool:
@@ -161,6 +172,7 @@ METHODS = tuple(
         tuned=_tuned,
         reads_unlabelled=_reads_unlabelled,
         check=_check,
+        memory=_memory,
     )
     for name, title, summary, variant in _ROWS
 )

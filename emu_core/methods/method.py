@@ -32,6 +32,23 @@ def _reads_no_unlabelled(_settings: Any) -> bool:
     return False
 
 
+_PROCESS = {"use": 1000 * 2**20}  # with its libraries and encoder, and a batch; measured, and a tenth more
+_VECTOR = 512 * 24  # bytes of a held-out sentence's vectors and of what is computed of them
+_ROW = 1500  # bytes of a row of data as it is read, checked and stored
+
+
+def process_memory(data: "LabelledData", config: "RunConfig") -> int | None:
+    """Return the bytes that a run takes whatever its method; None for an encoder that was not measured.
+
+    They are those of the process and the encoder, of the rows, and of the vectors that it is evaluated on.
+    """
+    own = _PROCESS.get(config.encoder)
+    if own is None:
+        return None
+    held_out = data.labelled.held_out_part()
+    return own + _ROW * len(data.labelled) + (0 if held_out is None else len(held_out) * _VECTOR)
+
+
 def _check_nothing(_data: "LabelledData", _config: "RunConfig", _settings: Any) -> None:
     return
 
@@ -58,6 +75,8 @@ class Method:
         reads_unlabelled: whether it reads sentences without labels, with the given settings.
         check: raises where data and settings do not fit, before an encoder is loaded; gets the data, the run's
             configuration and the settings. Read for methods that learn from a labelled set.
+        memory: estimates the most memory that a training takes, in bytes, from above, as `check` gets its arguments;
+            None, as the function or from it, says nothing and refuses nothing.
     """
 
     name: str
@@ -73,6 +92,7 @@ class Method:
     reads_tasks: bool = False
     reads_unlabelled: Callable[[Any], bool] = _reads_no_unlabelled
     check: Callable[["LabelledData", "RunConfig", Any], None] = _check_nothing
+    memory: Callable[["LabelledData", "RunConfig", Any], int | None] | None = None
 
     def configure(self, encoder: str | None = None, **changes: Any) -> Settings:
         """Return the method's settings.

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from emu_core.config.posterior import PosteriorConfig
-from emu_core.methods.method import Method, Needs
+from emu_core.methods.method import Method, Needs, process_memory
 
 if TYPE_CHECKING:
     from emu_core.methods.job import Job, Outcome
@@ -19,13 +19,17 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.methods.job import Outcome
     from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.fit import Fitted
-    from emu_core.trainers.posterior import choose_penalty, fit_head, new_intents
+    from emu_core.trainers.posterior import choose_penalty, fit_head, new_intents, sampled_rows, samples
 
     encode = once(shared_encode(job.encoder, job.processes))  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
     part = job.labelled_data.labelled.train_part()
     texts, labels, ids = labelled_rows(part, job.config.train_languages)
+    languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
+    warnings = samples(labels)
+    if (rows := sampled_rows(labels)) is not None:
+        texts, labels, ids, languages = ([of[row] for row in rows] for of in (texts, labels, ids, languages))
     reference = (
         {language: encode(some) for language, some in reference_texts().items()}
         if config.language_directions or config.centering
@@ -36,12 +40,11 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     head = fit_head(vectors, labels, reference, config, ids, inverse_penalty=penalty)
     specialised = PosteriorEncoder(job.encoder, head)
     job.progress.phase("leaving intents out")
-    languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
     new = new_intents(vectors, labels, languages, reference, config, ids, inverse_penalty=penalty)
     return Outcome(
         specialised,
         head_after(encode, specialised.head),
-        Fitted(0, ()),
+        Fitted(0, warnings),
         {"new_intents": None if new is None else new.facts()},
     )
 
@@ -51,6 +54,21 @@ def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig
     from emu_core.trainers.posterior import check_rows
 
     check_rows(labelled_rows(data.labelled.train_part(), config.train_languages)[1])
+
+
+def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> int | None:
+    """Add what the head is fitted with, of float64 for the most part, and the longer vectors of held-out sentences."""
+    from emu_core.trainers.emu_data import labelled_rows
+    from emu_core.trainers.posterior import DENSE, sampled_rows
+
+    own = process_memory(data, config)
+    if own is None:
+        return None
+    labels = labelled_rows(data.labelled.train_part(), config.train_languages)[1]
+    n, k = len(sampled_rows(labels) or labels), max(labels) + 1
+    held_out = data.labelled.held_out_part()
+    longer = 0 if held_out is None else len(held_out) * k * 16
+    return own + 512 * (56 * n + 16 * k) + 12 * min(n * k, DENSE) + longer
 
 
 # `use` is trained on translations to have no language directions, and its mean is near zero.
@@ -74,4 +92,5 @@ POSTERIOR = Method(
     train=_train,
     tuned=lambda encoder, _: _USE if encoder == "use" else {},
     check=_check,
+    memory=_memory,
 )

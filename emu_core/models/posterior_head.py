@@ -71,7 +71,8 @@ class PosteriorHead(nn.Module):
 
         Args:
             tensors: `directions` (n, d), orthonormal; `center` (d,); `spread` (d, d), M; `anchors` (N, d), the training
-                sentences' x; `members` (N, k), 1 / sqrt(n_c) in the column of a sentence's class; `weight` (k, d) and
+                sentences' x; `members` (N, k), 1 / sqrt(n_c) in the column of a sentence's class, or (N,) the
+                classes' numbers, where that matrix would be large; `weight` (k, d) and
                 `bias` (k,) of the logistic regression; `known`, u_0, u_1 and u_2. Heads of earlier versions have
                 no `spread`, which leaves vectors as they are, and no `known`, and either may be empty.
             share: 0 to 1; see the class, and so the next five.
@@ -92,7 +93,7 @@ class PosteriorHead(nn.Module):
             "directions": (len(tensors["directions"]), d),
             "center": (d,),
             "anchors": (n, d),
-            "members": (n, k),
+            "members": (n, k)[: tensors["members"].dim()],
             "weight": (k, d),
             "bias": (k,),
             "spread": (d if len(tensors["spread"]) else 0, d),
@@ -102,6 +103,8 @@ class PosteriorHead(nn.Module):
             if tuple(tensors[name].shape) != shape:
                 raise ValueError(f"{name} has the shape {tuple(tensors[name].shape)}, not {shape}")
             self.register_buffer(name, tensors[name])
+        if tensors["members"].dim() == 1 and set(tensors["members"].unique().tolist()) != set(range(k)):
+            raise ValueError(f"the sentences' classes are not those from 0 to {k - 1}")
         if not (n >= 1 and k >= 2):
             raise ValueError(f"{n} sentences, {k} classes")
         positive = (temperature, softening, gate_temperature, gate_slope)
@@ -136,7 +139,8 @@ class PosteriorHead(nn.Module):
         return torch.cat([self(part) for part in vectors.split(rows)])
 
     def _posterior(self, logits: Tensor, cosines: Tensor) -> Tensor:
-        density = ((cosines - 1) / self.temperature).exp() @ self.members + TINY  # (B, k)
+        kernel = ((cosines - 1) / self.temperature).exp()
+        density = _sums(kernel, self.members, len(self.bias), 0.5) + TINY  # (B, k)
         return ((logits + density.log()) / self.softening).softmax(dim=1)
 
     def _gate(self, logits: Tensor, cosines: Tensor) -> Tensor:
@@ -168,14 +172,24 @@ def signs_of_intent(logits: Tensor, cosines: Tensor, members: Tensor, temperatur
     Args:
         logits: (B, k), of the logistic regression.
         cosines: (B, N), to the training sentences.
-        members: (N, k), see `PosteriorHead`.
+        members: (N, k) or (N,), see `PosteriorHead`.
         temperature: of the cosines.
 
     Returns:
         How near a sentence is to the intent that it is nearest to, and how far its largest logit is above the mean.
     """
-    near = ((cosines - 1) / temperature).exp() @ members.square() + TINY  # (B, k)
+    kernel = ((cosines - 1) / temperature).exp()
+    near = _sums(kernel, members, logits.shape[1], 1.0) + TINY  # (B, k)
     return torch.stack([near.amax(dim=1).log(), logits.amax(dim=1) - logits.mean(dim=1)], dim=1)
+
+
+def _sums(kernel: Tensor, members: Tensor, k: int, power: float) -> Tensor:
+    """Sum the kernel (B, N) over the sentences of each class, divided by the power 0.5 or 1 of their count: (B, k)."""
+    if members.dim() == 2:
+        return kernel @ (members if power == 0.5 else members.square())
+    weight = members.bincount(minlength=k).to(kernel.dtype).pow(-power)[members]  # (N,)
+    sums = kernel.new_zeros(k, len(kernel)).index_add(0, members, (kernel * weight).T)
+    return sums.T
 
 
 def spread_out(x: Tensor, spread: Tensor) -> Tensor:

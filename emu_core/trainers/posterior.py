@@ -17,10 +17,23 @@ from emu_core.evaluation.guard import NewIntents, new_intent_guard
 from emu_core.models.posterior_head import TINY, PosteriorHead, nearness, neutral, signs_of_intent, spread_out
 from emu_core.threads import one_thread_for_small_products
 
+Matrix = NDArray[np.float64]
+Classes = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
 BLOCK = 1024  # rows of cosines held at once
 SENTENCES = 4  # parts of the sentences, where some are left out beside a part of the intents
 DIVISIONS = 1  # of the intents into parts, to learn the gate
 OPEN = -1e4  # a nearness that every sentence has
+MANY = (
+    400  # intents; of more, a regression over all of them at once takes minutes, and they are taken in groups
+)
+FEW = 200  # intents on which, where there are many, penalty and gate are learnt and the guard is measured
+GROUP = 100  # intents told apart from each other by one regression, where there are many
+DENSE = 2**24  # numbers of a matrix of sentences and intents (64 MB); a larger one is not made
+MOST_SENTENCES = 20_000  # to learn from; of more, so many are drawn
+LEAST_OF_INTENT = 3  # sentences that an intent keeps where they are drawn
+NEAR_ROWS = 4096  # whose nearness to all others is measured; of more, so many are drawn
 EVEN = 1e-9  # a variance below this share of the largest is none
 
 
@@ -49,21 +62,21 @@ def fit_head(
     """
     check_rows(labels)
     classes = np.asarray(labels, dtype=np.int64)
-    count = np.bincount(classes)
     if inverse_penalty is None:
         inverse_penalty = choose_penalty(vectors, labels, reference, config, ids)
     x, directions, center, spread = _space(vectors, classes, reference, config)
-    wide = x.numpy().astype(np.float64)
     with one_thread_for_small_products():
-        known = learn_known(x, classes, config, inverse_penalty, ids)
-        weight, bias = weights(regression(inverse_penalty).fit(wide, classes))
+        rows, few = _few_intents(classes)
+        few_ids = [ids[row] for row in rows] if ids else ()
+        known = learn_known(x[torch.from_numpy(rows)], few, config, inverse_penalty, few_ids)
+        weight, bias = _weights_of_all(x.numpy().astype(np.float64), classes, inverse_penalty)
     near = _nearness(x, config.gate_temperature)
     return PosteriorHead(
         {
             "directions": directions,
             "center": center,
             "anchors": x,
-            "members": torch.from_numpy(members(classes, len(count)).astype(np.float32)),
+            "members": _members_of_head(classes),
             "weight": torch.from_numpy(weight.astype(np.float32)),
             "bias": torch.from_numpy(bias.astype(np.float32)),
             "spread": spread,
@@ -97,7 +110,79 @@ def choose_penalty(
     classes = np.asarray(labels, dtype=np.int64)
     x = _space(vectors, classes, reference, config)[0].numpy().astype(np.float64)
     with one_thread_for_small_products():
-        return choose_inverse_penalty(x, classes, config.kernel_temperature, ids)
+        rows, classes = _few_intents(classes)
+        return choose_inverse_penalty(
+            x[rows], classes, config.kernel_temperature, [ids[row] for row in rows] if ids else ()
+        )
+
+
+def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int] | None:
+    """Draw the rows to learn from where there are more than the method gains from: of each intent its share.
+
+    Args:
+        labels: N class numbers, from 0.
+        most: rows; a few more where rare intents keep `LEAST_OF_INTENT` sentences each.
+
+    Returns:
+        Row numbers, ascending; None where all are taken.
+    """
+    if len(labels) <= most:
+        return None
+    classes = np.asarray(labels, dtype=np.int64)
+    count = np.bincount(classes)
+    wanted = np.maximum(np.minimum(count, LEAST_OF_INTENT), count * most // len(classes))
+    if wanted.sum() == len(classes):
+        return None
+    order = np.random.default_rng(0).permutation(len(classes))  # always the same, as every draw here
+    order = order[np.argsort(classes[order], kind="stable")]  # by class, each in random order
+    place = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
+    rows: list[int] = np.sort(order[place < wanted[classes[order]]]).tolist()
+    return rows
+
+
+def samples(labels: Sequence[int]) -> tuple[str, ...]:
+    """Say in a sentence each what of many sentences and intents is drawn."""
+    found, rows, k = [], sampled_rows(labels), max(labels) + 1
+    if rows is not None:
+        found.append(
+            f"learnt from {len(rows):,} of {len(labels):,} labelled sentences, drawn with seed 0, of each intent its "
+            f"share and {LEAST_OF_INTENT} or more: the method hardly gains from others"
+        )
+    if k > MANY:
+        found.append(
+            f"{k:,} intents are told apart in groups of at most {GROUP}; penalty, gate and new-intent guard come of "
+            f"{FEW} of them, drawn with seed 0"
+        )
+    return tuple(found)
+
+
+def _few_intents(classes: Classes) -> tuple[NDArray[np.intp], Classes]:
+    """Return the rows of all intents, or of `FEW` drawn ones where there are many, and their classes, from 0."""
+    k = int(classes.max()) + 1
+    if k <= MANY:
+        return np.arange(len(classes)), classes
+    drawn = np.random.default_rng(0).permutation(k)[:FEW]
+    rows = np.flatnonzero(np.isin(classes, drawn))
+    return rows, np.unique(classes[rows], return_inverse=True)[1]
+
+
+def _weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple[Matrix, Matrix]:
+    """Weights (k, d) and biases (k,) of the regression over all intents, or over groups of them where there are many.
+
+    A group's intents are drawn, and its regression tells them from each other alone, as a sampled softmax does: its
+    work grows with the sentences, where that of a regression over all of them grows with their square. Its weights
+    add up to 0 over a group, so that those of different groups compare.
+    """
+    k = int(classes.max()) + 1
+    if k <= MANY:
+        return weights(regression(inverse_penalty).fit(x, classes))
+    weight, bias = np.zeros((k, x.shape[1])), np.zeros(k)
+    for group in np.array_split(np.random.default_rng(0).permutation(k), -(-k // GROUP)):
+        rows = np.flatnonzero(np.isin(classes, group))
+        weight[np.sort(group)], bias[np.sort(group)] = weights(
+            regression(inverse_penalty).fit(x[rows], classes[rows])
+        )
+    return weight, bias
 
 
 def new_intents(
@@ -113,7 +198,9 @@ def new_intents(
 
     The heads are fitted with the penalty of the whole: one number, which all labels chose, the left-out ones too.
     """
-    classes = np.asarray(labels, dtype=np.int64)
+    few, classes = _few_intents(np.asarray(labels, dtype=np.int64))
+    vectors, languages = vectors[few], [languages[row] for row in few]
+    ids = [ids[row] for row in few] if ids else ids
 
     def refit(rows: NDArray[np.intp]) -> Callable[[FloatArray], FloatArray]:
         own = np.unique(classes[rows], return_inverse=True)[1]
@@ -122,7 +209,7 @@ def new_intents(
         return lambda asked: head.in_parts(torch.from_numpy(asked)).numpy()
 
     return new_intent_guard(
-        vectors, [str(label) for label in labels], languages, ids, refit, most_rows=MOST_ROWS
+        vectors, [str(label) for label in classes], languages, ids, refit, most_rows=MOST_ROWS
     )
 
 
@@ -201,11 +288,14 @@ def learn_spread(x: NDArray[np.float64], classes: NDArray[np.int64], whitening: 
 
 
 def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
-    """How near each row is to the others: (N,)."""
+    """How near each row is to the others, or a sample of many rows is: (N,) or fewer."""
     near = []
-    for start in range(0, len(x), BLOCK):
-        cosines = x[start : start + BLOCK] @ x.T
-        cosines[torch.arange(len(cosines)), torch.arange(start, start + len(cosines))] = -torch.inf
+    rows = torch.arange(len(x))
+    if len(x) > 2 * NEAR_ROWS:
+        rows = torch.from_numpy(np.random.default_rng(0).permutation(len(x))[:NEAR_ROWS])
+    for part in rows.split(BLOCK):
+        cosines = x[part] @ x.T
+        cosines[torch.arange(len(part)), part] = -torch.inf
         near.append(nearness(cosines, temperature)[:, 0])
     found: NDArray[np.float32] = torch.cat(near).numpy()
     return found
@@ -228,9 +318,6 @@ sentences do not."""
 MOST_ITERATIONS = 3000
 TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 the loose fits end where the one before them did
 TEMPERATURES = (0.5, 8.0)  # the smallest and the largest
-Matrix = NDArray[np.float64]
-Classes = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 def choose_inverse_penalty(
@@ -287,6 +374,14 @@ def members(classes: Classes, k: int) -> Matrix:
     found = np.zeros((len(classes), k))
     found[np.arange(len(classes)), classes] = 1 / np.sqrt(count[classes])
     return found
+
+
+def _members_of_head(classes: Classes) -> Tensor:
+    """As a head takes them: `members` (N, k), or the class numbers (N,) where that would be large."""
+    k = int(classes.max()) + 1
+    if len(classes) * k > DENSE:
+        return torch.from_numpy(classes)
+    return torch.from_numpy(members(classes, k).astype(np.float32))
 
 
 def _groups(ids: Sequence[str]) -> Classes:

@@ -1,0 +1,54 @@
+"""A training says what memory it will take, takes no more, and is refused where there is less."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small import small_set
+
+from emu_core.api.train import plan_training
+from emu_core.errors import TrainingError
+from emu_core.methods import memory
+from emu_core.methods.memory import MEGABYTE, available_memory, forecast
+
+
+@pytest.mark.parametrize("method", ["posterior", "emu"])
+def test_what_cannot_fit_is_refused_before_anything_is_encoded(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    config, data = plan_training(small_set(), method=method)
+    expected = forecast(data, config)
+    assert expected is not None and f"{len(data.labelled.intents)} intents" in expected.line
+    monkeypatch.setattr(memory, "available_memory", lambda: -(2**40))
+    with pytest.raises(TrainingError, match="train on fewer rows"):
+        plan_training(small_set(), method=method)
+
+
+def test_no_estimate_is_made_up_for_an_encoder_that_was_not_measured() -> None:
+    config, data = plan_training(small_set(), method="emu", encoder="hf:nobody/measured")
+    assert forecast(data, config) is None
+
+
+def test_the_control_group_limits_what_is_available(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text(str(300 * MEGABYTE))
+    (tmp_path / "memory.current").write_text(str(100 * MEGABYTE))
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    assert available_memory() == 200 * MEGABYTE
+    (tmp_path / "memory.max").write_text("max")
+    assert available_memory() > 200 * MEGABYTE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes there")
+def test_a_run_takes_no_more_than_was_said(tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    with errors.open("w") as file:
+        command = [sys.executable, "-m", "emu_core", "train", "demo", "--out", str(tmp_path / "run")]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file)
+        _, child.returncode, used = os.wait4(child.pid, 0)  # of this child alone
+    assert child.returncode == 0
+    peak = used.ru_maxrss * 1024
+    line = next(line for line in errors.read_text().splitlines() if "of memory" in line)
+    said = int(line.split("about ")[1].split(" MB")[0].replace(",", "")) * MEGABYTE
+    assert 0.25 * said < peak <= said
