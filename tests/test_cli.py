@@ -138,6 +138,20 @@ def test_evaluate_warns_where_all_was_trained_on(
     found = json.loads(capsys.readouterr().out)
     assert (found["left_out"], found["counts"]["de-en"]) == (0, 108)
     assert "these rows are what it was trained on" in found["notes"][0]
+    # With a share held out, the same file is divided again as it was.
+    assert (
+        main(
+            ["train", str(data), "--out", f"{run}-2", "--device", "cpu", "--hold-out", "0.25", "--seed", "3"]
+        )
+        == 0
+    )
+    capsys.readouterr()
+    assert main(["evaluate", str(data), "--run", f"{run}-2", "--device", "cpu", "--json"]) == 0
+    held_out = json.loads(capsys.readouterr().out)
+    assert held_out["accuracy"] == Run(Path(f"{run}-2")).metrics()["specialised"]
+    assert "Left out: " in held_out["notes"][0] and held_out["counts"]["de-en"] < 108
+    assert main(["train", str(data), "--out", f"{run}-3", "--hold-out", "1.5"]) == 2
+    assert "no share between 0 and 1" in capsys.readouterr().err
 
 
 def test_evaluate_has_the_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ def compare(
         if (state := one.status().state) is not RunState.FINISHED:
             raise RunError(f"{one.folder} is {state}; only a finished run has an encoder to compare")
     specs = _specs(runs, [encoder] if isinstance(encoder, str) else list(encoder or ()))
-    labelled, _ = labelled_set(data, mapping=mapping, language=language)
+    labelled = divided_as(runs, labelled_set(data, mapping=mapping, language=language)[0])
     part, notes = choose_rows(labelled, split, languages)
     split = split or usual_split(labelled)
     for one in runs:
@@ -79,6 +79,14 @@ def compare(
         tuple(dict.fromkeys(notes)),
         runs[0] if alone else None,
     )
+
+
+def divided_as(runs: Sequence[Run], labelled: LabelledSet) -> LabelledSet:
+    """Return a set without splits with those that the first run to hold a share of it out made; else as it is."""
+    for run in runs:
+        if not labelled.splits and (share := run.data().get("hold_out")):
+            return labelled.hold_out(share, run.config().seed)
+    return labelled
 
 
 def usual_split(labelled: LabelledSet) -> str:

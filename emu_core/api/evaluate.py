@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from emu_core.api.compare import ALL, MOST_COMPARED, RUN, training_notes
+from emu_core.api.compare import ALL, MOST_COMPARED, RUN, divided_as, training_notes
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -71,10 +71,12 @@ def evaluate(
         DataError: the data can't be read or measured.
         EncoderError: the encoder can't be opened.
     """
-    labelled, _ = labelled_set(data, mapping=mapping, language=language)
+    run = Run(Path(encoder.removeprefix(RUN))) if encoder.startswith(RUN) else None
+    labelled = divided_as(
+        [] if run is None else [run], labelled_set(data, mapping=mapping, language=language)[0]
+    )
     pooled = None if pool is None else labelled_set(pool, mapping=mapping, language=language)[0]
     asked = labelled.select(languages=languages, splits=None if split in (None, ALL) else [split])
-    run = Run(Path(encoder.removeprefix(RUN))) if encoder.startswith(RUN) else None
     part, notes = (asked, list[str]()) if run is None else _not_trained_on(run, labelled, asked, split)
     place = pick_device(device)
     model = load_encoder(encoder, device=place)

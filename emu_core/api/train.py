@@ -111,7 +111,11 @@ def train(
         on_forecast(expected)
     run = Run(Path(out))
     if processes.main:
-        create_run(run.folder, replace(run_config, processes=processes.count), replace(stored, audit=audit))
+        create_run(
+            run.folder,
+            replace(run_config, processes=processes.count),
+            replace(stored, audit=audit, hold_out=hold_out),
+        )
     processes.wait()
     return execute(run, processes, checkpoint_s=checkpoint_s, cache=cache, on_progress=on_progress)
 

@@ -45,7 +45,15 @@ _METRICS = {  # and those that a method alone measures
     "translation": {str: _FOUND | {"candidates": int, "trained": bool}},
     "eigen_similarity": {str: {"mean": float, "variance": float, "standard_error": float}},
 }
-_DATA = {"name": str, "sha256": str, "rows": int, "labelled": int, "intents": int, "audit": [str]}
+_DATA = {
+    "name": str,
+    "sha256": str,
+    "rows": int,
+    "labelled": int,
+    "intents": int,
+    "audit": [str],
+    "hold_out": float,
+}
 MOST = 1e11  # no count, number or time of a status is larger; in seconds, the year 5138
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
