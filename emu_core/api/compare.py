@@ -13,8 +13,8 @@ from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.arrays import DistinctTexts
-from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.projection import stratified_sample
+from emu_core.notebook.comparison import NotebookComparison
 from emu_core.runs.run import Run, RunState
 
 ALL = "all"  # rows of every split
@@ -33,7 +33,7 @@ def compare(
     device: str = "auto",
     mapping: ColumnMapping | None = None,
     language: str | None = None,
-) -> Comparison:
+) -> NotebookComparison:
     """Compare two encoders on the same sentences, each distinct sentence encoded once by each.
 
     Args:
@@ -49,7 +49,8 @@ def compare(
         language: language of files that do not say it.
 
     Returns:
-        The comparison; its `notes` say where sentences were trained on, and where only a sample was measured.
+        The comparison, which shows itself in a notebook; its `notes` say where sentences were trained on, and where
+        only a sample was measured.
 
     Raises:
         DataError: the data can't be read or measured, or there are not two encoders to compare.
@@ -69,13 +70,14 @@ def compare(
     place = pick_device(device)
     base, new = (_encoded(part, spec, place) for spec in specs)
     alone = len(runs) == 1 and specs[0] == runs[0].config().encoder
-    return Comparison(
+    return NotebookComparison(
         part.frame,
         base,
         new,
         _names(specs),
         read_forgetting(runs[0]) if alone else None,
         tuple(dict.fromkeys(notes)),
+        runs[0] if alone else None,
     )
 
 

@@ -28,7 +28,7 @@ class Projection(StrEnum):
         return "t-SNE" if self is Projection.TSNE else self.name
 
 
-def project(vectors: NDArray[np.floating], method: Projection, *, seed: int = 0) -> NDArray[np.float32]:
+def project(vectors: NDArray[np.floating], method: Projection | str, *, seed: int = 0) -> NDArray[np.float32]:
     """Lay out sentence vectors on a plane by their directions, since cosine is what every measure uses.
 
     t-SNE and UMAP start from the PCA, so that two layouts of like vectors look alike. On the same machine the

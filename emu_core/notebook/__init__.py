@@ -1,0 +1,1 @@
+"""What Emu shows in Jupyter: a comparison that draws itself."""
