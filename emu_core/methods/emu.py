@@ -46,7 +46,7 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
         precision=Precision(job.config.precision),
         processes=job.processes,
     )
-    fitted = job.fit(trainer)
+    fitted = job.fit(trainer, encode)
     if chooses is not None and config.epochs > 1 and "test" not in labelled.splits:
         fitted = replace(fitted, warnings=(*fitted.warnings, CHOSEN_ON_MEASURED))
     return Outcome(job.encoder, encode, fitted)

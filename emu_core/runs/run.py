@@ -139,6 +139,11 @@ class Run:
         return self.folder / "encoder"
 
     @property
+    def snapshots_folder(self) -> Path:
+        """Where the vectors of some sentences after each epoch are, with the sentences; absent where none were asked."""
+        return self.folder / "snapshots"
+
+    @property
     def training_folder(self) -> Path:
         """Where an unfinished run's data and checkpoint are; gone once it is finished."""
         return self.folder / "training"
