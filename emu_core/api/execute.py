@@ -21,6 +21,7 @@ from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
+from emu_core.runs.snapshots import BEFORE, Snapshots
 from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
 from emu_core.trainers.fit import ran_out
 
@@ -69,8 +70,11 @@ def _execute(
         progress.phase("loading")
         held_out = data.labelled.held_out_part() if isinstance(data, LabelledData) else None
         base: list[Measured] = []
+        snapshots = Snapshots(run, data, writes=processes.main) if config.snapshots else None
 
         def measure_base(encode: Encode) -> None:
+            if snapshots is not None:
+                snapshots.take(0, BEFORE, encode)
             if held_out is not None:
                 base.append(measure_all(held_out, encode))
 
@@ -84,8 +88,13 @@ def _execute(
             checkpoint=Checkpoint(run.checkpoint, checkpoint_s),
             cache=run.training_folder if cache is None else Path(cache),
             measure_base=measure_base,
+            snapshots=snapshots,
         )
         outcome = method.train(job, settings)
+        if snapshots is not None:
+            if not (snapshots.last and outcome.fitted.selected_epoch):  # no epochs, or none that were shown
+                snapshots.take(snapshots.last + 1, "trained", outcome.encode)
+            snapshots.finish()
         progress.phase("evaluating")
         if isinstance(data, ParallelData):
             measured = _parallel_metrics(data, outcome)

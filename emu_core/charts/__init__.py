@@ -1,5 +1,6 @@
 """Plotly figures of data or of a comparison; nothing here knows Streamlit, an encoder or a run."""
 
+from emu_core.charts.animation import animation, animation_page
 from emu_core.charts.attention import attention_bars
 from emu_core.charts.comparison import (
     accuracy,
@@ -28,6 +29,8 @@ __all__ = [
     "accuracy",
     "accuracy_difference",
     "accuracy_matrix",
+    "animation",
+    "animation_page",
     "attention_bars",
     "changes",
     "class_balance",

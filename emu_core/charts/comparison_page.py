@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
 
 from emu_core.charts.comparison import (
     MOST_CONFUSED,
@@ -16,11 +15,11 @@ from emu_core.charts.comparison import (
     triple,
 )
 from emu_core.charts.markup import (
-    STYLE,
     accuracy_summary,
     details,
     escaped,
     forgetting_verdict,
+    html_page,
     html_table,
     paragraph,
     subject,
@@ -41,11 +40,7 @@ from emu_core.evaluation.metric_rows import (
 
 MOST_DRAWN = 2  # triples of each kind as a chart; the table has them all
 MOST_ROWS = 200  # changed neighbours of each kind
-# Nothing is fetched and nothing is sent, whatever the sentences hold.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1300px; padding: 0 1rem; color: #222; }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
 .charts { display: grid; gap: 1rem; }
 @media (max-width: 900px) { .charts { grid-template-columns: minmax(0, 1fr) !important; } }
 .emu .wide th { position: sticky; top: 0; background: #fff; }
@@ -66,12 +61,7 @@ def comparison_page(comparison: Comparison) -> str:
         *_confusion(comparison),
         *_forgetting(comparison),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{escaped(title)}</title><style>{_STYLE}{STYLE}</style><script>{get_plotlyjs()}</script></head>\n"
-        '<body class="emu">\n' + "\n".join(parts) + "\n</body></html>\n"
-    )
+    return html_page(title, "\n".join(parts), _STYLE)
 
 
 def _accuracy(comparison: Comparison) -> Iterable[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from plotly.offline import get_plotlyjs
 
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
@@ -26,6 +27,31 @@ STYLE = """
 }
 .emu summary { cursor: pointer; margin: .5rem 0; }
 """
+
+
+_PAGE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1300px; padding: 0 1rem; color: #222; }
+h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
+.emu th { position: sticky; top: 0; background: #fff; }
+"""
+
+
+def html_page(title: str, body: str, style: str = "", scripts: str = "'unsafe-inline'") -> str:
+    """Return a whole page with plotly's script inside it; nothing is fetched or sent, whatever the sentences hold.
+
+    Args:
+        title: as anybody wrote it.
+        body: HTML.
+        style: CSS beside that of every page.
+        scripts: what the page's policy allows its scripts.
+    """
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}; img-src data: blob:"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{escaped(title)}</title><style>{_PAGE}{style}{STYLE}</style><script>{get_plotlyjs()}</script></head>\n"
+        f'<body class="emu">\n{body}\n</body></html>\n'
+    )
 
 
 def block(parts: Iterable[str]) -> str:

@@ -107,6 +107,12 @@ def add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
         choices=["tuned", "paper"],
         help=f"defaults {tuned}, or the paper's own (default: tuned)",
     )
+    parser.add_argument(
+        "--snapshots",
+        action="store_true",
+        help="store up to 2,000 held-out sentences, with their vectors after each epoch, in the run's folder: the "
+        "pictures of emu compare --animation",
+    )
 
 
 def run_folder(options: argparse.Namespace, what: str) -> Path:

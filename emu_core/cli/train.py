@@ -95,6 +95,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         seed=options.seed,
         precision=options.precision,
         config=config,
+        snapshots=options.snapshots,
         **data_options(options),
         on_progress=training_line(),
         on_forecast=lambda expected: print(f"emu: {expected.line}", file=sys.stderr, flush=True),

@@ -28,6 +28,7 @@ from emu_core.charts.style import on_white, side_by_side
 from emu_core.data.wording import counted
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.comparison import Comparison
+from emu_core.evaluation.film import Film
 from emu_core.evaluation.metric_rows import (
     GUARD_HEAD,
     TextTable,
@@ -38,6 +39,7 @@ from emu_core.evaluation.projection import project, stratified_sample
 from emu_core.files import disk_fault, write_whole
 from emu_core.notebook.explore import Explorer
 from emu_core.runs.run import Run
+from emu_core.runs.snapshots import read_film
 
 MOST_ON_MAP = 3_000  # sentences; t-SNE lays out so many in some 9 seconds
 Which = Side | Literal["difference"]
@@ -152,6 +154,30 @@ class NotebookComparison(Comparison):
         except OSError as error:
             raise RunError(f"can't write {path}: {disk_fault(error) or error}; choose another file") from None
         return Path(path)
+
+    @cached_property
+    def _film(self) -> Film:
+        if self.run is None:
+            raise DataError(
+                "two encoders have no epochs to play; compare a run that was trained with --snapshots with its base"
+            )
+        return read_film(self.run)
+
+    def animate(self, colour_by: ColourBy = "intent") -> go.Figure:
+        """Draw the run's sentences on one map before training and after each epoch, beside the accuracy by language.
+
+        Args:
+            colour_by: "intent" or "language".
+
+        Raises:
+            DataError: what is compared is not a run with its base.
+            RunError: the run was trained without snapshots, or they are damaged.
+        """
+        return on_white(charts.animation(self._film, colour_by))
+
+    def animation_page(self, colour_by: ColourBy = "intent") -> str:
+        """Return `animate`, from the same argument, as one page that needs no network; raises what it raises."""
+        return charts.animation_page(self._film, colour_by, f"{self.names[1]}: the space at each epoch")
 
     def layout(
         self, method: str = "tsne", sentences: int = MOST_ON_MAP

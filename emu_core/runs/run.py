@@ -161,6 +161,11 @@ class Run:
         return self.folder / "encoder"
 
     @property
+    def snapshots_folder(self) -> Path:
+        """Where some sentences are, with their vectors after each epoch; absent where none were asked for."""
+        return self.folder / "snapshots"
+
+    @property
     def training_folder(self) -> Path:
         """Where an unfinished run's data and checkpoint are; gone once it is finished."""
         return self.folder / "training"
