@@ -237,7 +237,7 @@ def test_compare_shows_progress_and_computes_nothing_itself(
     app: AppTest, worker: AtOnce, tmp_path: Path
 ) -> None:
     worker.never = True
-    shutil.rmtree(cache.runs_root() / ".vectors", ignore_errors=True)
+    shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
     compare(app)
     progress = app.get("progress")[0].proto
     assert (progress.value, progress.text) == (25, "Base encoder use: opening it and encoding 108 sentences")

@@ -563,7 +563,7 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
     assert app.metric[1].delta == "+12.5 points"
     assert app.warning[0].value == r"Thin \<b\>\."
     app.selectbox(key="watched").set_value("bad").run()
-    assert app.error[0].value == r"No row in \[xx\]\(http\:\/\/evil\)\."
+    assert app.error[0].value == "No row in \\[xx\\]\\(http\\:\u2060\\/\\/evil\\)\\."
     app.selectbox(key="watched").set_value("gone").run()
     assert app.warning[0].value.startswith("Interrupted")
     app.selectbox(key="watched").set_value("unmeasured").run()

@@ -79,7 +79,7 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
         legend={"title": {"text": TITLES[colour_by]}, "itemsizing": "constant"},
         showlegend=True,
         hovermode="closest",
-        margin={"b": 110},
+        margin={"b": 140},
     )
 
 
@@ -191,12 +191,12 @@ def _add_controls(figure: go.Figure, titles: tuple[str, ...]) -> None:
         updatemenus=[
             {
                 "type": "buttons", "direction": "left", "showactive": False, "buttons": buttons,
-                "x": 0, "y": -0.06, "xanchor": "left", "yanchor": "top", "pad": {"t": 0},
+                "x": 0, "y": -0.12, "xanchor": "left", "yanchor": "top", "pad": {"t": 0},
             }
         ],
         sliders=[
             {
-                "active": 0, "steps": steps, "x": 0.18, "len": 0.82, "y": -0.02, "yanchor": "top",
+                "active": 0, "steps": steps, "x": 0.18, "len": 0.82, "y": -0.08, "yanchor": "top",
                 "currentvalue": {"visible": True, "prefix": "", "xanchor": "left"}, "pad": {"t": 0},
             }
         ],
