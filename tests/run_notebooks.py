@@ -1,6 +1,9 @@
 """Run notebooks top to bottom and store their outputs: `make notebooks`, or `python tests/run_notebooks.py FILE...`."""
 
+import base64
+import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +13,8 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
+PLOTLY = "application/vnd.plotly.v1+json"
+STILL = {"width": 900, "height": 420}  # pixels, where a figure does not say
 CELL_TIMEOUT_S = 1800  # a machine may be busy; a cell that hangs must still end
 
 # Importing Streamlit sets another backend, which a kernel would inherit, and then no figure is shown.
@@ -69,11 +74,40 @@ def execute(path: Path) -> NotebookNode:
     return notebook
 
 
+def add_stills(notebook: NotebookNode) -> None:
+    """Put a picture beside each Plotly figure, for readers without Plotly: GitHub, nbconvert."""
+    figures = [
+        output.data
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if PLOTLY in output.get("data", {}) and "image/png" not in output.data
+    ]
+    if not figures:
+        return
+    from playwright.sync_api import sync_playwright
+    from plotly.offline import get_plotlyjs
+
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page()
+        page.add_script_tag(content=get_plotlyjs())
+        for data in figures:
+            figure = {key: data[PLOTLY][key] for key in ("data", "layout")}
+            size = {key: figure["layout"].get(key) or usual for key, usual in STILL.items()}
+            drawn = page.evaluate(
+                "([figure, size]) => Plotly.toImage(JSON.parse(figure), {format: 'png', ...size})",
+                [json.dumps(figure), size],
+            )
+            data["image/png"] = base64.b64encode(base64.b64decode(drawn.partition(",")[2])).decode()
+
+
 def main(names: list[str]) -> int:
     """Execute the notebooks named, or all there are, and store their outputs in them."""
     for path in [Path(name) for name in names] or sorted(FOLDER.glob("*.ipynb")):
         try:
-            nbformat.write(execute(path), path)
+            notebook = execute(path)
+            add_stills(notebook)
+            nbformat.write(notebook, path)
         except (CellExecutionError, RuntimeError) as fault:
             sys.stderr.write(f"{path.name}: {fault}\n")
             return 1

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.image import imread
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from run_notebooks import FOLDER, execute
+from run_notebooks import FOLDER, PLOTLY, execute
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MOST_BYTES = 1_000_000
@@ -31,10 +31,11 @@ def outputs(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def shapes(notebook: NotebookNode) -> list[list[list[str]]]:
-    """For each code cell, what sorts of output it has, beside the progress of a training."""
+    """For each code cell, what sorts of output it has, beside training's progress and the stills of Plotly figures."""
     return [
         [
-            sorted(output.get("data", {})) or [output.output_type]
+            sorted(kind for kind in output.get("data", {}) if kind != "image/png" or PLOTLY not in output.data)
+            or [output.output_type]
             for output in cell.outputs
             if "finished in" not in output.get("data", {}).get("text/html", "")
         ]
@@ -54,7 +55,7 @@ def check_figures(notebook: NotebookNode) -> None:
             f"picture {number} is blank"
         )
     for output in outputs(notebook):
-        plotly = output.get("data", {}).get("application/vnd.plotly.v1+json")
+        plotly = output.get("data", {}).get(PLOTLY)
         if plotly is not None:
             assert plotly["data"], "a Plotly figure has no trace"
             for trace in plotly["data"]:
@@ -149,7 +150,7 @@ def test_figures_with_data_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("data", [[], [{"type": "scatter", "x": [], "y": []}]])
 def test_an_empty_plotly_figure_is_found(data: list[dict[str, object]]) -> None:
-    figure = {"application/vnd.plotly.v1+json": {"data": data, "layout": {}}}
+    figure = {PLOTLY: {"data": data, "layout": {}}}
     cell = nbformat.v4.new_code_cell("figure", outputs=[nbformat.v4.new_output("display_data", figure)])
     with pytest.raises(AssertionError, match="Plotly"):
         check_figures(nbformat.v4.new_notebook(cells=[cell]))
