@@ -29,7 +29,8 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
     warnings = samples(labels)
     if (rows := sampled_rows(labels)) is not None:
-        texts, labels, ids, languages = ([of[row] for row in rows] for of in (texts, labels, ids, languages))
+        texts, ids, languages = ([of[row] for row in rows] for of in (texts, ids, languages))
+        labels = [labels[row] for row in rows]
     reference = (
         {language: encode(some) for language, some in reference_texts().items()}
         if config.language_directions or config.centering
