@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -67,6 +68,7 @@ class Background:
         max_bytes: int = 512 * 2**20,
         warm_up: Callable[[], None] | None = None,
         memory_bytes: int | None = None,
+        niceness: int = 0,
     ) -> None:
         """Make the queue; the process starts with the first task, or with `start`.
 
@@ -74,8 +76,9 @@ class Background:
             max_bytes: memory for results; the newest stays even if it is larger.
             warm_up: run beside the tasks, once, when a fresh process has its first idle moment; importable by name.
             memory_bytes: data that the process may hold; a task that asks for more fails. Enforced on Linux.
+            niceness: of the process, as `os.nice` takes it: above 0 it yields to the server, which draws the pages.
         """
-        self._max_bytes, self._warm_up, self._memory_bytes = max_bytes, warm_up, memory_bytes
+        self._max_bytes, self._start_process = max_bytes, partial(_start, warm_up, memory_bytes, niceness)
         self._changed = threading.Condition()
         self._queue: deque[tuple[str, Limited]] = deque()
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the one used last comes last
@@ -112,10 +115,13 @@ class Background:
             return self.result(key)
 
     def wait(self, key: str, timeout_s: float) -> Outcome:
-        """Wait for a task's end, at most `timeout_s`, and return how it stands; pages wait a moment only."""
+        """Wait for a task's end, at most `timeout_s`, and return how it stands; pages wait a moment only.
+
+        Pending, too, where another session has taken the result, or it made room for others: submit the task anew.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: not isinstance(self._outcomes[key], Pending), timeout_s)
-            return self._outcomes[key]
+            self._changed.wait_for(lambda: not isinstance(self._outcomes.get(key), Pending), timeout_s)
+            return self._outcomes.get(key, Pending(key))
 
     def forget(self, key: str) -> None:
         """Drop a result or a failure, so that the key can be submitted anew; a pending task stays."""
@@ -133,13 +139,13 @@ class Background:
 
     def _serve(self) -> None:
         """Hand out the tasks one by one as long as the server lives."""
-        process, connection = _start(self._warm_up, self._memory_bytes)
+        process, connection = self._start_process()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._queue))
                 key, (task, limit_s) = self._queue.popleft()
             if not process.is_alive():
-                process, connection = _start(self._warm_up, self._memory_bytes)
+                process, connection = self._start_process()
             try:
                 connection.send(task)
                 end = None if limit_s is None else time.monotonic() + limit_s
@@ -184,13 +190,18 @@ def _received(connection: Connection, end: float | None) -> Message:
     return message
 
 
-def _start(warm_up: Callable[[], None] | None, memory_bytes: int | None) -> tuple[Any, Connection]:
+def _start(
+    warm_up: Callable[[], None] | None, memory_bytes: int | None, niceness: int
+) -> tuple[Any, Connection]:
     """Start the process; return it and the server's end of the pipe to it."""
     # Spawned, not forked: a fork of a server with threads, or of one that has used CUDA, hangs.
     context = multiprocessing.get_context("spawn")
     connection, other_end = context.Pipe()
     process = context.Process(
-        target=_work, args=(other_end, warm_up, QUIET_S, memory_bytes), name="emu helper", daemon=True
+        target=_work,
+        args=(other_end, warm_up, QUIET_S, memory_bytes, niceness),
+        name="emu helper",
+        daemon=True,
     )
     process.start()
     other_end.close()  # so that the pipe breaks when the process dies
@@ -198,11 +209,17 @@ def _start(warm_up: Callable[[], None] | None, memory_bytes: int | None) -> tupl
 
 
 def _work(
-    connection: Connection, warm_up: Callable[[], None] | None, quiet_s: float, memory_bytes: int | None
+    connection: Connection,
+    warm_up: Callable[[], None] | None,
+    quiet_s: float,
+    memory_bytes: int | None,
+    niceness: int = 0,
 ) -> None:
     """Run tasks until the other end is gone; a warm-up runs in a thread, so that a task need not wait for it."""
     global _listener  # noqa: PLW0603 - one process, one listener
     _listener = connection
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(niceness)
     if memory_bytes is not None and sys.platform == "linux":
         import resource
 

@@ -9,9 +9,9 @@ import streamlit as st
 
 from app.background import Background, Done, Failed, Outcome, Pending
 from app.forms.model_name import HF, RUN, must_be_fetched
-from app.jobs import job_manager
-from app.state import runs_root
+from app.jobs import NICENESS, job_manager
 from app.tasks import encode_to_file, fetch, parts_to_file, warm_up
+from app.users import all_runs_root
 from app.vectors import vectors_path, weights_of
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
@@ -30,7 +30,7 @@ MOMENT_S = 1.0  # that a page waits for a file before it draws a bar
 @st.cache_resource(show_spinner=False)
 def background() -> Background:
     """Return the one background worker of this server."""
-    return Background(warm_up=warm_up)
+    return Background(warm_up=warm_up, niceness=NICENESS)
 
 
 @st.cache_resource(show_spinner=False)
@@ -99,7 +99,7 @@ def embeddings(
         if isinstance(outcome, Pending):
             return outcome
     weights = weights_of(encoder_spec)
-    path = vectors_path(runs_root(), f"parts of {weights}" if parts else weights, data_sha, texts)
+    path = vectors_path(all_runs_root(), f"parts of {weights}" if parts else weights, data_sha, texts)
     while not path.is_file():  # once more where it was done long ago, and cleared away since
         write = parts_to_file if parts else encode_to_file
         outcome = _taken(str(path), write, encoder_spec, weights, list(texts), path)

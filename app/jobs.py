@@ -15,7 +15,10 @@ from pathlib import Path
 import streamlit as st
 
 import emu_core
-from app.state import config_of, runs_root, status_of
+from app.state import config_of, status_of
+from app.users import USERS, all_runs_root, server
+from emu_core.config.server import ServerSettings
+from emu_core.data.wording import counted
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run, list_runs
@@ -23,18 +26,19 @@ from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run,
 COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"
 POLL_S = 0.5
+NICENESS = 10  # of work that nobody waits for at a page, so that pages come first
 GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and evaluating have no steps
 OUTDATED = "it was queued by an earlier version, without its data; start it again"
 
 
 def job_manager() -> "JobManager":
     """Return the one job manager of this server."""
-    return _job_manager(runs_root())
+    return _job_manager(all_runs_root())
 
 
 @st.cache_resource(show_spinner=False)
 def _job_manager(root: Path) -> "JobManager":
-    return JobManager(root)
+    return JobManager(root, limits=server())
 
 
 class JobManager:
@@ -42,39 +46,52 @@ class JobManager:
 
     A run is a folder that `create_run` made, be it a training or a benchmark; `emu resume` starts it or goes on with
     it. All that matters is in the run folders: a manager made anew finds running runs there and waits for their
-    device. What somebody else has queued there waits until a person starts it. Methods may be called from any thread.
+    device. What somebody else has queued there waits until a person starts it. Users share the queue, and have a folder
+    of runs each. Methods may be called from any thread.
     """
 
-    def __init__(self, root: Path, command: Sequence[str] = COMMAND) -> None:
+    def __init__(
+        self, root: Path, command: Sequence[str] = COMMAND, limits: ServerSettings | None = None
+    ) -> None:
         """Begin with an empty queue, and delete the sentences that finished trainings may have left.
 
         Args:
-            root: the folder of runs.
+            root: the folder of everybody's runs.
             command: starts a process, which gets `resume` and a run's folder.
+            limits: how much a user may take; by default nothing is limited.
         """
-        self._root, self._command = root, tuple(command)
+        self._root, self._command, self._limits = root, tuple(command), limits or ServerSettings()
+        self._starting = threading.Lock()  # held from the look at a user's limits until the run is queued
         self._changed = threading.Condition()
         self._queues: dict[str, deque[Run]] = {}  # by device
         self._current: dict[str, Run] = {}  # by device
-        for run in list_runs(root):
+        for run in self._runs():
             with suppress(RunError, OSError):  # a damaged folder: pages say so
                 run.tidy()
 
-    def submit(self, name: str, config: RunConfig, data: Storable) -> Run:
+    def submit(self, name: str, config: RunConfig, data: Storable, root: Path | None = None) -> Run:
         """Make a run's folder and queue the run.
 
+        Args:
+            name: the run's, and its folder's.
+            config: how it trains.
+            data: what it trains on.
+            root: the user's folder of runs; by default that of all.
+
         Raises:
-            RunError: the name is taken, or can't name a run, or the folder can't be written.
+            RunError: the name is taken, or can't name a run, the folder can't be written, or a limit is reached.
         """
         if not NAME.fullmatch(name):
             raise RunError(
                 f"{name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'"
             )
-        folder = self._root / name
+        folder = (root or self._root) / name
         if (folder / "status.json").exists():
             raise RunError(f"there is a run '{name}' already; choose another name")
-        run = create_run(folder, config, data)
-        self._enqueue(run)
+        with self._starting:
+            self._check_limits(folder.parent)
+            run = create_run(folder, config, data)
+            self._enqueue(run)
         return run
 
     def resume(self, run: Run) -> None:
@@ -83,44 +100,89 @@ class JobManager:
         A run that somebody else has queued is queued here, too.
 
         Raises:
-            RunError: it can't go on, or it is about to already.
+            RunError: it can't go on, or it is about to already, or a limit is reached.
         """
-        with self._changed:
-            again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
-            if self.holds(run) or not (run.can_resume or again):
-                raise RunError(f"the run '{run.name}' can't go on now; look at its state")
-            run.uncancel()
-            run.write_status(Status())
-            self._enqueue(run)
+        with self._starting:
+            self._check_limits(run.folder.parent)
+            with self._changed:
+                again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
+                if self.holds(run) or not (run.can_resume or again):
+                    raise RunError(f"the run '{run.name}' can't go on now; look at its state")
+                run.uncancel()
+                run.write_status(Status())
+                self._enqueue(run)
 
     def holds(self, run: Run) -> bool:
         """Return whether the run waits for its turn, or its process is there."""
-        with self._changed:
-            known = [*self._current.values(), *chain.from_iterable(self._queues.values())]
-        return run.name in {other.name for other in known}
+        return run.folder in self._held()
+
+    def count(self, root: Path) -> tuple[int, int]:
+        """Return how many runs wait or run, of the user with a folder of runs and of all others."""
+        held = self._held()
+        own = sum(folder.parent == root for folder in held)
+        return own, len(held) - own
 
     def ahead_of(self, run: Run) -> int:
         """Return how many runs must end before this one, which waits, begins."""
         with self._changed:
             for device, queue in self._queues.items():
-                names = [other.name for other in queue]
-                if run.name in names:
-                    return names.index(run.name) + (device in self._current or self._is_taken(device))
+                folders = [other.folder for other in queue]
+                if run.folder in folders:
+                    return folders.index(run.folder) + (device in self._current or self._is_taken(device))
         return 0
 
     def cancel(self, run: Run) -> None:
         """Stop a run: at its next step, or before it begins."""
         run.cancel()
         with self._changed:
+            for queue in self._queues.values():
+                for waiting in [other for other in queue if other.folder == run.folder]:
+                    queue.remove(waiting)
             if status_of(run).state is RunState.QUEUED and not self.holds(run):
-                _never_begin(run)  # nobody else will: the process that queued it is gone
+                _never_begin(run)  # nobody else will
             self._changed.notify_all()
+
+    def delete(self, run: Run) -> None:
+        """Delete a run that is over, and whose process is gone.
+
+        Raises:
+            RunError: it is not, or is none any more, or its folder can't be written.
+        """
+        with self._starting:  # so that it is not resumed meanwhile
+            if self.holds(run) or not status_of(run).state.is_over:
+                raise RunError(f"the run '{run.name}' is not over; cancel it first")
+            run.delete()
 
     def wait(self, run: Run, timeout_s: float) -> Status:
         """Wait until a run is over, at most `timeout_s`; for tests, not for pages."""
         with self._changed:
             self._changed.wait_for(lambda: run.status().state.is_over and not self.holds(run), timeout_s)
         return run.status()
+
+    def _runs(self) -> list[Run]:
+        """Return everybody's runs."""
+        roots = [self._root, *(self._root / USERS).glob("*")]
+        return [run for root in roots for run in list_runs(root)]
+
+    def _held(self) -> set[Path]:
+        with self._changed:
+            return {
+                run.folder
+                for run in chain(self._current.values(), chain.from_iterable(self._queues.values()))
+            }
+
+    def _check_limits(self, root: Path) -> None:
+        """Raise RunError when the user with a folder of runs may begin none now."""
+        queued, disk_mb = self._limits.queued, self._limits.disk_mb
+        if queued is not None and self.count(root)[0] >= queued:
+            raise RunError(
+                f"{counted(queued, 'run')} of yours {'waits or runs' if queued == 1 else 'wait or run'}, and this "
+                "server takes no more of a user; wait for the end of one, or cancel it"
+            )
+        if disk_mb is not None and (taken := _megabytes(root)) >= disk_mb:
+            raise RunError(
+                f"your runs take {taken:,.0f} MB, and this server has {disk_mb:,} MB for each user; delete a run"
+            )
 
     def _enqueue(self, run: Run) -> None:
         device = run.config().device
@@ -151,7 +213,7 @@ class JobManager:
 
     def _is_taken(self, device: str) -> bool:
         """Return whether a run that somebody else has started, such as an older server, is on the device."""
-        running = (run for run in list_runs(self._root) if status_of(run).state is RunState.RUNNING)
+        running = (run for run in self._runs() if status_of(run).state is RunState.RUNNING)
         return any((config := config_of(run)) is not None and config.device == device for run in running)
 
     def _run(self, run: Run) -> None:
@@ -168,10 +230,23 @@ class JobManager:
                     env=environment(),
                     start_new_session=True,  # Ctrl+C at the server is not meant for the run
                 )
+                if hasattr(os, "setpriority"):  # not on Windows; the threads it starts later inherit it
+                    own = os.getpriority(os.PRIO_PROCESS, 0)
+                    os.setpriority(os.PRIO_PROCESS, process.pid, max(own, NICENESS))
         except (OSError, ValueError) as error:
             run.write_status(Status(state=RunState.FAILED, message=f"it could not be started: {error}"))
             return
         _conclude(run, process.pid, _wait(process, run))
+
+
+def _megabytes(folder: Path) -> float:
+    """Return what the files below a folder take."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # deleted meanwhile
+                total += (Path(parent) / name).lstat().st_size
+    return total / 1e6
 
 
 def _never_begin(run: Run) -> None:

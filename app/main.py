@@ -4,12 +4,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from app.users import draw_sign_in
+
 ICON = Path(__file__).parent / "icon.svg"  # a file: icons by name are fetched from elsewhere
 
 
 def main() -> None:
     """Show the page that the address names."""
-    st.set_page_config(page_title="Emu", page_icon=ICON, layout="wide")
+    st.set_page_config(page_title="Emu", page_icon=ICON, layout="wide", initial_sidebar_state="collapsed")
+    if not draw_sign_in():
+        return
     pages = [
         st.Page("views/data.py", title="Data", icon=":material/table:", default=True),
         st.Page("views/train.py", title="Train", icon=":material/model_training:"),

@@ -1,15 +1,14 @@
 """The state that outlives a page switch: the data set, the folder of runs, the chosen run."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import streamlit as st
 
+from app.users import runs_root, server
 from app.wording import literal
 from emu_core.api.compare import ALL, usual_split
 from emu_core.data.demo import DEMO
@@ -21,7 +20,7 @@ from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
-_DATA = "data"
+_DATA, _BEGUN = "data", "begun"
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,18 @@ def set_demo() -> None:
     st.session_state.pop(_DATA, None)
 
 
-def runs_root() -> Path:
-    """Return the folder of runs: $EMU_RUNS, or ./runs."""
-    return Path(os.environ.get("EMU_RUNS") or "runs").absolute()
+def is_mine(run: Run) -> bool:
+    """Return whether this session began a run, or whoever has signed in did: anybody else is asked before it stops.
+
+    Without a sign-in nothing that a browser sends tells one person from another for good. A session knows what it
+    began; after a reload it does not, so that the question must be one that the same person can answer, too.
+    """
+    return bool(server().sign_in) or run.name in st.session_state.get(_BEGUN, ())
+
+
+def make_mine(run: Run) -> None:
+    """Have this session be the one that began a run."""
+    st.session_state[_BEGUN] = {*st.session_state.get(_BEGUN, ()), run.name}
 
 
 def finished_runs() -> dict[str, Run]:

@@ -21,7 +21,10 @@ from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EncoderError
+from emu_core.evaluation.film import Film
 from emu_core.evaluation.projection import Projection, project
+from emu_core.runs.run import Run
+from emu_core.runs.snapshots import read_film
 
 MOST_WORDS = 20_000  # of each language; rarer ones have little to say, and a page can't hold them all
 
@@ -68,6 +71,11 @@ def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], Flo
         raise EncoderError(f"{spec} has no word vectors; choose a run of the method bicvm")
     spaces = {code: encoder.word_vectors(code) for code in encoder.languages}
     return {code: (words[:MOST_WORDS], vectors[:MOST_WORDS]) for code, (words, vectors) in spaces.items()}
+
+
+def film_of(folder: Path) -> Film:
+    """Lay out and measure the snapshots of the run in a folder; raises what `read_film` raises."""
+    return read_film(Run(folder))
 
 
 def predictions(

@@ -5,7 +5,7 @@ import re
 from emu_core.data.wording import shown
 
 # What Streamlit makes links of even where it is escaped: addresses by their beginning, and those of mail.
-_AUTOLINK = re.compile(r":(?=//)|www(?=\.)|@(?=[-\w])", re.IGNORECASE)
+_AUTOLINK = re.compile(r":(?=//)|www(?=\.)|@(?=[-\w]+\.\w)", re.IGNORECASE)
 _UNSEEN = "\u2060"  # a word joiner: no width, no break
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&\"'/@^=])")
 

@@ -4,6 +4,10 @@
 class EmuError(Exception):
     """Base of every error that is the input's or the machine's fault and not a bug in emu_core."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what Jupyter shows: the sentence, without the lines of code on the way to it."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class DataError(EmuError):
     """A file, a column or a labelled set can't be used as it is."""

@@ -153,7 +153,7 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
         "emu",
         "use",
     )
-    assert config.hyperparameters == {"seeds": [0, 1], "epochs": 3, "parts": ["4"]}
+    assert config.hyperparameters == {"seeds": [0, 1], "epochs": 3, "parts": ["4"], "preset": "tuned"}
     data = EmuExperiment.load_data(run.training_folder, config.data)
     assert len(data.train.frame) + len(data.test.frame) == 36
     measured(run)
@@ -247,7 +247,7 @@ def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(
     other = evidence()
     for session in (app.run(), other):
         assert progress(session).startswith("emu-without-ld on en seed 0: 1 of 3 cells")
-    button(other, "Cancel").click().run()
+    button(other, "Cancel it anyway").click().run()
     assert measuring.wait(run, PATIENCE_S).state is RunState.CANCELLED
     app.run()
     assert "Cancelled after 1 of 3 cells" in said(app)

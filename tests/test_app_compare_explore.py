@@ -237,7 +237,7 @@ def test_compare_shows_progress_and_computes_nothing_itself(
     app: AppTest, worker: AtOnce, tmp_path: Path
 ) -> None:
     worker.never = True
-    shutil.rmtree(cache.runs_root() / ".vectors", ignore_errors=True)
+    shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
     compare(app)
     progress = app.get("progress")[0].proto
     assert (progress.value, progress.text) == (25, "Base encoder use: opening it and encoding 108 sentences")
@@ -577,3 +577,21 @@ def test_filters_alone() -> None:
     assert is_shown(frame, {}).tolist() == [True, True]
     assert is_shown(frame, {"language": ["de"], "intent": []}).tolist() == [False, True]
     assert is_shown(frame, {"language": ["de"], "intent": ["a"]}).tolist() == [False, False]
+
+
+def test_a_run_with_snapshots_is_played_epoch_by_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, app: AppTest
+) -> None:
+    def offered() -> list[str]:
+        return explore(app).button_group(key="explore-show").options
+
+    assert "A run, epoch by epoch" not in offered()
+    run = train(small_file(tmp_path, ("en", "de")), out=tmp_path / "runs" / "filmed", snapshots=True)
+    monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
+    assert "A run, epoch by epoch" in offered()
+    explore(app, **{"explore-show": "A run, epoch by epoch"})
+    [chart] = app.get("plotly_chart")
+    figure = json.loads(chart.proto.spec)
+    assert figure["layout"]["sliders"][0]["steps"][0]["label"] == "before training"
+    assert len(figure["frames"]) >= 3
+    assert any("Acc@1 by language" in caption.value for caption in app.caption)

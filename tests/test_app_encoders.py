@@ -160,7 +160,7 @@ def test_a_folder_is_trained_from_wherever_the_server_stands(
     assert not app.warning
     start(app).click().run()
     assert not app.exception
-    run = Run(cache.runs_root() / "posterior-hf-my-model-1")
+    run = Run(cache.all_runs_root() / "posterior-hf-my-model-1")
     assert run.config().encoder == f"hf:{model}"
 
 
@@ -237,7 +237,7 @@ def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_run(app: A
     ).run()
     start(app).click().run()
     assert not app.exception
-    run = Run(cache.runs_root() / "emu-use-1")
+    run = Run(cache.all_runs_root() / "emu-use-1")
     changes = {"trained": "last-layers", "last_layers": 1, "adversary": "cross-entropy"}
     assert run.config().hyperparameters == asdict(configure("emu", "use", **changes))
 

@@ -160,6 +160,38 @@ def test_results_used_longest_ago_make_room() -> None:
             background.result(key)
 
 
+def test_a_result_that_is_dropped_while_a_page_waits_is_to_be_asked_for_anew(
+    background: Background, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    background.submit("taken", wait_for, tmp_path / "go")
+    waiting = threading.Event()
+    real = background._changed.wait_for
+
+    def wait_for_changes(condition: Callable[[], bool], timeout_s: float | None = None) -> bool:
+        waiting.set()
+        return real(condition, timeout_s)
+
+    monkeypatch.setattr(background._changed, "wait_for", wait_for_changes)
+    found: list[object] = []
+    page = threading.Thread(target=lambda: found.append(background.wait("taken", PATIENCE_S)))
+    page.start()
+    assert waiting.wait(PATIENCE_S)
+    with background._changed:
+        del background._outcomes["taken"]
+        background._changed.notify_all()
+    page.join(PATIENCE_S)
+    (tmp_path / "go").touch()
+    assert found == [Pending("taken")]
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="Windows knows no niceness")
+def test_a_worker_can_yield_to_the_pages() -> None:
+    own = os.nice(0)
+    yielding = Background(niceness=3)
+    yielding.submit("niceness", os.nice, 0)
+    assert yielding.wait("niceness", PATIENCE_S) == Done(min(19, own + 3))
+
+
 def test_the_warm_up_runs_when_a_worker_is_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMU_TEST_FOLDER", str(tmp_path))
     monkeypatch.setattr("app.background.QUIET_S", 0.0)

@@ -13,6 +13,7 @@ from emu_core.bench.dual_encoder.experiment import DualExperiment, System, syste
 from emu_core.bench.dual_encoder.report import LABELS, PAPER_TABLES, DualTables, printed_table
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.paper import paper_figure, paper_numbers
+from emu_core.bench.papers import Preset
 from emu_core.bench.parallel.experiment import Recipe
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import CellResult, Results
@@ -95,6 +96,9 @@ def test_there_is_a_model_for_each_kind_of_text(tmp_path: Path) -> None:
     assert names == ["", "", "translation-ranking", "", "", "multi-task"]
     few = DualTables(Results({}, (0,)), systems[:3], PAIRS)
     assert few.paper_name(System.HARD_NEGATIVES) == "translation-ranking"
+    assert systems_for(made.data, Preset.PAPER) == (*systems, System.PAPER)
+    with_papers = DualTables(Results({}, (0,)), (*systems, System.PAPER), PAIRS)
+    assert with_papers.paper_name(System.PAPER) == with_papers.paper_name(System.MULTI_TASK) == "multi-task"
     cells = made.cells()
     assert cells[0] == Cell(System.SUM_OF_WORDS, NAMES[:1], 0)
     assert len({cell.key for cell in cells}) == len(cells) == 6 * 2 * 2
@@ -117,6 +121,11 @@ def test_systems_differ_in_what_they_name() -> None:
     tasks = {system: (one.dialogues, one.running, one.nli) for system, one in recipes.items()}
     assert tasks[System.QUICK_THOUGHT] == (False, True, False) and tasks[System.NLI] == (False, False, True)
     assert tasks[System.MULTI_TASK] == (True, True, True) and not any(tasks[System.HARD_NEGATIVES])
+    printed = made.recipe(System.PAPER).config
+    assert (
+        printed == DualEncoderConfig(epochs=TUNED_DUAL_ENCODER["epochs"])
+        and tasks[System.PAPER] == (True,) * 3
+    )
     short: Any = planned("dual-encoder", epochs=2)
     assert short.recipe(System.NLI).config.epochs == 2
 

@@ -1,6 +1,7 @@
 """`emu bench fmda`: its cells, its data, what a cell measures, and its tables against plain loops."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from emu_core.bench.results import CellResult, Results, numbers
 from emu_core.bench.tables import Score, Table
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import group_maps
+from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
@@ -60,7 +62,7 @@ def test_each_cell_is_planned_once() -> None:
     [
         (System.FMDA, set()),
         (System.WITHOUT_UTTERANCE, {"utterance_weight", "utterance_cross_weight"}),
-        (System.EQUATION_5, {"utterance_cross_weight"}),
+        (System.WITHOUT_UTTERANCE_CROSS, {"utterance_cross_weight"}),
         (System.WITHOUT_TEMPLATE, {"template_weight", "template_cross_weight"}),
         (System.WITHOUT_RESIDUAL, {"residual_weight", "residual_cross_weight"}),
         (System.WITHOUT_CONTRAST, {"template_contrast_weight", "meaning_contrast_weight"}),
@@ -85,6 +87,24 @@ def test_an_ablation_is_fmda_without_what_it_names(system: System, off: set[str]
     changed = {name for name in whole if two_stage[name] != whole[name]}
     assert changed <= {"two_stage", "template_weight", "template_cross_weight"}
     assert settings(System.BASELINE)["epochs"] == 7 and settings(System.BASE) == {}
+
+
+def test_equation_5_adds_up_the_papers_losses_and_the_papers_settings_are_its_own() -> None:
+    made = experiment(encoder="e5-small", preset="paper", parts=["2", "4"])
+    whole, printed = (
+        made.hyperparameters(Cell(system, NAMES[:1])) for system in (System.FMDA, System.EQUATION_5)
+    )
+    weights = {name: value for name, value in printed.items() if name.endswith("_weight")}
+    assert weights.pop("utterance_cross_weight") == 0 and set(weights.values()) == {1.0} and len(weights) == 8
+    assert {name for name in whole if whole[name] != printed[name]} <= {*weights, "utterance_cross_weight"}
+    own = made.hyperparameters(Cell(System.FMDA_PAPER, NAMES[:1]))
+    assert own == asdict(FmdaConfig()) and not own["standardised"] and whole["standardised"]
+    assert made.hyperparameters(Cell(System.BASELINE_PAPER, NAMES[:1])) == asdict(MeaningLanguageConfig())
+    tables = FmdaTables(results_of(made), made.pairs)
+    assert texts_of(tables.table("2"), LABELS[System.FMDA_PAPER], "meaning")[-4:-2] == ("59.4", "60.5")
+    plain = experiment(parts=["2"])
+    assert not {cell.system for cell in plain.cells()} & {System.FMDA_PAPER, System.BASELINE_PAPER}
+    assert len(FmdaTables(results_of(plain), plain.pairs).table("2").rows) == len(tables.table("2").rows) - 4
 
 
 # Its data
@@ -147,6 +167,35 @@ def vectors_of(texts: Sequence[str], part: Part) -> np.ndarray:
         noise = np.random.default_rng([len(part), *text.encode()]).normal(size=26) * 0.4
         rows.append([text.count(chr(97 + i)) for i in range(26)] + noise)
     return np.array(rows)
+
+
+def test_queries_whose_templates_were_learnt_from_are_told_from_others() -> None:
+    frame = fmda_set(("en", "de")).frame
+    # Two templates of English, and one of these two of German, stand in test alone.
+    learnt = frame["split"] != "test"
+    own = frame["id"].str[0]
+    alone = learnt & (own.eq("0") | (own.eq("1") & frame["language"].eq("en")))
+    other = frame["annotated"].str.replace("where", "find").str.replace("open", "when")
+    bare = other.str.replace(r"\[place : (.*?)\]", r"\1", regex=True)
+    frame.loc[alone, "annotated"], frame.loc[alone, "text"] = other[alone], bare[alone]
+    data = fmda_data(LabelledSet(frame, "tiny"), PAIRS[:1])
+    (pair,) = data.test_pairs(PAIRS[:1])
+    assert [bool(new) for new in data.is_new(pair.first)] == [one.id[0] in "01" for one in pair.first]
+    assert [bool(new) for new in data.is_new(pair.second)] == [one.id[0] == "0" for one in pair.second]
+    values = CellResult(
+        measured(
+            data, PAIRS[:1], lambda texts: {part: vectors_of(texts, part) for part in Part}, [Part.MEANING]
+        )[0]
+    )
+    every = values.values["translation", "meaning", "en-de"]
+    new = [row for row, one in enumerate(pair.first) if one.id[0] == "0"]  # in both languages
+    assert values.values["translation new", "meaning", "en-de"].tolist() == every[new].tolist()
+    assert len(values.values["template new", "meaning", "en"]) == 2
+    assert len(values.values["template new", "meaning", "de"]) == 1
+    cells = {Cell("baseline", NAMES[:1]): values}
+    table = FmdaTables(Results(cells, (0,)), PAIRS[:1]).table("2", new=True)
+    assert table.name == "table2_new"
+    assert table.data["baseline meaning"]["en-de"]["mean"] == pytest.approx(100 * every[new].mean())
 
 
 def test_a_cell_measures_what_plain_loops_measure() -> None:
@@ -339,6 +388,7 @@ def test_the_papers_figures_stand_in_the_same_row() -> None:
         "60.0",
         "61.0",
         "23.4",
+        "",
         "",
     ]
     assert table.head == ("model", "embedding", "en-de", "de-en", "paper: en-de", "paper: de-en")

@@ -423,8 +423,8 @@ def test_the_command_prints_one_object(
         ),
         (
             "fmda",
-            "x.en x.de --pair en-de --tables 2 9",
-            {"pairs": ["en-de"], "parts": ["2", "9"], "encoder": "e5-small"},
+            "x.en x.de --pair en-de --tables 2 9 --preset paper",
+            {"preset": "paper", "pairs": ["en-de"], "parts": ["2", "9"], "encoder": "e5-small"},
         ),
     ],
 )  # fmt: skip

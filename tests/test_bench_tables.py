@@ -3,14 +3,15 @@
 import math
 import statistics
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from emu_core.bench.cells import Cell
-from emu_core.bench.emu.experiment import methods
+from emu_core.bench.cells import PAPER, Cell
+from emu_core.bench.emu.experiment import PAPER_ORDER, methods
 from emu_core.bench.emu.report import (
     Accuracies,
     paper_mean,
@@ -24,6 +25,7 @@ from emu_core.bench.emu.report import (
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.results import CellResult, Results, numbers
 from emu_core.bench.tables import Row, Warned, level_above, level_of, stars
+from emu_core.methods.registry import configure
 from tests.bench_cells import planned
 from tests.bench_set import bench_set
 
@@ -252,6 +254,27 @@ def test_table_5_is_the_difference_of_means_with_a_wilcoxon_test() -> None:
         assert row.cells[1] == f"{statistics.mean(drops):+.2f}{stars(level_of(p))}" and level_of(p)
         assert row.cells[2] == f"{p:.3f}" and table.data[row.key]["significance"] == level_of(p)
     assert table.rows[1].cells[-1] == "+6.00***"
+
+
+def test_rows_with_the_papers_settings_stand_below_ours() -> None:
+    experiment: Any = planned("emu", bench_set(SIX), parts=["2", "5", "peers"], preset="paper")
+    cells = {cell: drawn_result(SIX, i, 0.6) for i, cell in enumerate(experiment.cells())}
+    assert {cell.system for cell in cells if cell.variant == PAPER} == set(PAPER_ORDER)
+    own = Cell("emu", ("en",), 0, PAPER)
+    assert experiment.hyperparameters(own) == asdict(configure("emu"))
+    assert experiment.hyperparameters(replace(own, variant="")) == asdict(configure("emu", "use"))
+    found = Accuracies(experiment, Results(cells, (0,)))
+    table = table_2(found)
+    row = row_of(table, "Emu, the paper's settings")
+    mean = np.mean([100 * right(cells[own], way).mean() for way in found.directions])
+    assert row[1] == f"{mean:.1f}" and row[-1] == "62.8 / 94.9 / 85.4" and row != row_of(table, "Emu")
+    ablation = table_5(found)
+    with_it, without = (cells[replace(own, system=name)] for name in ("emu", "emu-without-ld"))
+    drop = np.mean(
+        [100 * (right(with_it, way).mean() - right(without, way).mean()) for way in found.directions]
+    )
+    assert ablation.data["language discriminator.paper"]["drop"] == pytest.approx(drop)
+    assert own.label == "emu on en (the paper's settings) seed 0"
 
 
 def test_the_peers_row_is_the_better_of_its_two_rates() -> None:

@@ -122,7 +122,11 @@ def test_a_run_goes_on_without_its_page_and_is_cancelled(page: Page, app_url: st
     page.goto("about:blank")  # the tab is closed, and another person's session opened
     open_app(page, f"{app_url}/train")
     expect(progress).to_contain_text(RUNNING)
-    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel ...").click()
+    expect(page.get_by_text("It was begun in another browser session")).to_be_visible()
+    seen = progress.inner_text()
+    expect(progress).not_to_have_text(seen)  # the question stays while the page follows the run
+    page.get_by_role("button", name="Cancel it anyway").click()
     expect(page.get_by_text(re.compile(r"Cancelled: cancelled after [\d,]+ steps"))).to_be_visible()
     expect(progress).to_have_count(0)
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The app behind nginx, as docs/privacy.md says: its headers hold strangers off and keep nothing from working."""
+"""The app behind nginx, as docs/how-to/server.md says: its headers hold strangers off and keep nothing from working."""
 
 import shutil
 import socket
@@ -25,7 +25,7 @@ def proxied(app_url: str, tmp_path: Path) -> Iterator[str]:
     """The address of an nginx with the page's lines in front of the app."""
     if NGINX is None:
         pytest.skip("no nginx on the PATH: apt-get install nginx-light")
-    (block,) = [block for block in blocks(DOCS / "privacy.md") if block.language == "nginx"]
+    (block,) = [block for block in blocks(DOCS / "how-to/server.md") if block.language == "nginx"]
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]

@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from emu_core import embed, export, load_encoder
 from emu_core.api.train import plan_training
@@ -96,6 +98,62 @@ def test_evaluate_guards_a_run_and_nothing_else(
     assert "Not guarded: " in capsys.readouterr().out
 
 
+def test_evaluate_leaves_out_what_the_run_was_trained_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def evaluated(data: Path, run: str, *options: str) -> tuple[dict[str, Any], str]:
+        asked = ["evaluate", str(data), "--run", str(folder / "runs" / run), "--device", "cpu", "--json"]
+        assert main([*asked, *options]) == 0
+        printed = capsys.readouterr()
+        return json.loads(printed.out), printed.err
+
+    data = folder / "small.csv"
+    metrics = Run(folder / "runs" / "small").metrics()
+    found, said = evaluated(data, "small")
+    assert found["accuracy"] == metrics["specialised"] and found["counts"] == metrics["counts"]
+    assert found["left_out"] == 3 * 72 and "Left out: 216 sentences of split train" in found["notes"][0]
+    assert f"note: {found['notes'][0]}" in said
+    # What is asked for is measured; a warning says what it is worth.
+    asked, _ = evaluated(data, "small", "--split", "all", "--languages", "en,de")
+    assert asked["counts"]["en-de"] == 108 and asked["left_out"] == 0
+    assert "learnt from these sentences" in asked["notes"][0]
+    # Of another set nobody knows; the base encoder was trained on neither.
+    other = folder / "other.csv"
+    small_set(("en", "de")).frame.to_csv(other, index=False)
+    asked, _ = evaluated(other, "small")
+    assert asked["counts"]["en-de"] == 108 and "not on other.csv as it is now" in asked["notes"][0]
+    assert main(["evaluate", str(data), "--languages", "en,de", "--device", "cpu", "--json"]) == 0
+    base = json.loads(capsys.readouterr().out)
+    assert (base["counts"]["en-de"], base["left_out"], base["notes"]) == (108, 0, [])
+
+
+def test_evaluate_warns_where_all_was_trained_on(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, run = tmp_path / "bare.csv", str(tmp_path / "bare")
+    small_set(("en", "de")).frame.drop(columns="split").to_csv(data, index=False)
+    assert main(["train", str(data), "--out", run, "--method", "posterior", "--device", "cpu"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(data), "--run", run, "--device", "cpu", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["left_out"], found["counts"]["de-en"]) == (0, 108)
+    assert "these rows are what it was trained on" in found["notes"][0]
+    # With a share held out, the same file is divided again as it was.
+    assert (
+        main(
+            ["train", str(data), "--out", f"{run}-2", "--device", "cpu", "--hold-out", "0.25", "--seed", "3"]
+        )
+        == 0
+    )
+    capsys.readouterr()
+    assert main(["evaluate", str(data), "--run", f"{run}-2", "--device", "cpu", "--json"]) == 0
+    held_out = json.loads(capsys.readouterr().out)
+    assert held_out["accuracy"] == Run(Path(f"{run}-2")).metrics()["specialised"]
+    assert "Left out: " in held_out["notes"][0] and held_out["counts"]["de-en"] < 108
+    assert main(["train", str(data), "--out", f"{run}-3", "--hold-out", "1.5"]) == 2
+    assert "no share between 0 and 1" in capsys.readouterr().err
+
+
 def test_evaluate_has_the_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["evaluate", str(folder / "small.csv"), "--languages", "en,de", "--split", "test", "--json"]
     assert main([*asked, "--run", str(folder / "runs" / "small"), "--device", "cpu"]) == 0
@@ -124,6 +182,18 @@ def test_evaluate_against_a_pool(folder: Path, tmp_path: Path, capsys: pytest.Ca
     intents = small_set(("en",)).frame["intent"].to_numpy()
     right = intents[cosines.argmax(axis=1)] == small_set(("de",)).frame["intent"].to_numpy()
     assert result["accuracy"]["de-en"] == pytest.approx(100 * right.mean())
+    assert "this is classification" in result["notes"][0]
+    # Beside it a classifier on the same vectors: on this set, a scikit-learn one with the C that is told.
+    beside = result["classifier"]
+    fitted = LogisticRegression(C=beside["C"], max_iter=3000, tol=1e-6).fit(
+        encoder.encode(small_set(("en",)).frame["text"].tolist()), intents
+    )
+    told = fitted.score(
+        encoder.encode(small_set(("de",)).frame["text"].tolist()), small_set(("de",)).frame["intent"]
+    )
+    assert beside["by_language"] == {"de": pytest.approx(100 * told)} and beside["mean"] == pytest.approx(
+        100 * told
+    )
 
 
 def test_embed_writes_a_row_for_each_row(

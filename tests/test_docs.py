@@ -189,25 +189,6 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
     assert "leave_one_out" in html[site / "reference/evaluation.html"]
 
 
-def test_the_login_of_the_privacy_page_lets_in_who_is_logged_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The page's lines, first in `main` as it says."""
-    from streamlit import user_info
-    from streamlit.testing.v1 import AppTest
-
-    (lines,) = [b.text for b in blocks(DOCS / "privacy.md") if b.title == "app/main.py"]
-    assert "def main() -> None:" in (ROOT / "app/main.py").read_text("utf-8")
-    body = f"import streamlit as st\n\ndef main():\n{lines}    st.title('inside')\n\nmain()\n"
-    (tmp_path / "main.py").write_text(body, "utf-8")
-    for provider, buttons in ((None, []), ({"client_id": "x"}, ["Log in"])):
-        monkeypatch.setattr(user_info, "get_secrets_auth_section", lambda provider=provider: provider)
-        stranger = AppTest.from_file(str(tmp_path / "main.py")).run()
-        assert not stranger.title and [button.label for button in stranger.button] == buttons
-    (tmp_path / "main.py").write_text(body.replace("st.user.is_logged_in", "True"), "utf-8")
-    assert AppTest.from_file(str(tmp_path / "main.py")).run().title[0].value == "inside"
-
-
 def test_the_helpers_can_fail() -> None:
     assert not differences("a 1.0\n...\nc", "a 2.0 more\nb\nc")
     assert (

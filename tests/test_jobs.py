@@ -9,7 +9,7 @@ import pytest
 from fake_runs import PATIENCE_S, NoData, bench_config, config, go, manager, past, stopped, until
 
 from app import jobs
-from app.jobs import LOG, JobManager, last_line
+from app.jobs import LOG, NICENESS, JobManager, last_line
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, create_run, list_runs
 
@@ -52,6 +52,18 @@ def test_first_come_first_served_one_at_a_time_on_a_device_be_it_a_run_or_a_benc
     assert all(status.state is RunState.FINISHED for status in statuses)
     for before, after in pairwise(statuses[:3]):
         assert before.updated_at <= after.started_at
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="Windows has other priorities")
+def test_a_run_yields_to_the_pages(root: Path) -> None:
+    own, jobs_ = os.getpriority(os.PRIO_PROCESS, 0), manager(root)
+    jobs_.submit("nice", config(), NoData())
+    run = Run(root / "nice")
+    until(lambda: state(run) is RunState.RUNNING)
+    pid = run.status().pid
+    assert pid is not None and os.getpriority(os.PRIO_PROCESS, pid) == max(own, NICENESS)
+    go(root)
+    jobs_.wait(run, PATIENCE_S)
 
 
 def test_a_running_run_is_cancelled_and_one_that_waits_never_begins(root: Path) -> None:

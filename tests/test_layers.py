@@ -16,6 +16,7 @@ LAYERS = (
     {"exporting", "charts", "runs"},
     {"trainers"},
     {"methods"},
+    {"notebook"},
     {"api"},
     {"bench"},
     {"cli"},

@@ -31,9 +31,13 @@ def outputs(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def shapes(notebook: NotebookNode) -> list[list[list[str]]]:
-    """For each code cell, what sorts of output it has."""
+    """For each code cell, what sorts of output it has, beside the progress of a training."""
     return [
-        [sorted(output.get("data", {})) or [output.output_type] for output in cell.outputs]
+        [
+            sorted(output.get("data", {})) or [output.output_type]
+            for output in cell.outputs
+            if "finished in" not in output.get("data", {}).get("text/html", "")
+        ]
         for cell in code_cells(notebook)
     ]
 

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -73,7 +74,14 @@ def plan(method: str, folder: Path) -> Plan:
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Plan]:
     folder, made = tmp_path_factory.mktemp("encoders"), dict[str, Plan]()
-    return lambda method: made[method] if method in made else made.setdefault(method, plan(method, folder))
+
+    def planned(method: str) -> Plan:
+        if method not in made:
+            config, data = plan(method, folder)
+            made[method] = replace(config, snapshots=True), data
+        return made[method]
+
+    return planned
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +100,10 @@ def wholes(plans: Callable[[str], Plan], tmp_path_factory: pytest.TempPathFactor
 
 def records(run: Run) -> list[dict[str, object]]:
     return [{k: v for k, v in record.items() if k != "seconds"} for record in run.history()]
+
+
+def snapshots(run: Run) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in run.snapshots_folder.iterdir()}
 
 
 def assert_same_weights(run: Run, whole: Run) -> None:
@@ -135,6 +147,7 @@ def test_a_run_killed_at_a_step_resumes_to_the_same_weights(
     assert run.status().state is RunState.FINISHED and not run.training_folder.exists()
     assert_same_weights(run, whole)
     assert records(run) == records(whole)
+    assert snapshots(run) == snapshots(whole)
     measured, expected = run.metrics(), whole.metrics()
     assert {k: v for k, v in measured.items() if k != "seconds"} == {
         k: v for k, v in expected.items() if k != "seconds"
@@ -210,3 +223,21 @@ def test_a_damaged_checkpoint_says_how_to_go_on(plans: Callable[[str], Plan], tm
     (run.training_folder / "labelled.parquet").write_bytes(b"nor parquet")
     with pytest.raises(RunError, match="train the run again"):
         resume(run.folder)
+
+
+@pytest.mark.parametrize("method", ["emu", "fmda", "bicvm"])
+def test_snapshots_change_nothing(
+    method: str, plans: Callable[[str], Plan], wholes: Callable[[str], Run], tmp_path: Path
+) -> None:
+    whole = wholes(method)
+    epochs = sum(record["kind"] == "epoch" for record in whole.history())
+    assert set(snapshots(whole)) == {
+        "sentences.parquet",
+        "checksums.json",
+        *(f"{number:06}.safetensors" for number in range(epochs + 1)),
+    }
+    config, data = plans(method)
+    run = create_run(tmp_path / "r", replace(config, snapshots=False), data)
+    assert exit_code(resume, str(run.folder)) == 0
+    assert_same_weights(run, whole)
+    assert not run.snapshots_folder.exists()

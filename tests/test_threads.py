@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from emu_core.bench.peers import Peer, frozen_peer
@@ -38,7 +38,7 @@ def blas_threads() -> set[int]:
 
 @pytest.mark.parametrize(
     ("kind", "fits"),
-    [(LogisticRegression, head), (LogisticRegression, leakage), (LogisticRegressionCV, peer)],
+    [(LogisticRegression, head), (LogisticRegression, leakage), (LogisticRegression, peer)],
 )
 def test_logistic_regressions_are_fitted_on_one_thread(
     kind: type[Any], fits: Callable[[], None], monkeypatch: pytest.MonkeyPatch

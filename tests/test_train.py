@@ -115,8 +115,8 @@ def test_every_method_trains(method: str, tmp_path: Path) -> None:
     run = train(small, out=tmp_path / "r", method=method, device="cpu", config=config)
     assert run.status().state is RunState.FINISHED
     parts = set(run.history()[0])
-    assert ("critic" in parts) == (method == "emu-parallel")
-    assert ("center" in parts) == (method in ("emu-parallel", "emu-without-ld"))
+    assert ("critic" in parts) == (method in ("emu-parallel", "emu-anchored"))
+    assert ("center" in parts) == (method in ("emu-parallel", "emu-anchored", "emu-without-ld"))
 
 
 def test_two_training_languages_take_turns(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
 from app.panels.widgets import choose
+from app.users import server
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
@@ -95,12 +96,14 @@ def _draw_model(info: EncoderInfo, key: str) -> Choice:
         placeholder=EXAMPLE,
         max_chars=500,
         key=f"{key}-model",
-        help="A model's name on the Hugging Face hub, or the path of a folder on the machine where this app runs. "
-        "A model of the hub is fetched once, when it is first used. Python code that a model brings is never run.",
+        help="A model's name on the Hugging Face hub"
+        + (". " if server().sign_in else ", or the path of a folder on the machine where this app runs. ")
+        + "A model of the hub is fetched once, when it is first used. Python code that a model brings is never "
+        "run.",
         **KEPT,
     )
     try:
-        return Choice(info, model_spec(typed), "")
+        return Choice(info, model_spec(typed, folders=not server().sign_in), "")
     except EncoderError as error:
         return Choice(info, HF, str(error))
 

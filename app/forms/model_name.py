@@ -17,10 +17,10 @@ _PATH = re.compile(r"[/\\.~]|[A-Za-z]:[/\\]")
 _HOLD = ("modules.json", "config.json")  # every folder that holds a model has one of them
 
 
-def model_spec(typed: str) -> str:
+def model_spec(typed: str, *, folders: bool = True) -> str:
     """Return what `load_encoder` takes for a model that a person typed; a folder's path becomes an absolute one.
 
-    Nothing is opened and nothing fetched.
+    Nothing is opened and nothing fetched. Without `folders` only models of the hub are taken, and no path is looked at.
 
     Raises:
         EncoderError: it can't be a model, and why.
@@ -31,6 +31,8 @@ def model_spec(typed: str) -> str:
     if "://" in name:
         raise EncoderError(f"'{shown(name, 80)}' is an address; type the model's name, such as {EXAMPLE}")
     folder = as_folder(name)
+    if not folders and (folder is not None or not _HUB.fullmatch(name)):
+        raise EncoderError(f"name a model as the hub does, such as {EXAMPLE}; this server opens no folders")
     if folder is not None:
         if not any((folder / file).is_file() for file in _HOLD):
             raise EncoderError(

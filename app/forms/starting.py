@@ -5,7 +5,7 @@ import streamlit as st
 from app.forms.encoder import KEPT
 from app.jobs import job_manager
 from app.panels.widgets import choose
-from app.state import runs_root
+from app.state import make_mine, runs_root
 from app.wording import sentence
 from emu_core.devices import available_devices
 from emu_core.errors import EmuError
@@ -89,10 +89,11 @@ def draw_start_button(
         return
     try:
         with st.spinner("Starting ..."):
-            run = job_manager().submit(name, *plan)
+            run = job_manager().submit(name, *plan, root=runs_root())
     except EmuError as error:
         st.error(sentence(error), icon=":material/error:")
         return
+    make_mine(run)
     st.session_state[watched] = run.name
     st.session_state[f"{place}-started"] += 1
     st.rerun()

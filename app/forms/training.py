@@ -47,9 +47,17 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
         _warn_of_strangers(encoder.info, used)
     if problem := encoder.problem or _mismatch(method, encoder, training_languages(chosen), languages):
         return name, problem
+    snapshots = st.toggle(
+        "Keep each epoch's vectors",
+        key="train-snapshots",
+        persist_state="session",
+        help="Stores up to 2,000 held-out sentences with their vectors before training and after each epoch in the "
+        "run's folder: Explore then plays how the space folds.",
+    )
     plan = _plan(
         chosen.token,
         chosen,
+        snapshots=snapshots,
         method=method.name,
         encoder=encoder.spec,
         seed=seed,

@@ -10,7 +10,7 @@ from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of
 from app.panels.run_table import P_AT_1, progress_line, runs_frame
 from app.panels.widgets import choose, draw_note, errors_shown, roomy_columns
-from app.state import config_of, is_bench, is_from_scratch, runs_root, status_of
+from app.state import config_of, is_bench, is_from_scratch, is_mine, make_mine, runs_root, status_of
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.wording import counted
@@ -25,6 +25,10 @@ SLOWEST_S = 20.0
 
 def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> None:
     """Draw which of the page's runs, the newest first, is watched; page and run follow what happens."""
+    if others := job_manager().count(runs_root())[1]:
+        st.caption(
+            f"{counted(others, 'job')} of other people {'waits or runs' if others == 1 else 'wait or run'}."
+        )
     if not runs:
         st.info(f"{label}s appear here. Start the first one on the left.", icon=":material/arrow_back:")
         return
@@ -63,8 +67,11 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         draw_end(run, status)
     if not status.state.is_over:
         draw_cancel(run)
-    elif not _held(run, status) and _can_resume(run):
-        draw_resume(run)
+    elif not _held(run, status):
+        with st.container(horizontal=True):
+            if _can_resume(run):
+                draw_resume(run)
+            draw_delete(run)
 
 
 def draw_queued_elsewhere(run: Run) -> None:
@@ -77,12 +84,14 @@ def draw_queued_elsewhere(run: Run) -> None:
 
 
 def draw_cancel(run: Run) -> None:
-    """Offer to stop a run."""
-    if st.button(
-        "Stopping ..." if run.cancel_asked else "Cancel",
-        icon=":material/stop_circle:",
-        disabled=run.cancel_asked,
-        key=f"cancel-{run.name}",
+    """Offer to stop a run: at once to the session that began it, and after a question to any other."""
+    place: Any = st
+    label = "Stopping ..." if run.cancel_asked else "Cancel"
+    if not (run.cancel_asked or is_mine(run)):
+        place, label = st.popover("Cancel ...", icon=":material/stop_circle:"), "Cancel it anyway"
+        place.markdown("It was begun in another browser session, or before this page was reloaded.")
+    if place.button(
+        label, icon=":material/stop_circle:", disabled=run.cancel_asked, key=f"cancel-{run.name}"
     ):
         job_manager().cancel(run)
         st.rerun()  # of the whole page: the click may have come with a run of all of it
@@ -102,7 +111,21 @@ def draw_resume(run: Run, label: str = "Resume", explanation: str = "") -> None:
         except (RunError, OSError) as error:
             st.error(sentence(error), icon=":material/error:")
             return
+        make_mine(run)
         st.rerun()
+
+
+def draw_delete(run: Run) -> None:
+    """Offer to delete a run that is over, after a question."""
+    place = st.popover("Delete ...", icon=":material/delete:", key=f"ask-delete-{run.name}")
+    place.markdown(
+        "Its encoder, figures and log go for good. Runs that were trained on top of its encoder stay, and can't be "
+        "compared with it any more."
+    )
+    if place.button("Delete it", icon=":material/delete:", key=f"delete-{run.name}"):
+        with errors_shown():
+            job_manager().delete(run)
+            st.rerun()
 
 
 def draw_end(run: Run, status: Status) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
@@ -12,6 +13,8 @@ from app.wording import sentence
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
 from emu_core.errors import EmuError
+from emu_core.notebook.builder import make_notebook
+from emu_core.runs.config import RunConfig
 
 MOST_AT_ONCE = 30_000  # rows; the file of a longer table takes seconds, and is made when it is asked for
 
@@ -87,6 +90,19 @@ def draw_csv_button(
         on_click="ignore",
         key=key,
         width=width,
+    )
+
+
+def draw_notebook_button(name: str, config: RunConfig, folder: Path, **about: Any) -> None:
+    """Draw a button that gives what the page shows as a notebook; the arguments are those of `make_notebook`."""
+    st.download_button(
+        "Make a notebook of this",
+        make_notebook(config, folder, **about),
+        file_name=f"emu-{name}.ipynb",
+        mime="application/x-ipynb+json",
+        icon=":material/note_stack:",
+        on_click="ignore",
+        help="For Jupyter: it reads the same data, trains or opens the same run, and draws the same figures.",
     )
 
 

@@ -12,6 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.cache import read_in_limits
 from app.panels.widgets import draw_note
+from app.users import check_upload
 from app.wording import literal, sentence
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.parallel.files import read_parallel
@@ -203,6 +204,8 @@ def _take(place: str, kind: Kind, files: Sequence[UploadedFile], asked: tuple[st
     try:
         languages = typed_languages(typed)
         read = read_in_limits(f"{name}:{asked}", named, read_files, kind, key, named, languages, drop_empty)
+        if read is not None:
+            check_upload(sum(map(len, read.texts)))
     except DataError as error:
         first = f"{name}-refused" not in st.session_state
         st.session_state[f"{name}-refused"] = (asked, str(error))

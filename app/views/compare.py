@@ -14,7 +14,15 @@ from app.cache import encoded, outcome_of
 from app.forms.encoder import BASE, NEW, encoder_specs
 from app.panels.accuracy import draw_accuracy
 from app.panels.run_table import run_facts
-from app.panels.widgets import choose, choose_languages, draw_chart, draw_csv_button, draw_note, errors_shown
+from app.panels.widgets import (
+    choose,
+    choose_languages,
+    draw_chart,
+    draw_csv_button,
+    draw_note,
+    draw_notebook_button,
+    errors_shown,
+)
 from app.state import chosen_data, run_picker, split_picker
 from app.vectors import weights_of
 from app.wording import literal, sentence
@@ -80,7 +88,7 @@ def draw_comparison(run: Run) -> None:
     chosen = choose_part(run)
     if chosen is None or specs is None:
         return
-    part, key = chosen
+    part, key, of_data = chosen
     vectors = encoded(specs, key, part.frame["text"].tolist())
     if vectors is None:
         return
@@ -131,6 +139,8 @@ def draw_comparison(run: Run) -> None:
             on_click="ignore",
             help="With interactive charts, for a browser without a network.",
         )
+        if run.config().encoder:
+            draw_notebook_button(run.name, run.config(), run.folder, **of_data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +173,8 @@ class Subject:
         }
 
 
-def choose_part(run: Run) -> tuple[LabelledSet, str] | None:
-    """Draw the choice of split and languages; return the sentences and a key for them, None where none is left."""
+def choose_part(run: Run) -> tuple[LabelledSet, str, dict[str, Any]] | None:
+    """Draw the choice of split and languages; return the sentences, a key for them and what was chosen, or None."""
     chosen = chosen_data()
     labelled, prefix = chosen.labelled, f"compare-{chosen.sha256[:12]}"
     which, whose = st.columns([1, 3])
@@ -181,7 +191,8 @@ def choose_part(run: Run) -> tuple[LabelledSet, str] | None:
     notes = training_notes(run, labelled, split, sha256=chosen.sha256, title=chosen.title)
     for note in (*notes, *sampled):
         draw_note(literal(note))
-    return part, f"{chosen.sha256}:{split}:{','.join(languages)}"
+    of_data = {"is_demo": chosen.is_demo, "split": split, "languages": languages}
+    return part, f"{chosen.sha256}:{split}:{','.join(languages)}", of_data
 
 
 def draw_triples(subject: Subject) -> None:

@@ -16,6 +16,7 @@ from app.upload.tables import (
     read_upload,
     translations_of_upload,
 )
+from app.users import check_upload
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.labelled import LabelledSet
@@ -132,6 +133,8 @@ def take(files: Sequence[UploadedFile]) -> bool:
     named = [(file.name, file.getvalue()) for file in files]
     try:
         upload = read_in_limits(key, named, read_upload, key, named)
+        if upload is not None:
+            check_upload(sum(map(len, upload.tables)))
     except DataError as error:
         st.session_state[REFUSED] = str(error)
         return True

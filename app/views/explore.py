@@ -1,29 +1,34 @@
 """Explore: the sentences as points on a map, by the base and by the specialised encoder."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.cache import encoded
-from app.forms.encoder import BASE, draw_encoder, encoder_specs
+from app import tasks
+from app.cache import computed, encoded
+from app.forms.encoder import BASE, NEW, draw_encoder, encoder_specs
+from app.forms.model_name import RUN
 from app.maps import NAMES, draw_downloads, draw_filters, is_shown, layouts, sample, say_how_many
-from app.panels.widgets import choose_one, draw_csv_button, errors_shown, roomy_columns
+from app.panels.widgets import choose_one, draw_csv_button, draw_notebook_button, errors_shown, roomy_columns
 from app.state import chosen_data, finished_runs, run_picker
 from app.wording import literal, sentence
 from emu_core import charts
+from emu_core.api.compare import ALL
 from emu_core.charts.marks import ColourBy
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection
 from emu_core.evaluation.retrieval import nearest
+from emu_core.runs.run import Run
 
 Drag = Literal["pan", "lasso", "select"]
 MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
-WITH_BASE, ALONE = "A run and its base encoder", "An encoder as it is"
+WITH_BASE, EPOCHS, ALONE = "A run and its base encoder", "A run, epoch by epoch", "An encoder as it is"
 CHART = "explore-map"
 _PICKED = "explore-picked"
 MOST_ROWS = 1_000  # shown; the download has them all
@@ -68,18 +73,47 @@ def page() -> None:
     """Draw the page."""
     st.title("Explore")
     st.caption("Every point a sentence: who is near whom, by the base and by the specialised encoder.")
+    runs = finished_runs()
+    filmed = {name: run for name, run in runs.items() if run.snapshots_folder.is_dir()}
+    options = [WITH_BASE, EPOCHS, ALONE] if filmed else [WITH_BASE, ALONE]
+    shown = choose_one("Show", options, "explore-show") if runs else WITH_BASE
     with errors_shown():  # of a damaged run folder, vectors that are not numbers
-        specs = draw_encoders()
-        if specs is not None:
+        if shown == EPOCHS:
+            draw_film(filmed)
+        elif (specs := draw_encoders(shown == ALONE)) is not None:
             draw_maps(specs)
 
 
-def draw_encoders() -> dict[str, str] | None:
+def draw_film(runs: Mapping[str, Run]) -> None:
+    """Ask for a run with snapshots, and play them."""
+    run = run_picker("filmed-run", runs)
+    colour_by = cast(ColourBy, choose_one("Colour by", ["intent", "language"], "explore-colour"))
+    if run is None:
+        return
+    stamp = run.snapshots_folder.stat().st_mtime_ns
+    label = f"{run.name}: laying out and measuring the sentences at each epoch"
+    film = computed(f"film:{run.folder}:{stamp}", label, tasks.film_of, run.folder)
+    if film is None:
+        return
+    st.plotly_chart(charts.animation(film, colour_by), key="explore-film", config={"displaylogo": False})
+    st.caption(
+        "One map for all epochs: each is turned onto the next, so what moves are the sentences to each other. "
+        f"{film.measure} by language is measured on these {len(film.sentences):,} sentences, averaged over the "
+        "languages of the pool; the line marks what it was before training."
+    )
+    st.download_button(
+        "HTML",
+        lambda: charts.animation_page(film, colour_by, f"{run.name}: the space at each epoch"),
+        file_name=f"{run.name}-epochs.html",
+        mime="text/html",
+        icon=":material/download:",
+        on_click="ignore",
+        help="A page of its own that plays the map, without a network.",
+    )
+
+
+def draw_encoders(alone: bool) -> dict[str, str] | None:
     """Ask for a run, or for an encoder as it is; what `load_encoder` takes, by the encoder's name, once it is known."""
-    alone = False
-    if finished_runs():
-        shown = choose_one("Show", [WITH_BASE, ALONE], "explore-show")
-        alone = shown == ALONE
     run = None if alone else run_picker()
     if run is not None:
         return encoder_specs(run)
@@ -120,6 +154,10 @@ def draw_maps(specs: dict[str, str]) -> None:
     )
     draw_emphasis(CHART, rows, drag)
     draw_downloads(panels, shown, colour_by, frozenset(rows), f"emu-{method}")
+    run = Run(Path(specs.get(NEW, "").removeprefix(RUN)))
+    if NEW in specs and run.config().encoder:
+        about = {"is_demo": chosen.is_demo, "split": ALL, "layout": method.value, "colour_by": colour_by}
+        draw_notebook_button(run.name, run.config(), run.folder, **about)
     place = draw_picked(points, rows, chosen.sha256)
     if place is not None:
         draw_neighbours(points, place, vectors)

@@ -14,6 +14,7 @@ from app.panels.widgets import choose, choose_one, draw_csv_button, draw_note, e
 from app.state import chosen_data, run_picker
 from app.tasks import predictions
 from app.upload.tables import read_texts
+from app.users import check_upload
 from app.vectors import weights_of
 from app.wording import literal, sentence
 from emu_core.api.compare import ALL, choose_rows
@@ -116,6 +117,7 @@ def _ask() -> list[str]:
             read = read_in_limits(
                 f"texts:{file.file_id}", [(file.name, payload)], read_texts, file.name, payload
             )
+            check_upload(len(read or ()))
         except DataError as error:
             st.error(sentence(error), icon=":material/error:")
             return []

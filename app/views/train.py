@@ -6,7 +6,7 @@ from app.cache import start_helpers
 from app.forms.starting import draw_start_button
 from app.forms.training import PLACE, draw_form
 from app.panels.monitor import WATCHED, draw_list, draw_runs
-from app.panels.widgets import draw_note
+from app.panels.widgets import draw_note, draw_notebook_button
 from app.state import ChosenData, chosen_data, is_training, runs_root
 from emu_core.runs.run import list_runs
 
@@ -40,6 +40,8 @@ def draw_start(chosen: ChosenData) -> None:
         )
     name, plan = draw_form(chosen)
     draw_start_button(PLACE, name, plan, WATCHED)
+    if not isinstance(plan, str):
+        draw_notebook_button(name, plan[0], runs_root() / name, is_demo=chosen.is_demo)
 
 
 page()

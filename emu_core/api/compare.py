@@ -13,8 +13,8 @@ from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.arrays import DistinctTexts
-from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.projection import stratified_sample
+from emu_core.notebook.comparison import NotebookComparison
 from emu_core.runs.run import Run, RunState
 
 ALL = "all"  # rows of every split
@@ -33,7 +33,7 @@ def compare(
     device: str = "auto",
     mapping: ColumnMapping | None = None,
     language: str | None = None,
-) -> Comparison:
+) -> NotebookComparison:
     """Compare two encoders on the same sentences, each distinct sentence encoded once by each.
 
     Args:
@@ -49,7 +49,8 @@ def compare(
         language: language of files that do not say it.
 
     Returns:
-        The comparison; its `notes` say where sentences were trained on, and where only a sample was measured.
+        The comparison, which shows itself in a notebook; its `notes` say where sentences were trained on, and where
+        only a sample was measured.
 
     Raises:
         DataError: the data can't be read or measured, or there are not two encoders to compare.
@@ -61,7 +62,7 @@ def compare(
         if (state := one.status().state) is not RunState.FINISHED:
             raise RunError(f"{one.folder} is {state}; only a finished run has an encoder to compare")
     specs = _specs(runs, [encoder] if isinstance(encoder, str) else list(encoder or ()))
-    labelled, _ = labelled_set(data, mapping=mapping, language=language)
+    labelled = divided_as(runs, labelled_set(data, mapping=mapping, language=language)[0])
     part, notes = choose_rows(labelled, split, languages)
     split = split or usual_split(labelled)
     for one in runs:
@@ -69,14 +70,23 @@ def compare(
     place = pick_device(device)
     base, new = (_encoded(part, spec, place) for spec in specs)
     alone = len(runs) == 1 and specs[0] == runs[0].config().encoder
-    return Comparison(
+    return NotebookComparison(
         part.frame,
         base,
         new,
         _names(specs),
         read_forgetting(runs[0]) if alone else None,
         tuple(dict.fromkeys(notes)),
+        runs[0] if alone else None,
     )
+
+
+def divided_as(runs: Sequence[Run], labelled: LabelledSet) -> LabelledSet:
+    """Return a set without splits with those that the first run to hold a share of it out made; else as it is."""
+    for run in runs:
+        if not labelled.splits and (share := run.data().get("hold_out")):
+            return labelled.hold_out(share, run.config().seed)
+    return labelled
 
 
 def usual_split(labelled: LabelledSet) -> str:
@@ -125,7 +135,7 @@ def training_notes(
     if run.data().get("sha256") != (sha256 or labelled.sha256()):
         return [
             f"The run {run.name} was trained on {shown(run.config().data)}, and not on "
-            f"{shown(title or labelled.name)} as it is now: the figures are for sentences from elsewhere."
+            f"{shown(title or labelled.name)} as it is now: sentences that both have are measured like new ones."
         ]
     if split not in ("train", ALL):
         return []

@@ -14,12 +14,14 @@ from emu_core.evaluation.run_metrics import Measured, labelled_metrics, measure_
 from emu_core.files import disk_fault, remove_partial, whole_folder, write_whole
 from emu_core.methods.job import Job, Outcome
 from emu_core.methods.registry import method_named
+from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
 from emu_core.runs.card import model_card
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
+from emu_core.runs.snapshots import BEFORE, Snapshots
 from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
 from emu_core.trainers.fit import ran_out
 
@@ -42,13 +44,13 @@ def execute(
         checkpoint_s: seconds between two checkpoints; 0 writes one after each step.
         cache: folder for what is slow to compute and the same in another run on the same sentences; None takes the
             run's own, which is deleted at the end.
-        on_progress: called with the run's status as it moves.
+        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
 
     Raises:
         EmuError: what can't be trained on, with how to fix it; the run's status then says so too.
     """
     with run.locked() if processes.main else nullcontext():
-        return _execute(run, processes, checkpoint_s, cache, on_progress)
+        return _execute(run, processes, checkpoint_s, cache, on_progress or live_progress(run))
 
 
 def _execute(
@@ -68,8 +70,11 @@ def _execute(
         progress.phase("loading")
         held_out = data.labelled.held_out_part() if isinstance(data, LabelledData) else None
         base: list[Measured] = []
+        snapshots = Snapshots(run, data, writes=processes.main) if config.snapshots else None
 
         def measure_base(encode: Encode) -> None:
+            if snapshots is not None:
+                snapshots.take(0, BEFORE, encode)
             if held_out is not None:
                 base.append(measure_all(held_out, encode))
 
@@ -83,8 +88,13 @@ def _execute(
             checkpoint=Checkpoint(run.checkpoint, checkpoint_s),
             cache=run.training_folder if cache is None else Path(cache),
             measure_base=measure_base,
+            snapshots=snapshots,
         )
         outcome = method.train(job, settings)
+        if snapshots is not None:
+            if not (snapshots.last and outcome.fitted.selected_epoch):  # no epochs, or none that were shown
+                snapshots.take(snapshots.last + 1, "trained", outcome.encode)
+            snapshots.finish()
         progress.phase("evaluating")
         if isinstance(data, ParallelData):
             measured = _parallel_metrics(data, outcome)

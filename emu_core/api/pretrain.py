@@ -45,6 +45,7 @@ def pretrain(
     device: str = "auto",
     config: Settings | None = None,
     checkpoint_s: float = CHECKPOINT_S,
+    snapshots: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Train an encoder from scratch.
@@ -68,7 +69,9 @@ def pretrain(
         device: "auto", "cpu", "cuda:0".
         config: hyper-parameters; None takes the method's defaults.
         checkpoint_s: seconds between two checkpoints, from which `resume` goes on.
-        on_progress: called with the run's status as it moves.
+        snapshots: store up to 2,000 sentences of the pairs it is measured on in the run's folder, with their vectors
+            before training and after each epoch.
+        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
 
     Returns:
         The finished run, whose encoder `load_encoder("run:DIR")` opens.
@@ -89,6 +92,7 @@ def pretrain(
         seed=seed,
         device=pick_device(device),
         config=config,
+        snapshots=snapshots,
     )
     run = create_run(Path(out), run_config, data)
     return execute(run, ALONE, checkpoint_s=checkpoint_s, on_progress=on_progress)
@@ -108,6 +112,7 @@ def plan_pretraining(
     seed: int = 0,
     device: str = "cpu",
     config: Settings | None = None,
+    snapshots: bool = False,
 ) -> tuple[RunConfig, ParallelData]:
     """Return what `create_run` takes; the arguments are those of `pretrain`, `device` no longer "auto".
 
@@ -144,6 +149,7 @@ def plan_pretraining(
         device=device,
         data=names_of(texts),
         hyperparameters=values,
+        snapshots=snapshots,
         versions=versions(),
     )
     return run_config, ParallelData(tasks, checked, measured)

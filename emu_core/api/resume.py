@@ -19,7 +19,7 @@ def resume(
     Args:
         folder: the run's folder.
         checkpoint_s: seconds between two checkpoints.
-        on_progress: called with the run's status as it moves.
+        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
 
     Raises:
         EmuError: the run can't be resumed, with the reason; or what `train` and `pretrain` raise.

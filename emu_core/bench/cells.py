@@ -10,6 +10,9 @@ from emu_core.evaluation.arrays import pair_name
 Pair = tuple[str, str]
 
 
+PAPER = "paper"  # the variant of a cell that is trained with the paper's settings
+
+
 @dataclass(frozen=True)
 class Cell:
     """One system to train and measure.
@@ -42,7 +45,9 @@ class Cell:
         if self.on:
             words += ["on", ", ".join(self.on)]
         if self.variant:
-            words.append(f"({self.variant} learning rate)")
+            words.append(
+                "(the paper's settings)" if self.variant == PAPER else f"({self.variant} learning rate)"
+            )
         return " ".join([*words, f"seed {self.seed}"]) if self.on else f"{self.system} encoder"
 
 

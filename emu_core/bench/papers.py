@@ -30,6 +30,13 @@ class EmuPart(StrEnum):
     FIGURE_2 = "figure2"
 
 
+class Preset(StrEnum):
+    """Whose settings the methods are trained with."""
+
+    TUNED = "tuned"
+    PAPER = "paper"
+
+
 class FmdaPart(StrEnum):
     """A part of the report on FMDA, by the paper's number where it has one."""
 
@@ -43,6 +50,14 @@ class FmdaPart(StrEnum):
     FIGURE_4 = "figure4"
 
 
+_PRESETS = {
+    Preset.TUNED: "Those found here",
+    Preset.PAPER: "Those found here, and the paper's own beside them",
+}
+_PRESET_HELP = (
+    "The paper's own settings were found for another encoder and other data; with them each of its methods is trained "
+    "once more, and has rows of its own."
+)
 _PARTS_HELP = "Table and figure numbers are the paper's. Tables share cells: each is run once."
 _EMU_PARTS = {
     EmuPart.TABLE_2: "Table 2: every method",
@@ -112,6 +127,7 @@ class EmuBench(BenchSettings):
     parts: tuple[EmuPart, ...] = setting(
         tuple(EmuPart), _PARTS_HELP, label="Tables", choices=_EMU_PARTS, common=True
     )
+    preset: Preset = setting(Preset.TUNED, _PRESET_HELP, label="Settings", choices=_PRESETS)
 
 
 @dataclass(frozen=True)
@@ -121,6 +137,7 @@ class FmdaBench(BenchSettings):
     parts: tuple[FmdaPart, ...] = setting(
         tuple(FmdaPart), _PARTS_HELP, label="Tables", choices=_FMDA_PARTS, common=True
     )
+    preset: Preset = setting(Preset.TUNED, _PRESET_HELP, label="Settings", choices=_PRESETS)
 
 
 @dataclass(frozen=True)
@@ -133,6 +150,13 @@ class ParallelBench(BenchSettings):
         label="Quick",
         common=True,
     )
+
+
+@dataclass(frozen=True)
+class DualBench(ParallelBench):
+    """The settings of the dual encoder's benchmark."""
+
+    preset: Preset = setting(Preset.TUNED, _PRESET_HELP, label="Settings", choices=_PRESETS)
 
 
 @dataclass(frozen=True)
@@ -250,7 +274,7 @@ _ROWS = (
         "dual-encoder",
         "Multi-task dual encoder",
         "run the experiments of the multi-task dual encoder on parallel text",
-        ParallelBench,
+        DualBench,
         "dual_encoder.experiment:DualExperiment",
         "dual_encoder.report:dual_report",
         Needs.PARALLEL_TEXT,

@@ -22,6 +22,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import open_model, quietly
 from emu_core.errors import TrainingError
+from emu_core.evaluation.classifier import logistic_regression
 from emu_core.exporting.writers import write_sentence_transformers
 from emu_core.runs.costs import Took, now, since
 from emu_core.threads import one_thread_for_small_products
@@ -32,8 +33,6 @@ Classify = Callable[[Sequence[str]], Sequence[str]]
 Pair = tuple[int, int]
 THEIR_RATE = 2e-5  # what sentence-transformers' and SetFit's documentation trains with
 LDA_SHRINKAGE = 0.5
-C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0)
-FOLDS = 5
 SETFIT = "setfit==1.2.0"
 SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: so many pairs of each sort a sentence
 TUNED_PACKAGES = ("datasets", "accelerate")
@@ -166,7 +165,6 @@ def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
         TrainingError: there is a single intent.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 
     intents = labelled.frame["intent"].to_numpy(dtype=str)
     counts = Counter(intents)
@@ -184,19 +182,8 @@ def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=LDA_SHRINKAGE)
         space = model.fit(vectors.astype(np.float64), intents).transform
     else:
-        folds = min(FOLDS, *counts.values())
-        # One sentence of an intent can't be in two folds; the library's default strength is taken then.
-        model = (
-            LogisticRegressionCV(
-                Cs=list(C_VALUES), cv=folds, max_iter=1000, scoring="accuracy", l1_ratios=(0,),
-                use_legacy_attributes=False,
-            )
-            if folds > 1
-            else LogisticRegression(max_iter=1000)
-        )  # fmt: skip
-        with one_thread_for_small_products():
-            space = model.fit(vectors, intents).predict_proba
-        facts["C"] = float(np.ravel(model.C_)[0] if folds > 1 else 1.0)
+        model = logistic_regression(vectors, intents.tolist(), labelled.frame["id"].tolist())
+        space, facts["C"] = model.predict_proba, float(model.C)
     return System(
         encode=lambda texts: np.asarray(space(encode(list(texts)))),
         classify=lambda texts: [str(intent) for intent in model.predict(encode(texts))],

@@ -1,9 +1,11 @@
 """Plotly figures of data or of a comparison; nothing here knows Streamlit, an encoder or a run."""
 
+from emu_core.charts.animation import animation, animation_page
 from emu_core.charts.attention import attention_bars
 from emu_core.charts.comparison import (
     accuracy,
     changes,
+    confusion,
     forgetting,
     gains,
     similarity,
@@ -12,7 +14,13 @@ from emu_core.charts.comparison import (
 )
 from emu_core.charts.comparison_page import comparison_page
 from emu_core.charts.curves import held_out_curve, loss_curves, psi_distributions, spectrum_lines
-from emu_core.charts.heat_maps import accuracy_difference, accuracy_matrix, class_balance, similarity_matrix
+from emu_core.charts.heat_maps import (
+    accuracy_difference,
+    accuracy_matrix,
+    class_balance,
+    confusion_matrix,
+    similarity_matrix,
+)
 from emu_core.charts.intervals import forgetting_intervals, guard_intervals
 from emu_core.charts.scatter import maps_page, sentence_maps, word_map
 from emu_core.charts.systems import system_gains
@@ -21,10 +29,14 @@ __all__ = [
     "accuracy",
     "accuracy_difference",
     "accuracy_matrix",
+    "animation",
+    "animation_page",
     "attention_bars",
     "changes",
     "class_balance",
     "comparison_page",
+    "confusion",
+    "confusion_matrix",
     "forgetting",
     "forgetting_intervals",
     "gains",

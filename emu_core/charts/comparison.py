@@ -9,7 +9,12 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from emu_core.charts.heat_maps import accuracy_difference, accuracy_matrix, similarity_matrix
+from emu_core.charts.heat_maps import (
+    accuracy_difference,
+    accuracy_matrix,
+    confusion_matrix,
+    similarity_matrix,
+)
 from emu_core.charts.intervals import forgetting_intervals, guard_intervals
 from emu_core.charts.style import CLOSEST, GREY, PALETTE, PLAIN, legend_above, on_page, plain
 from emu_core.data.languages import language_name
@@ -18,6 +23,7 @@ from emu_core.evaluation.forgetting import PARTS, measure_name
 from emu_core.evaluation.retrieval import TIE
 
 Side = Literal["base", "other"]
+MOST_CONFUSED = 20  # intents in a heat map
 _CHANGES = {Change.FIXED: PALETTE[2], Change.BROKEN: CLOSEST, Change.MOVED: PALETTE[4], Change.SAME: GREY}
 
 
@@ -63,6 +69,31 @@ def changes(comparison: Comparison, pool: str | None = None) -> go.Figure:
     figure.update_xaxes(title="sentences")
     figure.update_yaxes(autorange="reversed", type="category")
     return on_page(figure, height=130 + 30 * len(names))
+
+
+def confusion(
+    comparison: Comparison, which: Side | Literal["difference"] = "difference", pool: str | None = None
+) -> go.Figure:
+    """Return which intents the nearest neighbours have, in percent of the sentences of each intent, as a heat map.
+
+    Args:
+        comparison: of two encoders; the `MOST_CONFUSED` intents are drawn with which both make the most errors.
+        which: one encoder, or the difference in points.
+        pool: the language in which neighbours are looked for; None looks in all at once.
+    """
+    counts = comparison.confusion(pool)
+    wrong = counts[counts["intent"] != counts["neighbour"]]
+    errors = [(wrong["base"] + wrong["other"]).groupby(wrong[side]).sum() for side in ("intent", "neighbour")]
+    all_intents = pd.Index(sorted(set(counts["intent"]) | set(counts["neighbour"])))
+    most = errors[0].add(errors[1], fill_value=0).reindex(all_intents, fill_value=0)
+    intents = sorted(most.sort_values(ascending=False, kind="stable").index[:MOST_CONFUSED])
+    shares = 100 * counts.set_index(["intent", "neighbour"]).div(
+        comparison.sentences["intent"].value_counts().rename_axis("intent"), axis=0, level="intent"
+    )
+    matrix = shares[which].unstack(fill_value=0.0).reindex(index=intents, columns=intents, fill_value=0.0)
+    if which == "difference":
+        return confusion_matrix(matrix, "Difference, points", difference=True)
+    return confusion_matrix(matrix, f"{plain(_name(comparison, which))}: nearest neighbours, %")
 
 
 def triple(comparison: Comparison, place: int = 0, *, across_languages: bool = False) -> go.Figure:

@@ -1,22 +1,38 @@
 """A comparison as one HTML page with its interactive charts, which needs no network."""
 
-import html
 from collections.abc import Iterable, Sequence
 
 import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
 
-from emu_core.charts.comparison import accuracy, changes, forgetting, gains, similarity, triple
+from emu_core.charts.comparison import (
+    MOST_CONFUSED,
+    accuracy,
+    changes,
+    confusion,
+    forgetting,
+    gains,
+    similarity,
+    triple,
+)
+from emu_core.charts.markup import (
+    accuracy_summary,
+    details,
+    escaped,
+    forgetting_verdict,
+    html_page,
+    html_table,
+    paragraph,
+    subject,
+)
 from emu_core.data.wording import counted
-from emu_core.evaluation.comparison import SIGNIFICANT, Change, Comparison
+from emu_core.evaluation.comparison import Change, Comparison
 from emu_core.evaluation.forgetting import PARTS
 from emu_core.evaluation.metric_rows import (
     TextTable,
     accuracy_table,
     change_counts_table,
-    fallen_sentence,
+    confusion_table,
     forgetting_table,
-    guard_sentences,
     leakage_table,
     significance_sentence,
     triples_table,
@@ -24,24 +40,10 @@ from emu_core.evaluation.metric_rows import (
 
 MOST_DRAWN = 2  # triples of each kind as a chart; the table has them all
 MOST_ROWS = 200  # changed neighbours of each kind
-# Nothing is fetched and nothing is sent, whatever the sentences hold.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1300px; padding: 0 1rem; color: #222; }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
-.cards { display: flex; flex-wrap: wrap; gap: 1rem; }
 .charts { display: grid; gap: 1rem; }
 @media (max-width: 900px) { .charts { grid-template-columns: minmax(0, 1fr) !important; } }
-.card { border: 1px solid #ccc; border-radius: .5rem; padding: .6rem 1rem; min-width: 12rem; }
-.card b { display: block; font-size: 1.7rem; }
-.worse { border-left: 4px solid #D55E00; padding-left: .8rem; }
-.better { border-left: 4px solid #009E73; padding-left: .8rem; }
-.note { color: #555; max-width: 80em; }
-.wide { overflow-x: auto; max-height: 32rem; overflow-y: auto; margin: .5rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
-th { position: sticky; top: 0; background: #fff; }
-summary { cursor: pointer; margin: .5rem 0; }
+.emu .wide th { position: sticky; top: 0; background: #fff; }
 """
 
 
@@ -50,52 +52,24 @@ def comparison_page(comparison: Comparison) -> str:
     base, other = comparison.names
     title = f"{other} compared with {base}"
     parts = [
-        f"<h1>{_text(title)}</h1>",
-        f"<p>On {counted(len(comparison.sentences), 'sentence')} in {_text(', '.join(comparison.languages))}.</p>",
-        *(f'<p class="note">{_text(note)}</p>' for note in comparison.notes),
+        f"<h1>{escaped(title)}</h1>",
+        *subject(comparison),
         *_accuracy(comparison),
         *_triples(comparison),
         *_similarity(comparison),
         *_neighbours(comparison),
+        *_confusion(comparison),
         *_forgetting(comparison),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{_text(title)}</title><style>{_STYLE}</style><script>{get_plotlyjs()}</script></head>\n<body>\n"
-        + "\n".join(parts)
-        + "\n</body></html>\n"
-    )
+    return html_page(title, "\n".join(parts), _STYLE)
 
 
 def _accuracy(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Accuracy</h2>"
-    cards = [
-        (
-            f"Mean of {row['over']}",
-            f"{row['other']:.1f} %",
-            f"{row['difference']:+.1f} points from {row['base']:.1f}",
-        )
-        for row in comparison.means.to_dict("records")
-    ]
-    for name, rows in (("better", comparison.risen), ("worse", comparison.fallen)):
-        significant = int((rows["p_value"] < SIGNIFICANT).sum())
-        cards.append((f"Directions that got {name}", str(len(rows)), f"{significant} significantly"))
-    yield (
-        '<div class="cards">'
-        + "".join(
-            f'<div class="card">{_text(name)}<b>{_text(value)}</b>{_text(more)}</div>'
-            for name, value, more in cards
-        )
-        + "</div>"
-    )
-    for sentence in guard_sentences(comparison.metrics["guard"]).values():
-        yield f'<p class="worse">{_text(sentence)}</p>'
-    fallen = fallen_sentence(comparison)
-    yield f'<p class="{"worse" if fallen else "better"}">{_text(fallen or "No direction got worse.")}</p>'
+    yield from accuracy_summary(comparison)
     yield _charts([accuracy(comparison, which) for which in ("base", "other", "difference")])
-    yield f'<p class="note">{_text(significance_sentence(comparison))}</p>'
-    yield _details("Every direction, with 95 % intervals and the paired test", accuracy_table(comparison))
+    yield paragraph(significance_sentence(comparison), "note")
+    yield details("Every direction, with 95 % intervals and the paired test", accuracy_table(comparison))
     yield "<h2>Gains by language</h2>"
     yield _charts([gains(comparison)])
     yield (
@@ -104,7 +78,7 @@ def _accuracy(comparison: Comparison) -> Iterable[str]:
     )
     if comparison.leakage is not None:
         yield "<h2>Language leakage</h2>"
-        yield _table(leakage_table(comparison))
+        yield html_table(leakage_table(comparison))
         yield (
             '<p class="note">How well the vectors tell which language a sentence is in; the nearer to chance, the '
             "less they do. A sentence's own translations are left out.</p>"
@@ -123,7 +97,7 @@ def _triples(comparison: Comparison) -> Iterable[str]:
             yield f"<h3>{title}</h3>"
             drawn = range(min(MOST_DRAWN, len(table.rows)))
             yield _charts([triple(comparison, place, across_languages=across) for place in drawn])
-            yield _table(table)
+            yield html_table(table)
         elif not across:
             yield "<p>The base encoder takes no two intents for each other here: there is nothing to show.</p>"
 
@@ -137,13 +111,13 @@ def _similarity(comparison: Comparison) -> Iterable[str]:
     order = comparison.similarity(rows)[comparison.names[0]].index
     listed = comparison.sentences.iloc[order][["text", "intent", "language"]]
     numbered = [[str(place), *row] for place, row in enumerate(listed.to_numpy().tolist(), start=1)]
-    yield _table(TextTable(("", "sentence", "intent", "language"), numbered))
+    yield html_table(TextTable(("", "sentence", "intent", "language"), numbered))
 
 
 def _neighbours(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Changed neighbours</h2>"
     yield _charts([changes(comparison)])
-    yield _table(change_counts_table(comparison))
+    yield html_table(change_counts_table(comparison))
     table = comparison.changes()
     base, other = comparison.names
     head = ("sentence", "language", "intent", f"{base}: nearest", "intent", f"{other}: nearest", "intent")
@@ -161,10 +135,21 @@ def _neighbours(comparison: Comparison) -> Iterable[str]:
         if len(part):
             cut = f", the first {MOST_ROWS} of them" if len(part) > MOST_ROWS else ""
             rows = part.head(MOST_ROWS)[columns].to_numpy().tolist()
-            yield _details(
+            yield details(
                 f"{kind.capitalize()}: {counted(len(part), 'sentence')}{cut} ({kind.meaning})",
                 TextTable(head, rows),
             )
+
+
+def _confusion(comparison: Comparison) -> Iterable[str]:
+    yield "<h2>Confused intents</h2>"
+    yield paragraph(
+        "The intents of the nearest neighbours, in any language: of the sentences of each intent (down), the share "
+        f"whose neighbour has the intent across. Of many intents the {MOST_CONFUSED} with the most errors are drawn.",
+        "note",
+    )
+    yield _charts([confusion(comparison, which) for which in ("base", "other", "difference")])
+    yield details("Every two intents that are taken for each other", confusion_table(comparison))
 
 
 def _forgetting(comparison: Comparison) -> Iterable[str]:
@@ -172,15 +157,9 @@ def _forgetting(comparison: Comparison) -> Iterable[str]:
     if measured is None:
         return
     yield "<h2>Forgetting</h2>"
-    fallen = ", ".join(
-        f"{row['part']} {row['name']}" for row in measured[measured["flagged"]].to_dict("records")
-    )
-    if fallen:
-        yield f'<p class="worse">Fell too far: {_text(fallen)}.</p>'
-    else:
-        yield '<p class="better">Nothing was forgotten: no measure fell too far.</p>'
+    yield forgetting_verdict(measured)
     yield _charts([forgetting(measured, part) for part in PARTS if (measured["part"] == part).any()])
-    yield _table(forgetting_table(measured))
+    yield html_table(forgetting_table(measured))
 
 
 def _charts(figures: Sequence[go.Figure]) -> str:
@@ -193,17 +172,3 @@ def _charts(figures: Sequence[go.Figure]) -> str:
     # The columns' width must be known before the last chart is there: a chart is drawn as soon as it is read.
     columns = f"grid-template-columns: repeat({len(drawn)}, minmax(0, 1fr))"
     return f'<div class="charts" style="{columns}">{"".join(f"<div>{chart}</div>" for chart in drawn)}</div>'
-
-
-def _details(summary: str, table: TextTable) -> str:
-    return f"<details><summary>{_text(summary)}</summary>{_table(table)}</details>"
-
-
-def _table(table: TextTable) -> str:
-    head = "".join(f"<th>{_text(cell)}</th>" for cell in table.head)
-    rows = "\n".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
-
-
-def _text(text: str) -> str:
-    return html.escape(str(text))

@@ -100,6 +100,41 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
     return on_page(figure, height=80 + 200 * rows)
 
 
+def small_curves(history: Sequence[dict[str, Any]]) -> str:
+    """Return what `loss_curves` draws as small pictures in HTML, without a script and in the colours of the theme.
+
+    Args:
+        history: the run's log, as `loss_curves` takes it.
+    """
+    steps = [record for record in history if record.get("kind") == "step"]
+    epochs = [record for record in history if record.get("kind") == "epoch"]
+    curves = {name: _thinned(*curve) for name, curve in _curves(steps).items()}
+    if accuracy := [record for record in epochs if _finite(record.get("dev_accuracy"))]:
+        curves["dev_accuracy"] = _accuracy(accuracy, _epoch_ends(steps, epochs))
+    drawn = [
+        _small(_TITLES.get(name, name.replace("_", " ").capitalize()), *curve, PALETTE[place % len(PALETTE)])
+        for place, (name, curve) in enumerate(curves.items())
+    ]
+    return f'<div style="display: flex; flex-wrap: wrap; gap: 1rem">{"".join(drawn)}</div>'
+
+
+def _small(title: str, x: NDArray[np.float64], y: NDArray[np.float64], colour: str) -> str:
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
+    if not len(y):
+        return ""
+    height = np.log(y) if _spans_decades(y) else y
+    spans = [(float(values.min()), float(np.ptp(values)) or 1.0) for values in (x, height)]
+    across, up = ((values - low) / span for values, (low, span) in zip((x, height), spans, strict=True))
+    points = " ".join(f"{4 + 232 * a:.1f},{66 - 60 * b:.1f}" for a, b in zip(across, up, strict=True))
+    return (
+        f'<figure style="margin: 0"><figcaption>{plain(title)}: {y[0]:.4g} → {y[-1]:.4g}</figcaption>'
+        '<svg viewBox="0 0 240 72" width="240" height="72" role="img">'
+        '<rect x=".5" y=".5" width="239" height="71" fill="none" stroke="currentColor" stroke-opacity=".25"/>'
+        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/></svg></figure>'
+    )
+
+
 def held_out_curve(history: Sequence[dict[str, Any]]) -> go.Figure:
     """Return P@1 on held-out pairs after each epoch, the best one marked.
 

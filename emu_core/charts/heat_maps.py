@@ -16,6 +16,7 @@ from emu_core.data.languages import language_name
 MOST_LANGUAGES = 14  # of accuracies
 MOST_COUNTED = 30  # languages of counts
 MOST_SENTENCES = 12  # of cosines
+MOST_INTENTS = 10  # of confusions
 DARK, LIGHT = "#111111", "#FFFFFF"
 
 
@@ -166,6 +167,37 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
         tickvals=list(range(len(intents))), ticktext=names, autorange=False, range=[len(intents) - 0.5, -0.5]
     )
     return on_page(figure, height=90 + 22 * len(intents))
+
+
+def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = False) -> go.Figure:
+    """Return a heat map of the intents of nearest neighbours.
+
+    Args:
+        shares: percent, or a difference in points, by the sentences' intent (rows) and the neighbours' (columns).
+        title: what stands over it.
+        difference: whether it is one: violet above zero, orange below, white at zero.
+    """
+    values = shares.to_numpy(np.float64)
+    # Without a difference only the upper half is seen: most cells are zero, and white.
+    reach = max(1.0, float(np.abs(values).max(initial=0.0))) if difference else 100.0
+    intents = [str(intent) for intent in shares.index]
+    places = [str(place) for place in range(len(intents))]  # shortened names may repeat, places don't
+    names = [plain(short(intent, 18)) for intent in intents]
+    form = "+.0f" if difference else ".0f"
+    figure = heat_map(
+        values, places, places, [[f"{value:{form}}" if round(value) else "" for value in row] for row in values],
+        scale=Scale(-reach, reach, diverging=True), most=MOST_INTENTS,
+        hover=lambda row, column, cell: f"{plain(intents[int(row)])}<br>nearest: {plain(intents[int(column)])}<br>"
+        f"{cell or '0'} {'points' if difference else '%'}",
+    )  # fmt: skip
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(type="category", tickvals=places, ticktext=names)
+    if not difference:
+        figure.update_traces(showscale=False, selector={"type": "heatmap"})
+    figure.update_xaxes(title="intent of the nearest neighbour", tickangle=-60)
+    figure.update_yaxes(title="intent")
+    figure.update_layout(title={"text": title})
+    return on_page(figure, height=240 + max(160, 22 * len(intents)))
 
 
 def similarity_matrix(

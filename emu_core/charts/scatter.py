@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import SHAPES, TITLES, ColourBy, Fill, Group, groups, other, symbol
-from emu_core.charts.style import GREY, PALETTE, TRANSPARENT, darker, frame_map, on_page, plain, short
+from emu_core.charts.style import (
+    GREY,
+    PALETTE,
+    TRANSPARENT,
+    darker,
+    frame_map,
+    on_page,
+    on_white,
+    plain,
+    short,
+)
 
 HOVER = 90  # characters of a sentence
 LARGER, FADED = 4.0, 0.12  # what stands out is so much larger, and the rest so faint
@@ -87,8 +97,7 @@ def maps_page(
     panels: Mapping[str, NDArray[np.float32]], points: pd.DataFrame, colour_by: ColourBy, chosen: Set[int]
 ) -> bytes:
     """Return `sentence_maps`, from the same arguments, as an HTML page's bytes that needs no network."""
-    figure = sentence_maps(panels, points, colour_by, chosen)
-    figure.update_layout(template="plotly_white", paper_bgcolor="white", plot_bgcolor="white")
+    figure = on_white(sentence_maps(panels, points, colour_by, chosen))
     page: str = figure.to_html(include_plotlyjs=True, config={"displaylogo": False, "scrollZoom": True})
     return page.encode()
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 # Okabe and Ito 2008; its black and yellow changed for a grey and a yellow that read on white and on black.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#C7B70D", "#8A8A8A")
@@ -10,6 +11,7 @@ CLOSEST = "#D55E00"
 PLAIN = "#6C8EBF"
 GREY = "#8A8A8A"
 TRANSPARENT = "rgba(0,0,0,0)"
+_PLACE = ("domain", "anchor")  # of an axis in its own figure
 
 
 def on_page(figure: go.Figure, height: int) -> go.Figure:
@@ -62,3 +64,26 @@ def short(text: str, most: int) -> str:
 def plain(text: str) -> str:
     """Return a user's text so that plotly shows its characters and reads no tag in it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def on_white(figure: go.Figure) -> go.Figure:
+    """Give a figure a white ground and dark text, for files and for notebooks, whose theme no figure can know."""
+    return figure.update_layout(template="plotly_white", paper_bgcolor="white", plot_bgcolor="white")
+
+
+def side_by_side(figures: Sequence[go.Figure]) -> go.Figure:
+    """Return figures of one panel each as panels of one figure, under their titles."""
+    if len(figures) == 1:
+        return figures[0]
+    titles = [figure.layout.title.text or "" for figure in figures]
+    joined = make_subplots(rows=1, cols=len(figures), subplot_titles=titles)
+    for column, figure in enumerate(figures, start=1):
+        joined.add_traces(figure.data, rows=1, cols=column)
+        for axis, update in (("xaxis", joined.update_xaxes), ("yaxis", joined.update_yaxes)):
+            settings = figure.layout[axis].to_plotly_json()
+            update({name: value for name, value in settings.items() if name not in _PLACE}, row=1, col=column)
+        end = joined.get_subplot(1, column).xaxis.domain[1]
+        joined.update_traces(
+            {"colorbar": {"x": end, "thickness": 10}}, {"type": "heatmap"}, row=1, col=column
+        )
+    return on_page(joined, height=max(figure.layout.height for figure in figures))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart
+from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart, Preset
 from emu_core.cli.options import (
     FRESH,
     add_data,
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 _SHARED = ("out", "seeds", "epochs", "device")
-_LABELLED = (*_SHARED, "encoder", "language", "parts")
+_LABELLED = (*_SHARED, "encoder", "language", "parts", "preset")
 _PARALLEL = (*_SHARED, "test", "languages", "drop_empty", "labelled", "quick")
 _TAKES = {
     "emu": (*_LABELLED, "train_languages"),
     "fmda": (*_LABELLED, "pairs"),
     "bicvm": (*_PARALLEL, "documents", "test_documents"),
-    "dual-encoder": (*_PARALLEL, "sts", "dialogues", "running_text", "nli"),
+    "dual-encoder": (*_PARALLEL, "preset", "sts", "dialogues", "running_text", "nli"),
 }
 
 
@@ -67,6 +67,11 @@ def add_bench(verbs: Any) -> None:
         "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
     )
     add_task_files(dual, "a model that learns from them, too")
+    for parser in (emu, fmda, dual):
+        parser.add_argument(
+            "--preset", type=Preset, default=Preset.TUNED, choices=list(Preset),
+            help="paper: train each method with the paper's own settings, too (default: tuned)",
+        )  # fmt: skip
 
 
 def _add_parallel(parser: argparse.ArgumentParser) -> None:

@@ -33,6 +33,10 @@ def add_compare(verbs: Any) -> None:
     parser.add_argument(
         "--html", metavar="FILE", help="write one page with interactive charts, which needs no network"
     )
+    parser.add_argument(
+        "--animation", metavar="FILE",
+        help="write one page that plays the sentences' map epoch by epoch, of a run trained with --snapshots",
+    )  # fmt: skip
 
 
 def _compare(options: argparse.Namespace) -> dict[str, Any]:
@@ -52,11 +56,15 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
         from emu_core.charts import comparison_page
 
         write_file(options.html, comparison_page(comparison), "--html")
+    if options.animation:
+        write_file(options.animation, comparison.animation_page(), "--animation")
     if options.json:
         return comparison.facts()
     _print(comparison)
     if options.html:
         print(f"\n{options.html} has the charts")
+    if options.animation:
+        print(f"\n{options.animation} plays the map")
     return {}
 
 

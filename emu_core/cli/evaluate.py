@@ -1,6 +1,7 @@
 """`emu evaluate`."""
 
 import argparse
+import sys
 from typing import Any
 
 from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of, listed
@@ -15,7 +16,9 @@ def add_evaluate(verbs: Any) -> None:
     add_encoder_or_run(parser)
     parser.add_argument("--pool", nargs="+", metavar="FILE", help="find neighbours in these labelled files")
     parser.add_argument("--languages", metavar="en,de", help="these languages only")
-    parser.add_argument("--split", help="rows of this split only (default: all)")
+    parser.add_argument(
+        "--split", help="rows of this split only, or all (default: all but those that the run was trained on)"
+    )
 
 
 def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
@@ -29,6 +32,8 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
         split=options.split,
         **data_options(options),
     )
+    for note in result["notes"]:
+        print(f"note: {note}", file=sys.stderr)
     if not options.json:
         rows = [
             (
@@ -43,6 +48,10 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
         print(f"\nmean {result['mean']:.1f}")
         if "mean_with_en" in result:
             print(f"mean of the directions with English {result['mean_with_en']:.1f}")
+        if result.get("classifier"):
+            beside = result["classifier"]
+            shown = ", ".join(f"{code} {value:.1f}" for code, value in beside["by_language"].items())
+            print(f"{beside['name']}, C = {beside['C']:g}: mean {beside['mean']:.1f} ({shown})")
         if "guard" in result:
             print_guard(result["guard"], result.get("guard_note", ""))
     return result

@@ -20,8 +20,7 @@ def add_data(
     parser.add_argument("data", nargs="+", metavar="DATA", help=what)
     parser.add_argument(
         "--text-column", metavar="NAME",
-        help="of the sentences; also --intent-column, --language-column, --id-column, --split-column (default: the "
-        "usual names)",
+        help="of the sentences; also --{intent,language,id,split}-column",
     )  # fmt: skip
     for role in ("intent", "language", "id", "split"):
         parser.add_argument(f"--{role}-column", metavar="NAME", help=argparse.SUPPRESS)
@@ -106,6 +105,11 @@ def add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
         default="tuned",
         choices=["tuned", "paper"],
         help=f"defaults {tuned}, or the paper's own (default: tuned)",
+    )
+    parser.add_argument(
+        "--snapshots",
+        action="store_true",
+        help="store some sentences with their vectors after each epoch",
     )
 
 

@@ -53,6 +53,7 @@ def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
         seed=options.seed,
         device=options.device,
         config=config,
+        snapshots=options.snapshots,
         on_progress=training_line(),
     )
     return reported(run, options)

@@ -1,4 +1,4 @@
-"""`emu app`: serve the Streamlit app on this machine."""
+"""`emu app`: serve the Streamlit app."""
 
 import argparse
 import os
@@ -9,37 +9,64 @@ from pathlib import Path
 from typing import Any
 
 from emu_core.cli.verb import add_verb
+from emu_core.config.server import ServerSettings, is_this_machine, read_server_settings, warnings_for
 from emu_core.errors import EmuError
 
 
-def serve(*, port: int = 8501, runs: Path = Path("runs")) -> int:
-    """Serve until stopped, on localhost only and without usage statistics; returns Streamlit's exit code.
+def serve(
+    *, host: str = "localhost", port: int = 8501, runs: Path = Path("runs"), settings: Path | None = None
+) -> int:
+    """Serve until stopped, without usage statistics; returns Streamlit's exit code.
+
+    Args:
+        host: the address to listen on; one that other machines reach is warned of where nobody signs in.
+        port: the port there.
+        runs: the folder of runs.
+        settings: the TOML file of `ServerSettings`.
 
     Raises:
-        EmuError: the app is not installed.
+        EmuError: the app or what signing in needs is not installed, or the settings are not what they should be.
     """
     app = find_spec("app")
     if app is None or app.origin is None:
         raise EmuError("the app is not installed beside emu_core; install the whole project: make setup")
+    found = ServerSettings() if settings is None else read_server_settings(settings)
+    if found.sign_in and (find_spec("authlib") is None or find_spec("httpx") is None):
+        raise EmuError("signing in needs Authlib and httpx; install them: pip install Authlib httpx")
+    for warning in warnings_for(found, host):
+        print(f"emu: warning: {warning}", file=sys.stderr, flush=True)
+    options = {"server.address": host, "server.port": str(port), "browser.gatherUsageStats": "false"}
+    if not is_this_machine(host):
+        options["server.headless"] = "true"
+    if found.sign_in:
+        options["secrets.files"] = found.sign_in
     command = [sys.executable, "-m", "streamlit", "run", str(Path(app.origin).parent / "main.py")]
-    command += [
-        "--server.address",
-        "localhost",
-        "--server.port",
-        str(port),
-        "--browser.gatherUsageStats",
-        "false",
-    ]
+    command += [word for name, value in options.items() for word in (f"--{name}", value)]
     environment = os.environ | {"EMU_RUNS": str(runs.resolve())}
+    if settings is not None:
+        environment["EMU_SETTINGS"] = str(settings.absolute())
     return subprocess.run(command, env=environment, check=False).returncode
 
 
 def add_app(verbs: Any) -> None:
     """`emu app`."""
-    parser = add_verb(verbs, "app", _app, "serve the app on this machine")
+    parser = add_verb(verbs, "app", _app, "serve the app, on this machine or to others")
+    parser.add_argument(
+        "--host",
+        default="localhost",
+        metavar="ADDRESS",
+        help="listen there (default: localhost, this machine only)",
+    )
     parser.add_argument("--port", type=int, default=8501)
-    parser.add_argument("--runs", default="runs", metavar="DIR", help="the folder of runs (default: runs)")
+    runs = os.environ.get("EMU_RUNS") or "runs"
+    parser.add_argument("--runs", default=runs, metavar="DIR", help=f"the folder of runs (default: {runs})")
+    parser.add_argument(
+        "--settings",
+        metavar="FILE",
+        help="sign-in and quotas, in TOML: docs/how-to/server.md (default: none)",
+    )
 
 
 def _app(options: argparse.Namespace) -> dict[str, Any]:
-    return {"exit": serve(port=options.port, runs=Path(options.runs))}
+    settings = None if options.settings is None else Path(options.settings)
+    return {"exit": serve(host=options.host, port=options.port, runs=Path(options.runs), settings=settings)}

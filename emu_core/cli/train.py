@@ -29,7 +29,7 @@ def add_train(verbs: Any) -> None:
     add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), DEFAULT)
     parser.add_argument(
         "--encoder", metavar="SPEC",
-        help=f"{SPECS} (default: use; e5-small for fmda and its baseline)",
+        help=f"{SPECS} (default: the method's)",
     )  # fmt: skip
     parser.add_argument(
         "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
@@ -43,13 +43,11 @@ def add_train(verbs: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--pair", action="append", metavar="en-de",
-        help="languages whose translations fmda and its baseline learn from; repeatable (default: the training "
-        "language with every other)",
+        help="translations that fmda learns from; repeatable (default: all)",
     )  # fmt: skip
     parser.add_argument(
         "--hold-out", type=float, default=0.0, metavar="SHARE",
-        help="measure this share of every intent's sentences, 0.2 for a fifth, where DATA has no column split "
-        "(default: 0, which trains on every row)",
+        help="share of every intent to measure, where no row has a split",
     )  # fmt: skip
     parser.add_argument(
         "--cache", metavar="DIR", help="store the encoder's states of fmda's sentences for other runs on them"
@@ -95,6 +93,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         seed=options.seed,
         precision=options.precision,
         config=config,
+        snapshots=options.snapshots,
         **data_options(options),
         on_progress=training_line(),
         on_forecast=lambda expected: print(f"emu: {expected.line}", file=sys.stderr, flush=True),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from emu_core.config.settings import MEASURED, OURS, Settings, setting
+from emu_core.config.settings import CHOSEN_ON, OURS, Settings, setting
 from emu_core.errors import TrainingError
 
 _WU, _TIYAJAMORN = "Wu et al. 2022", "Tiyajamorn et al. 2021"
@@ -41,7 +41,7 @@ _standardised = partial(
     "The encoder's token states are brought to mean 0 and standard deviation 1 first; otherwise a few large values "
     "outweigh all others.",
     label="Standardised states",
-    source=MEASURED,
+    source=CHOSEN_ON.format("pairs of split dev of generated commands"),
     group=_STEPS,
 )
 

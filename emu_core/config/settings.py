@@ -12,7 +12,7 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from emu_core.errors import TrainingError
 
 OURS = "ours"
-MEASURED = "ours, measured (benchmarks/README.md)"
+CHOSEN_ON = "ours, chosen on {} (benchmarks/README.md)"  # what a measured default was chosen on
 Value = float | str | bool | tuple[Any, ...] | None  # of a setting, as a form or a file has it
 _KEY = "setting"
 

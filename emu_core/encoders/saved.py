@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from emu_core.errors import EncoderError
 from emu_core.files import read_json, write_json
 
 CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"
+SETTLED_S = 2.0  # so long unchanged, a file that changes has other times
 
 
 def write_encoder(
@@ -67,6 +70,21 @@ def _files(folder: Path) -> set[str]:
 
 
 def _sha256(file: Path) -> str:
+    facts = file.stat()
+    if (
+        time.time() - max(facts.st_mtime, facts.st_ctime) < SETTLED_S
+    ):  # a second write may leave the same times
+        return _digest(file)
+    return _digest_once(file, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+
+
+@lru_cache(maxsize=256)
+def _digest_once(file: Path, *_facts: int) -> str:
+    """Hash a file once in this process, as long as it is the same file, of the same size and times."""
+    return _digest(file)
+
+
+def _digest(file: Path) -> str:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 

@@ -307,6 +307,22 @@ class Comparison:
         )
         return counts.rename_axis(columns=None).reset_index()
 
+    def confusion(self, pool: str | None = None) -> pd.DataFrame:
+        """Return how often the nearest neighbour of a sentence of one intent is of another, by both encoders.
+
+        Columns: `intent`, `neighbour` (the neighbour's intent), `base`, `other` (sentences), `difference`. A row for
+        every two intents that either encoder puts together, an intent with itself among them.
+
+        Args:
+            pool: the language in which neighbours are looked for; None looks in all at once.
+        """
+        table = self.changes(pool)
+        counts = pd.concat(
+            {side: table.groupby(["intent", f"{side}_intent"]).size() for side in ("base", "other")}, axis=1
+        )
+        counts = counts.fillna(0).astype(int).rename_axis(["intent", "neighbour"]).sort_index().reset_index()
+        return counts.assign(difference=counts["other"] - counts["base"])
+
     def _nearest(self, found: LeaveOneOut, pool: str | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return each sentence's nearest row and its cosine, (N,) each; of equal cosines the row that comes first."""
         nearest = np.empty(len(self.sentences), dtype=np.int64)
@@ -387,6 +403,7 @@ class Comparison:
             "leakage": None if self.leakage is None else _records(self.leakage),
             "change_counts": _records(self.change_counts()),
             "changes": _records(changes[changes["change"] != Change.SAME]),
+            "confusion": _records(self.confusion()),
             "triples": _records(self.triples()),
             "triples_across_languages": _records(self.triples(across_languages=True)),
             "similarity": {

@@ -187,6 +187,18 @@ def change_counts_table(comparison: Comparison) -> TextTable:
     )
 
 
+def confusion_table(comparison: Comparison) -> TextTable:
+    """Return how often sentences of one intent have a neighbour of another, the largest changes first."""
+    counts = comparison.confusion()
+    counts = counts[counts["intent"] != counts["neighbour"]]
+    counts = counts.sort_values("difference", key=abs, ascending=False, kind="stable")
+    rows = [
+        (row["intent"], row["neighbour"], f"{row['base']:,}", f"{row['other']:,}", f"{row['difference']:+,}")
+        for row in counts.to_dict("records")
+    ]
+    return TextTable(("intent", "the neighbour's", *comparison.names, "difference"), rows)
+
+
 def triples_table(comparison: Comparison, *, across_languages: bool = False) -> TextTable:
     """Return the suggested triples with the cosines of S1 and S2 and of S1 and S3 by both encoders."""
     rows = [

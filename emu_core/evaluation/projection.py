@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length, codes, turns, unit_vectors
+from emu_core.evaluation.arrays import check_length, codes, id_keys, turns, unit_vectors
 
 PERPLEXITY = 30.0  # t-SNE's usual value
 NEIGHBOURS = 15  # UMAP's usual value, the point itself included
@@ -28,7 +28,7 @@ class Projection(StrEnum):
         return "t-SNE" if self is Projection.TSNE else self.name
 
 
-def project(vectors: NDArray[np.floating], method: Projection, *, seed: int = 0) -> NDArray[np.float32]:
+def project(vectors: NDArray[np.floating], method: Projection | str, *, seed: int = 0) -> NDArray[np.float32]:
     """Lay out sentence vectors on a plane by their directions, since cosine is what every measure uses.
 
     t-SNE and UMAP start from the PCA, so that two layouts of like vectors look alike. On the same machine the
@@ -96,15 +96,58 @@ def stratified_sample(
     return np.sort(drawn[np.argsort(shares, kind="stable")[:cap]])
 
 
+def sample_together(
+    languages: Sequence[str], intents: Sequence[str], ids: Sequence[str], cap: int, seed: int = 0
+) -> NDArray[np.int64]:
+    """Draw up to `cap` sentences as `stratified_sample` does, but each with all of its translations.
+
+    Args:
+        languages: N language codes.
+        intents: N intents.
+        ids: N; the same id means translations of each other, "" is no id.
+        cap: sentences at most, at least 1; fewer are drawn where the next one has more translations than fit.
+        seed: what they are drawn with.
+
+    Returns:
+        Row numbers, sorted; all where N is within the cap.
+
+    Raises:
+        DataError: the arguments differ in length, or a number is out of range.
+    """
+    n = len(intents)
+    _, first, group = np.unique(id_keys(ids, n), return_index=True, return_inverse=True)
+    sizes = np.bincount(group, minlength=len(first))
+    if n <= cap:
+        return np.arange(n)
+    there: list[set[str]] = [set() for _ in first]
+    for number, language in zip(group.tolist(), languages, strict=True):
+        there[number].add(language)
+    kinds, meanings = [" ".join(sorted(one)) for one in there], [intents[row] for row in first]
+    most = len(first)
+    while most > 1 and sizes[(drawn := stratified_sample(kinds, meanings, most, seed))].sum() > cap:
+        most = min(most - 1, int(most * cap / sizes[drawn].sum()))
+    return np.flatnonzero(np.isin(group, stratified_sample(kinds, meanings, most, seed)))[:cap]
+
+
+def principal_axes(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the two directions (d, 2) of the most variance, of a covariance (d, d); a second one may be zero."""
+    _, axes = np.linalg.eigh(covariance)  # columns, the least variance first
+    found = np.zeros((len(covariance), 2))
+    found[:, : axes.shape[1]] = axes[:, :-3:-1]
+    return found
+
+
+def with_a_sign(points: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return points (..., 2) whose largest number in each direction is positive: else the sign is an accident."""
+    flat = points.reshape(-1, 2)
+    largest = np.abs(flat).argmax(axis=0)
+    return points * np.where(flat[largest, [0, 1]] < 0, -1, 1).astype(points.dtype)
+
+
 def _pca(units: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the first two principal components (N, 2), each with its largest number positive."""
     centred = units - units.mean(axis=0, dtype=np.float64)
-    _, axes = np.linalg.eigh(centred.T @ centred)  # columns, the least variance first
-    points = np.zeros((len(units), 2))
-    points[:, : axes.shape[1]] = centred @ axes[:, :-3:-1]
-    largest = np.abs(points).argmax(axis=0)
-    points *= np.where(points[largest, [0, 1]] < 0, -1, 1)  # else the sign is an accident
-    return points.astype(np.float32)
+    return with_a_sign(centred @ principal_axes(centred.T @ centred)).astype(np.float32)
 
 
 def _tsne(units: NDArray[np.float32], start: NDArray[np.float32], seed: int) -> NDArray[np.float32]:

@@ -17,7 +17,8 @@ def _train(job: "Job", config: BicvmConfig) -> "Outcome":
     data, seed = job.parallel_data, job.config.seed
     encoder = untrained_encoder(data.tasks.translation, config, seed=seed).to(job.config.device)
     score = None if not data.dev else lambda: mean_p_at_1(encoder.encode, data.dev)
-    fitted = job.fit(BicvmTrainer(encoder, data.tasks.translation, config, seed=seed, score=score))
+    trainer = BicvmTrainer(encoder, data.tasks.translation, config, seed=seed, score=score)
+    fitted = job.fit(trainer, encoder.encode)
     return Outcome(encoder, encoder.encode, fitted)
 
 

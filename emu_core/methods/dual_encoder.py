@@ -20,7 +20,8 @@ def _train(job: "Job", config: DualEncoderConfig) -> "Outcome":
     data, seed = job.parallel_data, job.config.seed
     encoder = DualEncoder.random(config, job.config.languages, seed=seed).to(job.config.device)
     score = None if not data.dev else lambda: mean_p_at_1(encoder.encode, data.dev)
-    fitted = job.fit(DualEncoderTrainer(encoder, data.tasks, config, seed=seed, score=score))
+    trainer = DualEncoderTrainer(encoder, data.tasks, config, seed=seed, score=score)
+    fitted = job.fit(trainer, encoder.encode)
     return Outcome(
         encoder, encoder.encode, replace(fitted, warnings=(*fitted.warnings, *_advice(data.tasks)))
     )

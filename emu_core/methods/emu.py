@@ -46,7 +46,9 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
         precision=Precision(job.config.precision),
         processes=job.processes,
     )
-    fitted = job.fit(trainer)
+    fitted = job.fit(trainer, encode)
+    if job.snapshots is not None and config.interpolation < 1:
+        job.snapshots.take(job.snapshots.last + 1, "between base and trained", encode)
     if chooses is not None and config.epochs > 1 and "test" not in labelled.splits:
         fitted = replace(fitted, warnings=(*fitted.warnings, CHOSEN_ON_MEASURED))
     return Outcome(job.encoder, encode, fitted)

@@ -41,15 +41,16 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
         if isinstance(config, FmdaConfig)
         else meaning_language_trainer(base, data, config, seed=seed)
     )
-    fitted = job.fit(trainer)
     specialised = DisentangledEncoder(base, trainer.model)
+    encode = shared_encode(specialised, job.processes)
+    fitted = job.fit(trainer, encode)
     held_out = labelled.held_out_part()
     metrics: dict[str, Any] = {}
     if held_out is not None:
         embed, parts = specialised.parts, specialised.part_names
         metrics["parts"] = disentangled_metrics(embed, parts, held_out, job.config.pairs)
     fitted = replace(fitted, warnings=(*data.warnings, *fitted.warnings))
-    return Outcome(specialised, shared_encode(specialised, job.processes), fitted, metrics)
+    return Outcome(specialised, encode, fitted, metrics)
 
 
 def training_pairs(

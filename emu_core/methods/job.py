@@ -16,6 +16,7 @@ from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import Progress
 from emu_core.runs.run import Run
+from emu_core.runs.snapshots import Snapshots
 from emu_core.runs.stored_data import LabelledData, ParallelData
 from emu_core.trainers.fit import Fitted, Trainer, fit
 
@@ -34,6 +35,7 @@ class Job:
         checkpoint: where the state of training is written.
         cache: folder for what is slow to compute and the same in another run on the same sentences.
         measure_base: to be called with the base encoder's `encode` once its data is checked and before it is trained.
+        snapshots: takes the frames of a run that keeps them.
     """
 
     run: Run
@@ -45,6 +47,7 @@ class Job:
     checkpoint: Checkpoint
     cache: Path
     measure_base: Callable[[Encode], None]
+    snapshots: Snapshots | None = None
 
     @property
     def encoder(self) -> Encoder:
@@ -67,8 +70,12 @@ class Job:
             raise TrainingError(f"the method {self.config.method} learns from parallel text")
         return self.data
 
-    def fit(self, trainer: Trainer[Any]) -> Fitted:
+    def fit(self, trainer: Trainer[Any], encode: Encode | None = None) -> Fitted:
         """Train, from the checkpoint if there is one.
+
+        Args:
+            trainer: of the method.
+            encode: of the encoder under training, for the snapshots; without it they are taken before and after.
 
         Raises:
             CancelledError: the run was asked to stop.
@@ -85,7 +92,13 @@ class Job:
                 on_record=record,
                 should_stop=lambda: self.processes.agree(self.progress.cancel_asked),
                 checkpoint=self.checkpoint,
+                after_epoch=lambda epoch: self._take_snapshot(epoch, trainer.total_epochs, encode),
             )
+
+    def _take_snapshot(self, epoch: int, epochs: int, encode: Encode | None) -> None:
+        # A base encoder has its frame by `measure_base`.
+        if self.snapshots is not None and encode is not None and (epoch or self.base is None):
+            self.snapshots.after_epoch(epoch, epochs, encode)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
+    import torch
+
     from emu_core.data.demo import reference_texts
     from emu_core.encoders.encode import head_after, once, shared_encode
     from emu_core.encoders.posterior import PosteriorEncoder
@@ -40,6 +42,12 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     penalty = choose_penalty(vectors, labels, reference, config, ids)
     head = fit_head(vectors, labels, reference, config, ids, inverse_penalty=penalty)
     specialised = PosteriorEncoder(job.encoder, head)
+    if job.snapshots is not None:
+        job.snapshots.take(
+            1,
+            "moved by the map",
+            lambda texts: head.moved(torch.from_numpy(encode(texts)).to(head.bias.device)).cpu().numpy(),
+        )
     job.progress.phase("leaving intents out")
     new = new_intents(vectors, labels, languages, reference, config, ids, inverse_penalty=penalty)
     return Outcome(

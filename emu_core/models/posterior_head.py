@@ -122,7 +122,7 @@ class PosteriorHead(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """(B, d) -> (B, d + k)."""
-        x = spread_out(neutral(vectors, self.directions, self.center), self.spread)  # (B, d)
+        x = self.moved(vectors)  # (B, d)
         cosines = x @ self.anchors.T  # (B, N)
         logits = F.linear(x, self.weight, self.bias)  # (B, k)
         posterior = self._posterior(logits, cosines)  # (B, k)
@@ -132,6 +132,10 @@ class PosteriorHead(nn.Module):
         share = self.share * self._gate(logits, cosines) * length  # (B, 1)
         beside = (share / length.square() + TINY).sqrt() * known
         return torch.cat([(1 - share).clamp_min(LEAST).sqrt() * x, beside], dim=1)
+
+    def moved(self, vectors: Tensor) -> Tensor:
+        """(B, d) -> (B, d): x, before the intent probabilities are appended."""
+        return spread_out(neutral(vectors, self.directions, self.center), self.spread)
 
     def in_parts(self, vectors: Tensor) -> Tensor:
         """Run `forward` on so many rows at a time that their cosines to many training sentences fit into memory."""

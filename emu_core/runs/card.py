@@ -1,15 +1,18 @@
-"""The model card that a run leaves with its encoder."""
+"""The model card that a run leaves with its encoder, and the card that it shows in a notebook."""
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from emu_core.charts.curves import small_curves
+from emu_core.charts.markup import block, cards, escaped, html_table, new_intent_verdict, paragraph
 from emu_core.evaluation.guard import Verdict
 from emu_core.evaluation.metric_rows import (
     FORGETTING_HEAD,
     GUARD_HEAD,
     LEAKAGE_HEAD,
+    TextTable,
     forgetting_rows,
     guard_rows,
     guard_sentences,
@@ -54,6 +57,55 @@ def model_card(
         ]
     sentence = "Where is the pool?" if config.encoder else "A dog runs along the beach."
     return "\n".join([f"# {_literal(name)}", "", *body, *_settings(config), *_use(name, sentence)])
+
+
+def html_card(
+    name: str, config: RunConfig, metrics: Facts, history: Sequence[dict[str, Any]], unfinished: str
+) -> str:
+    """Return a run as HTML for a notebook: what it is, what came of it, its guards and its curves.
+
+    Args:
+        name: the run's name.
+        config: config.json.
+        metrics: metrics.json.
+        history: its log so far.
+        unfinished: how far it is; "" where it is finished.
+    """
+    what = f"{config.method} on {config.data}" + (f", from {config.encoder}" if config.encoder else "")
+    parts = [f"<h3>{escaped(name)}</h3>", paragraph(what, "note")]
+    if unfinished:
+        parts.append(paragraph(unfinished, "worse"))
+    return block([*parts, *_figures(metrics), small_curves(history)])
+
+
+def _figures(metrics: Facts) -> Iterator[str]:
+    if "mean_base" in metrics:
+        yield cards(
+            [
+                ("Base encoder", f"{metrics['mean_base']:.1f} %", f"mean of {metrics['mean_over']}"),
+                (
+                    "Specialised",
+                    f"{metrics['mean_specialised']:.1f} %",
+                    f"{metrics['mean_specialised'] - metrics['mean_base']:+.1f} points",
+                ),
+            ]
+        )
+    elif note := metrics.get("note"):
+        yield paragraph(note, "note")
+    if guard := metrics.get("guard"):
+        sentences = guard_sentences(guard).values()
+        yield from (paragraph(one, "worse") for one in sentences)
+        if not sentences:
+            yield paragraph("No language is seen to lose.", "better")
+        yield html_table(TextTable(GUARD_HEAD, guard_rows(guard)))
+    if "new_intents" in metrics:
+        yield new_intent_verdict(metrics["new_intents"])
+    yield from (paragraph(warning, "worse") for warning in metrics.get("warnings", ()))
+    if translation := metrics.get("translation"):
+        rows = [
+            (way, f"{found['p_at_1']:.1f}", f"{found['candidates']:,}") for way, found in translation.items()
+        ]
+        yield html_table(TextTable(("direction", "P@1 %", "among"), rows))
 
 
 def _specialised(config: RunConfig, data: Facts) -> str:

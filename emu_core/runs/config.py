@@ -8,6 +8,7 @@ from typing import Any, Self
 from emu_core.errors import RunError
 
 Scalar = float | int | str | bool | None
+_LATER = ("snapshots",)  # runs that were made before them name none
 Hyperparameters = Mapping[str, Scalar | list[Scalar]]
 
 
@@ -36,6 +37,7 @@ class RunConfig:
         device: such as "cpu" or "cuda:0".
         precision: "fp32" or "bf16", of the encoder's forward pass.
         processes: how many share the work.
+        snapshots: whether the vectors of some sentences are stored after each epoch.
         versions: of the libraries, by name.
     """
 
@@ -52,6 +54,7 @@ class RunConfig:
     device: str = "cpu"
     precision: str = "fp32"
     processes: int = 1
+    snapshots: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -62,7 +65,7 @@ class RunConfig:
     def from_json(cls, values: Mapping[str, Any], where: str) -> Self:
         """Check and take over the contents of config.json.
 
-        Fields that version 0.1.0 did not write get defaults in its files, which name no `task`.
+        Fields that version 0.1.0 did not write get defaults in its files, which name no `task`; so do `_LATER` fields.
 
         Args:
             values: as the JSON was parsed.
@@ -72,7 +75,9 @@ class RunConfig:
             RunError: a field is missing, unknown, or not of its type.
         """
         needed = (
-            [one.name for one in fields(cls)] if "task" in values else ["method", "data", "hyperparameters"]
+            [one.name for one in fields(cls) if one.name not in _LATER]
+            if "task" in values
+            else ["method", "data", "hyperparameters"]
         )
         found = dict(values)
         wrong = [name for name, value in found.items() if name not in _CHECKS or not _CHECKS[name](value)]
@@ -121,5 +126,6 @@ _CHECKS = {
     "device": _text,
     "precision": _text,
     "processes": _whole,
+    "snapshots": lambda value: isinstance(value, bool),
     "versions": lambda value: isinstance(value, dict) and all(map(_text, value.values())),
 }

@@ -45,7 +45,15 @@ _METRICS = {  # and those that a method alone measures
     "translation": {str: _FOUND | {"candidates": int, "trained": bool}},
     "eigen_similarity": {str: {"mean": float, "variance": float, "standard_error": float}},
 }
-_DATA = {"name": str, "sha256": str, "rows": int, "labelled": int, "intents": int, "audit": [str]}
+_DATA = {
+    "name": str,
+    "sha256": str,
+    "rows": int,
+    "labelled": int,
+    "intents": int,
+    "audit": [str],
+    "hold_out": float,
+}
 MOST = 1e11  # no count, number or time of a status is larger; in seconds, the year 5138
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
@@ -128,6 +136,20 @@ class Run:
         """Name and folder."""
         return f"Run({str(self.folder)!r})"
 
+    def _repr_html_(self) -> str:
+        from emu_core.charts.markup import block, paragraph
+        from emu_core.runs.card import html_card
+
+        try:
+            status = self.status()
+            is_finished = status.state is RunState.FINISHED
+            unfinished = f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
+            return html_card(
+                self.name, self.config(), self.metrics(), self.history(), "" if is_finished else unfinished
+            )
+        except RunError as error:  # no run yet, or a damaged folder
+            return block([paragraph(str(error), "worse")])
+
     @property
     def name(self) -> str:
         """The folder's name."""
@@ -137,6 +159,11 @@ class Run:
     def encoder_folder(self) -> Path:
         """Where the specialised encoder is, once the run is finished."""
         return self.folder / "encoder"
+
+    @property
+    def snapshots_folder(self) -> Path:
+        """Where some sentences are, with their vectors after each epoch; absent where none were asked for."""
+        return self.folder / "snapshots"
 
     @property
     def training_folder(self) -> Path:
@@ -193,6 +220,15 @@ class Run:
     def delete_training(self) -> None:
         """Delete the stored data and the checkpoint."""
         shutil.rmtree(self.training_folder, ignore_errors=True)
+
+    def delete(self) -> None:
+        """Delete the folder and all in it. Raises RunError where a process works there, or it can't be written."""
+        with self.locked():
+            try:
+                (self.folder / "status.json").unlink(missing_ok=True)  # first: a folder without it is no run
+            except OSError as error:
+                raise cant_write(self.folder, disk_fault(error)) from None
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def status(self) -> Status:
         """Read status.json; a running run whose process is gone comes back as interrupted.

@@ -25,11 +25,13 @@ class LabelledData:
         labelled: every row, those of all splits.
         unlabelled: sentences whose labels are not read; None where the method reads none.
         audit: what the audit found, a sentence each.
+        hold_out: the share that became split test where the data had no splits, drawn with the run's seed.
     """
 
     labelled: LabelledSet
     unlabelled: UnlabelledSet | None = None
     audit: tuple[str, ...] = ()
+    hold_out: float = 0.0
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
         """Return hash and counts, the contents of data.json."""
@@ -42,6 +44,7 @@ class LabelledData:
             "intents": len(self.labelled.intents),
             "counts": {f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
             "audit": list(self.audit),
+            "hold_out": self.hold_out,
         }
 
     def store(self, folder: Path) -> None:

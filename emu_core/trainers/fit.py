@@ -196,6 +196,7 @@ def fit(
     on_record: Callable[[Record], None],
     should_stop: Callable[[], bool],
     checkpoint: Checkpoint | None = None,
+    after_epoch: Callable[[int], None] = lambda _: None,
 ) -> Fitted:
     """Train `trainer.model` in place.
 
@@ -205,6 +206,8 @@ def fit(
         should_stop: asked before each step.
         checkpoint: written now and then, and when training is stopped; if there is one already, training goes on from
             it, to the weights that uninterrupted training ends with.
+        after_epoch: called before the first step with 0, then after each epoch with its number, with the model as it is
+            then; it must change nothing, nor draw a random number. Training that goes on may call it once more.
 
     Raises:
         TrainingError: a loss is no longer a finite number, or memory ran out.
@@ -221,6 +224,8 @@ def fit(
     with trainer.training():
         if written is not None:
             at = Position(**written["position"])
+        else:
+            after_epoch(0)
         while at.stage < len(trainer.stages):
             stage = trainer.stages[at.stage]
             trainer.start_stage(at.stage)
@@ -242,6 +247,7 @@ def fit(
                     if score > at.best_score:
                         at.best_score, at.best_epoch = score, at.epoch
                         best = {name: tensor.detach().clone() for name, tensor in trainer.weights().items()}
+                after_epoch(at.epoch)
                 on_record(record)
                 at.next_epoch()
             last = at.epoch - 1

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw
+from emu_core.bench.papers import DualBench, Preset
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import Key
@@ -37,10 +38,14 @@ class System(StrEnum):
     DIALOGUES = "dialogues"
     NLI = "nli"
     MULTI_TASK = "multi-task"
+    PAPER = "paper"
 
 
-def systems_for(texts: BenchTexts) -> tuple[System, ...]:
-    """Return the systems that there is text for; all tasks together are one of their own where there are two others."""
+def systems_for(texts: BenchTexts, preset: Preset = Preset.TUNED) -> tuple[System, ...]:
+    """Return the systems that there is text for; all tasks together are one of their own where there are two others.
+
+    One with the paper's settings comes last, where these are asked for.
+    """
     given = (
         (System.QUICK_THOUGHT, texts.tasks.running_text),
         (System.DIALOGUES, texts.tasks.dialogues),
@@ -48,18 +53,20 @@ def systems_for(texts: BenchTexts) -> tuple[System, ...]:
     )
     others = [system for system, there in given if there]
     together = [System.MULTI_TASK] if len(others) > 1 else []
-    return System.SUM_OF_WORDS, System.TRANSLATION, System.HARD_NEGATIVES, *others, *together
+    paper = [System.PAPER] if preset is Preset.PAPER else []
+    return System.SUM_OF_WORDS, System.TRANSLATION, System.HARD_NEGATIVES, *others, *together, *paper
 
 
 class DualExperiment(ParallelExperiment):
     """The dual encoder's experiments on parallel text and other tasks."""
 
     plain: ClassVar[str] = System.SUM_OF_WORDS
+    settings_class = DualBench
 
     @property
     def systems(self) -> tuple[System, ...]:
         """The systems that there is text for."""
-        return systems_for(self.data)
+        return systems_for(self.data, self.settings.preset)
 
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell, the plain sum of words of the first pair first: as in the paper, a model a pair."""
@@ -69,10 +76,14 @@ class DualExperiment(ParallelExperiment):
         """Return how a system is trained."""
         own = System(system)
         base = SUM_OF_WORDS if own is System.SUM_OF_WORDS else TUNED_DUAL_ENCODER
-        values = {**base, **self.epochs_of(base["epochs"])}
+        values = {
+            **({} if own is System.PAPER else base),
+            "epochs": base["epochs"],
+            **self.epochs_of(base["epochs"]),
+        }
         if own is System.HARD_NEGATIVES:
             values["hard_negatives"] = HARD_NEGATIVES
-        every = own is System.MULTI_TASK
+        every = own in (System.MULTI_TASK, System.PAPER)
         return Recipe(
             DualEncoderConfig(**values),
             dialogues=every or own is System.DIALOGUES,

@@ -87,7 +87,8 @@ class DualTables:
         """
         if system is System.HARD_NEGATIVES:
             return "translation-ranking"
-        return "multi-task" if system is self.systems[-1] else ""
+        most = [one for one in self.systems if one is not System.PAPER][-1]
+        return "multi-task" if system in (most, System.PAPER) else ""
 
     def _lines(self, scores: Callable[[System], Mapping[str, Score | None]]) -> list[Line]:
         """Return a line a system, with the first reason why one of its pairs is missing."""

@@ -1,7 +1,7 @@
 """Emu's experiments: the cells of its tables, how each is trained, and what is measured."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, files_of, labelled_set
 from emu_core.api.train import plan_training
-from emu_core.bench.cells import Cell, cells_of
+from emu_core.bench.cells import PAPER, Cell, cells_of
 from emu_core.bench.emu.data import BenchData, bench_data
 from emu_core.bench.experiment import Draw, Experiment, Outlook
-from emu_core.bench.papers import EmuBench, EmuPart
+from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import (
     LDA_SHRINKAGE,
     SETFIT_PACKAGES,
@@ -180,12 +180,20 @@ class EmuExperiment(Experiment):
             cells += cells_of(_ABLATION, [train_on], self.seeds)
         if EmuPart.FIGURE_2 in parts:
             cells += cells_of(FIGURE_METHODS, [train_on], self.seeds[:1])
+        if self.settings.preset is Preset.PAPER:
+            cells += [replace(cell, variant=PAPER) for cell in cells if self._is_the_papers(cell)]
         if EmuPart.PEERS in parts:
             cells += cells_of(compared_with_peers(), [train_on], self.seeds)
             for peer in Peer:
                 drawn = [(0, "")] if peer.is_frozen else product(self.seeds, (THEIRS, OURS))
                 cells += [Cell(peer_system(peer), train_on, seed, rate) for seed, rate in drawn]
         return tuple(dict.fromkeys(cells))
+
+    def _is_the_papers(self, cell: Cell) -> bool:
+        """Return whether a cell is of Tables 2 or 5, and of a method that has settings in the paper."""
+        in_tables = {EmuPart.TABLE_2: PAPER_ORDER, EmuPart.TABLE_5: _ABLATION}
+        asked = {name for part, names in in_tables.items() if part in self.settings.parts for name in names}
+        return cell.system in asked and cell.on == self.config.train_languages
 
     def outlook(self) -> Outlook:
         """Return what running it would be.
@@ -256,17 +264,18 @@ class EmuExperiment(Experiment):
         """Emu's own hyper-parameters: its epochs, batch size and learning rate are what the peers get too."""
         return self._settings_of("emu")
 
-    def _settings_of(self, method: str) -> Settings:
+    def _settings_of(self, method: str, variant: str = "") -> Settings:
         trains_in_epochs = any(info.name == "epochs" for info in infos(method_named(method).settings))
         changes = self.settings.changes if trains_in_epochs else {}
-        return configure(method, encoder_kind(self.config.encoder), **changes)
+        encoder = None if variant == PAPER else encoder_kind(self.config.encoder)
+        return configure(method, encoder, **changes)
 
     def hyperparameters(self, cell: Cell) -> dict[str, Any]:
         """Return the settings that a cell is trained with."""
         if cell.system in (BASE, TRANSLATION):
             return {}
         if not cell.system.startswith(_PEER):
-            return asdict(self._settings_of(cell.system))
+            return asdict(self._settings_of(cell.system, cell.variant))
         match Peer(cell.system.removeprefix(_PEER)):
             case Peer.LDA:
                 return {"shrinkage": LDA_SHRINKAGE}
@@ -295,7 +304,7 @@ class EmuExperiment(Experiment):
             for code, rows in rows_by_language(languages, len(frame)).items():
                 values["classified", "", code] = right[rows]
         result = CellResult(numbers(values), **system.took.costs(), facts=system.facts)
-        is_drawn = cell == Cell(BASE) or cell.system in FIGURE_METHODS
+        is_drawn = cell == Cell(BASE) or (cell.system in FIGURE_METHODS and not cell.variant)
         return result, (lambda: {"map": self._map(vectors)}) if is_drawn else None
 
     def _system(self, cell: Cell, folder: Path) -> System:
@@ -303,7 +312,7 @@ class EmuExperiment(Experiment):
         if cell.system in (BASE, TRANSLATION):
             return System(load_encoder(encoder, device=device).encode)
         if not cell.system.startswith(_PEER):
-            options = {"train_languages": cell.on, "config": self._settings_of(cell.system)}
+            options = {"train_languages": cell.on, "config": self._settings_of(cell.system, cell.variant)}
             trained, took, facts = self.train(self.data.train, cell, folder, method=cell.system, **options)
             return System(trained.encode, took=took, facts=facts)
         peer, part = Peer(cell.system.removeprefix(_PEER)), self.data.train.select(languages=cell.on)

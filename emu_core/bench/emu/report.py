@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from emu_core.bench.cells import PAPER
 from emu_core.bench.emu.experiment import (
     BASE,
     FIGURE_METHODS,
@@ -20,7 +21,7 @@ from emu_core.bench.emu.experiment import (
     training_sets,
 )
 from emu_core.bench.paper import differences, paper_numbers, paper_table, versions_of, words
-from emu_core.bench.papers import EmuPart
+from emu_core.bench.papers import EmuPart, Preset
 from emu_core.bench.peers import Peer
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import COSTS, OverSeeds, Results, Values
@@ -51,6 +52,7 @@ _COMPONENTS = {
     "language discriminator": ("emu", "emu-without-ld"),
     "center loss": ("emu-without-ld", "emu-without-ld-cl"),
 }
+_PAPERS = f".{PAPER}"  # at the end of the key of a row that has the paper's settings
 _DATASETS = ("HotelQA", "ATIS", "Quora")
 _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
@@ -81,6 +83,11 @@ class Accuracies:
         self.experiment, self.results = experiment, results
         self.directions = experiment.directions
         self.base = results.of(BASE, seeds=(0,))
+
+    @property
+    def with_papers(self) -> bool:
+        """Whether the paper's methods are trained with its own settings, too."""
+        return bool(self.experiment.settings.preset is Preset.PAPER)
 
     def of(self, system: str, on: Sequence[str] | None = None, variant: str = "") -> OverSeeds:
         """Return a system's cells, trained on the benchmark's languages or on others."""
@@ -144,11 +151,14 @@ def table_2(found: Accuracies) -> Table:
         (BASE, f"{encoder} ({LABELS[BASE]})", found.base),
         *((name, LABELS.get(name, name), found.of(name)) for name in methods()),
     ]
+    if found.with_papers:
+        keys = [f"{name}{_PAPERS}" for name in PAPER_ORDER]
+        systems += [(key, row_label(key), found.of(key.removesuffix(_PAPERS), variant=PAPER)) for key in keys]
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         numbers = found.numbers(row)
         texts = found.base_texts() if name == BASE else found.texts(row, numbers)
-        means = "not in the paper"
+        means, name = "not in the paper", name.removesuffix(_PAPERS)
         if name in ("mt", BASE, *PAPER_ORDER):
             printed = "mt-sent2vec" if name == "mt" else name
             means = " / ".join(f"{paper_mean(dataset, printed):.1f}" for dataset in _DATASETS)
@@ -163,6 +173,13 @@ def table_2(found: Accuracies) -> Table:
         warnings=warnings_of([(label, row) for _, label, row in systems]),
         notes=(NOTES["marks"],),
     )
+
+
+def row_label(key: str) -> str:
+    """Return the name that people read of a row: a system, a peer, or one with the paper's settings."""
+    if key.endswith(_PAPERS):
+        return f"{row_label(key.removesuffix(_PAPERS))}, the paper's settings"
+    return LABELS.get(key) or LABELS.get(f"peer.{key}", key)
 
 
 def paper_mean(dataset: str, method: str) -> float:
@@ -217,12 +234,16 @@ def _relative_table(
 def table_5(found: Accuracies) -> Table:
     """Return Table 5: what each component of Emu adds, with a Wilcoxon test over the directions."""
     paper = paper_numbers("emu")
-    pairs = {name: [found.of(method) for method in both] for name, both in _COMPONENTS.items()}
+    pairs = {
+        f"{name}{variant and _PAPERS}": [found.of(method, variant=variant) for method in both]
+        for variant in ("", *[PAPER] * found.with_papers)
+        for name, both in _COMPONENTS.items()
+    }
 
     def show(component: str, _: OverSeeds) -> tuple[tuple[str, ...], Any]:
         with_it, without = (found.percent(row).mean(axis=0) for row in pairs[component])
         drops = with_it - without
-        test, printed = wilcoxon(drops), paper["table5"][component]
+        test, printed = wilcoxon(drops), paper["table5"][component.removesuffix(_PAPERS)]
         level = level_of(test.p_value)
         texts = (
             f"{drops.mean():+.2f}{stars(level)}",
@@ -244,7 +265,9 @@ def table_5(found: Accuracies) -> Table:
         "directions that differ",
         *(f"paper: {d}" for d in _DATASETS),
     )
-    systems = [(name, name, min(both, key=lambda row: len(row.cells))) for name, both in pairs.items()]
+    systems = [
+        (name, row_label(name), min(both, key=lambda row: len(row.cells))) for name, both in pairs.items()
+    ]
     return system_table("table5", "Table 5: ablation", head, systems, show, notes=(NOTES["ablation"],))
 
 
@@ -389,7 +412,7 @@ def _figure_2(found: Accuracies) -> list[Picture]:
 def _bars(table: Table, title: str, base: float) -> Picture:
     values = {LABELS[BASE]: (base, 0.0)} if BASE not in table.data else {}
     values |= {
-        LABELS.get(key) or LABELS.get(f"peer.{key}", key): (one["mean"], one["mean_deviation"])
+        row_label(key): (one["mean"], one["mean_deviation"])
         for key, one in table.data.items()
         if "mean" in one
     }

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
 from emu_core.bench.experiment import Draw, Experiment
-from emu_core.bench.papers import FmdaBench, FmdaPart
+from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
 from emu_core.bench.results import CellResult, Key, numbers
 from emu_core.charts.marks import View
 from emu_core.config.settings import Settings
@@ -21,7 +22,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_code
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
-from emu_core.data.slots.utterances import SlotPairs, slot_pairs, utterances
+from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs, utterances
 from emu_core.data.wording import listed, shown
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
@@ -38,6 +39,7 @@ from emu_core.runs.costs import Took
 
 TEMPLATE_SEED = 0  # of the slot values in template retrieval: every cell has the same queries
 FIVE = 5  # targets a source, appendix A
+NEW = " new"  # at the end of a measure of those queries alone whose templates no system was given
 VIEW_PAIRS = 800  # Figure 4 (a) and (b)
 VIEW_TEMPLATES = 4  # Figure 4 (c): of one intent, 5 sentences each
 
@@ -54,21 +56,24 @@ class System(StrEnum):
     WITHOUT_TEMPLATE = "fmda-without-template"
     WITHOUT_RESIDUAL = "fmda-without-residual"
     WITHOUT_CONTRAST = "fmda-without-contrast"
-    EQUATION_5 = "fmda-equation-5"
+    WITHOUT_UTTERANCE_CROSS = "fmda-without-utterance-cross"
+    EQUATION_5 = "fmda-eq-5"
+    BASELINE_PAPER = "baseline-paper"
+    FMDA_PAPER = "fmda-paper"
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The embeddings that are the system's own."""
         if self is System.BASE:
             return (Part.CLS, Part.MEAN)
-        if self is System.BASELINE:
+        if self.method == "meaning-language":
             return (Part.LANGUAGE, Part.MEANING)
         return (Part.LANGUAGE, Part.TEMPLATE, Part.RESIDUAL, Part.MEANING)
 
     @property
     def method(self) -> str:
         """The method that trains it."""
-        return "meaning-language" if self is System.BASELINE else "fmda"
+        return "meaning-language" if self in (System.BASELINE, System.BASELINE_PAPER) else "fmda"
 
 
 _TARGETS = ("utterance", "template", "residual")
@@ -78,9 +83,10 @@ _OFF = {  # the weights that are 0 in an ablation
     System.WITHOUT_TEMPLATE: ["template_weight", "template_cross_weight"],
     System.WITHOUT_RESIDUAL: ["residual_weight", "residual_cross_weight"],
     System.WITHOUT_CONTRAST: ["template_contrast_weight", "meaning_contrast_weight"],
-    System.EQUATION_5: ["utterance_cross_weight"],
+    System.WITHOUT_UTTERANCE_CROSS: ["utterance_cross_weight"],
 }
-ABLATION = tuple(_OFF)
+ABLATION = (*_OFF, System.EQUATION_5)
+PAPERS_OWN = (System.BASELINE_PAPER, System.FMDA_PAPER)  # trained with the paper's settings
 _SENTENCES = "sentences.parquet"
 
 
@@ -145,6 +151,13 @@ class FmdaData:
             )
         except DataError as error:
             raise DataError(f"template retrieval in {language}: {error}") from None
+
+    def is_new(self, spoken: Sequence[Utterance]) -> NDArray[np.bool_]:
+        """Return whether each utterance's template (N,) is that of no sentence that a system is given."""
+        learnt = {
+            (code, one.template) for code in self.whole.languages for one in utterances(self.learnt, code)
+        }
+        return np.array([(one.language, one.template) not in learnt for one in spoken])
 
     @property
     def note(self) -> str:
@@ -251,7 +264,8 @@ class FmdaExperiment(Experiment):
         cells = [Cell(System.BASE)]
         compared = {FmdaPart.TABLE_2, FmdaPart.TABLE_3, FmdaPart.TABLE_6, FmdaPart.TABLE_9, FmdaPart.PROBES}
         if parts & compared:
-            cells += cells_of((System.BASELINE, System.FMDA), each, self.seeds)
+            own = PAPERS_OWN if self.settings.preset is Preset.PAPER else ()
+            cells += cells_of((System.BASELINE, System.FMDA, *own), each, self.seeds)
         if FmdaPart.TABLE_5 in parts:
             cells += cells_of((System.FMDA, System.TWO_STAGE), each, self.seeds)
         if FmdaPart.TABLE_4 in parts:
@@ -267,7 +281,11 @@ class FmdaExperiment(Experiment):
         changes = {**self.settings.changes, **dict.fromkeys(_OFF.get(system, ()), 0.0)}
         if system is System.TWO_STAGE:
             changes["two_stage"] = True
-        return configure(system.method, encoder_kind(self.config.encoder), **changes)
+        if system is System.EQUATION_5:  # which adds the losses up, and has none of ours
+            printed = asdict(configure(system.method))
+            changes |= {name: weight for name, weight in printed.items() if name.endswith("_weight")}
+        encoder = None if system in PAPERS_OWN else encoder_kind(self.config.encoder)
+        return configure(system.method, encoder, **changes)
 
     def hyperparameters(self, cell: Cell) -> dict[str, Any]:
         """Return the settings that a cell is trained with."""
@@ -314,7 +332,8 @@ def measured(
 ) -> tuple[dict[Key, Any], Draw | None]:
     """Measure embeddings on the test split: retrieval of translations and of templates, and language probes.
 
-    The embedding of the language is probed alone.
+    The embedding of the language is probed alone. `NEW` measures are of those queries alone whose template, in both
+    languages, no system was given; what they are compared with is the same.
     """
     tested = data.test_pairs(pairs)
     languages = dict.fromkeys(code for pair in pairs for code in pair)
@@ -324,17 +343,23 @@ def measured(
         texts += [*made.source_texts, *made.target_texts]
     embedded = Embedded(embed, parts, texts)
     values: dict[Key, Any] = {}
+    new_pairs = [data.is_new(pair.first) & data.is_new(pair.second) for pair in tested]
+    new_sources = {code: data.is_new(made.sources) for code, made in one.items()}
     for part in parts:
-        for pair in tested:
+        for pair, is_new in zip(tested, new_pairs, strict=True):
             if part is not Part.LANGUAGE:
                 for way, right in embedded.translations(part, pair).items():
                     values["translation", part, way] = right.correct
+                    if is_new.any():
+                        values[f"translation{NEW}", part, way] = right.correct[is_new]
             name = pair_name(pair.source, pair.target)
             leakage = embedded.leakage(part, (*pair.first, *pair.second))
             values["probe", part, name] = leakage.probe
             values["neighbours", part, name] = leakage.neighbours
         for code in languages if part is not Part.LANGUAGE else ():
-            values["template", part, code] = embedded.templates(part, one[code]).correct
+            values["template", part, code] = correct = embedded.templates(part, one[code]).correct
+            if new_sources[code].any():
+                values[f"template{NEW}", part, code] = correct[new_sources[code]]
             precision = embedded.templates(part, five[code]).average_precision
             values["precision", part, code] = precision
     return numbers(values), lambda: _views(embedded, tested[0], five[pairs[0][0]])

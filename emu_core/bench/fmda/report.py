@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emu_core.bench.cells import Pair, pair_names
-from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System
+from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, System
 from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, versions_of, words
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report, bars_picture
@@ -83,6 +83,7 @@ _TABLES = {
     FmdaPart.TABLE_6: _Spec(("precision",)),
     FmdaPart.PROBES: _Spec(("probe",), _PROBED, ("probes",)),
 }
+_COMPARED = (FmdaPart.TABLE_2, FmdaPart.TABLE_3, FmdaPart.TABLE_6)  # of systems trained on each pair
 _PANELS = {
     "a": (System.FMDA, "(a) language embeddings"),
     "b": (System.FMDA, "(b) meaning embeddings"),
@@ -96,6 +97,7 @@ def fmda_report(experiment: FmdaExperiment, results: Results) -> Report:
     if len(experiment.pairs) < 2:
         wanted.discard(FmdaPart.TABLE_9)  # several pairs in one model are two or more
     tables = {part: make.table(part) for part in FmdaPart if part in wanted - {FmdaPart.FIGURE_4}}
+    new = [make.table(part, new=True) for part in (FmdaPart.TABLE_2, FmdaPart.TABLE_3) if part in tables]
     pictures = [_bars(tables[part]) for part in (FmdaPart.TABLE_2, FmdaPart.TABLE_3) if part in tables]
     if FmdaPart.FIGURE_4 in wanted:
         pictures += _figure_4(experiment, make)
@@ -103,7 +105,7 @@ def fmda_report(experiment: FmdaExperiment, results: Results) -> Report:
         title=f"FMDA's experiments on {experiment.config.data} with {experiment.config.encoder}",
         facts=_facts(experiment),
         differences=_differences(experiment),
-        tables=(*tables.values(), make.costs()),
+        tables=(*tables.values(), *(table for table in new if any(table.data.values())), make.costs()),
         pictures=tuple(pictures),
         paper=tuple(printed_table(part) for part in tables if f"table{part}" in paper_numbers("fmda")),
     )
@@ -134,8 +136,8 @@ class FmdaTables:
             "probes": self._probes_verdict,
         }
 
-    def table(self, part: str) -> Table:
-        """Return the table of a part of the report."""
+    def table(self, part: str, *, new: bool = False) -> Table:
+        """Return the table of a part of the report; `new` takes the queries whose templates no system was given."""
         name, lines, notes = part if part == "probes" else f"table{part}", list[Line](), list[str]()
         if part == FmdaPart.TABLE_9:
             columns = {column: column for column in paper_numbers("fmda")[name]["columns"]}
@@ -143,22 +145,31 @@ class FmdaTables:
         else:
             own = _TABLES[FmdaPart(part)]
             each = [column for measure in own.measures for column in self._columns(measure, own.pairs)]
+            if new:
+                each = [column._replace(measure=column.measure + NEW) for column in each]
             columns = {one.name: _PROBES.get(one.measure, "{}").format(one.name, one.on) for one in each}
             lines, notes = (
-                [self._line(place, each) for place in own.places],
-                [NOTES[one] for one in own.notes],
+                [self._line(place, each) for place in (*own.places, *self._papers_own(part))],
+                [NOTES[one] for one in (*own.notes, *["new"] * new)],
             )
         return grid(
-            name,
-            _TITLES[name],
+            f"{name}_new" if new else name,
+            f"{_TITLES[name]}, templates that were not learnt from" if new else _TITLES[name],
             ("task",) if part == FmdaPart.TABLE_9 else _HEADS,
             columns,
             lines,
-            printed=partial(paper_figure, "fmda", name),
-            verdict=self._verdicts.get(part, tuple)(),
+            printed=(lambda row, column: "") if new else partial(paper_figure, "fmda", name),
+            verdict=() if new else self._verdicts.get(part, tuple)(),
             notes=tuple(notes),
             missing=NOT_MEASURED,
         )
+
+    def _papers_own(self, part: str) -> tuple[Place, ...]:
+        """Return the rows of systems with the paper's settings, where these were asked for."""
+        if part not in _COMPARED or not self.results.trained(PAPERS_OWN):
+            return ()
+        baseline, fmda = PAPERS_OWN
+        return (Place(baseline, Part.MEANING), *(Place(fmda, one) for one in _SENSE))
 
     def row(self, system: str, on: Sequence[str]) -> OverSeeds:
         """Return a system trained on some pairs in one model, over its seeds; the frozen encoder is trained on none."""
@@ -198,7 +209,8 @@ class FmdaTables:
                 reasons.append(f"{label}, {NOT_MEASURED}: {row.reason}")
             elif len(row.cells) < row.asked:
                 reasons.append(f"{label}: {len(row.cells)} of {row.asked} seeds.")
-        return Line(place.labels, place.key, self._scores(place, columns), place.key, tuple(reasons))
+        printed = place.key.replace("-paper ", " ")
+        return Line(place.labels, place.key, self._scores(place, columns), printed, tuple(reasons))
 
     def _tasks(self) -> tuple[list[Line], list[str]]:
         """Return the lines of Table 9, a model for each pair against one for all pairs, and its notes."""

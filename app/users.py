@@ -1,0 +1,97 @@
+"""Who uses the app: whoever sits at this machine, or people who sign in, each with runs of their own."""
+
+import hashlib
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from app.wording import literal, sentence
+from emu_core.config.server import ServerSettings, read_server_settings
+from emu_core.data.wording import shown
+from emu_core.errors import DataError, EmuError
+from emu_core.files import write_json
+
+USERS = ".users"  # under the folder of runs, a folder a user; the dot keeps them apart from runs
+OWNER = ".owner.json"
+
+
+def server() -> ServerSettings:
+    """Return what the file that $EMU_SETTINGS names allows. Raises EmuError where it can't be read."""
+    return _settings(os.environ.get("EMU_SETTINGS", ""))
+
+
+@cache
+def _settings(path: str) -> ServerSettings:
+    return read_server_settings(Path(path)) if path else ServerSettings()
+
+
+def all_runs_root() -> Path:
+    """Return the folder with everybody's runs: $EMU_RUNS, or ./runs."""
+    return Path(os.environ.get("EMU_RUNS") or "runs").absolute()
+
+
+def runs_root() -> Path:
+    """Return the user's folder of runs; the one of all where nobody signs in.
+
+    Raises:
+        EmuError: nobody has signed in who has to, or the provider does not say who it is.
+    """
+    root = all_runs_root()
+    return root / USERS / _folder_name() if server().sign_in else root
+
+
+def _folder_name() -> str:
+    """Return a name that stands for who has signed in, made of nothing but digits and letters from a to f."""
+    who = [
+        st.user.get("iss"),
+        st.user.get("sub"),
+    ]  # by OpenID Connect never given to another person, as an address is
+    if not st.user.get("is_logged_in"):
+        raise EmuError("sign in first")
+    if not all(isinstance(part, str) and part for part in who):
+        raise EmuError("the provider does not say who you are: it gives no issuer (iss) or no subject (sub)")
+    return hashlib.sha256(json.dumps(who).encode()).hexdigest()[:32]
+
+
+def draw_sign_in() -> bool:
+    """Draw the way in or out where people sign in; return whether the pages are open to whoever looks at them."""
+    try:
+        settings = server()
+        if not settings.sign_in:
+            return True
+        if not st.user.get("is_logged_in"):
+            st.title("Emu")
+            st.markdown("Sign in to train encoders and to see your runs. Nobody else sees them.")
+            st.button("Sign in", on_click=st.login, type="primary", icon=":material/login:")
+            return False
+        root, email = runs_root(), st.user.get("email")
+        name = shown(email or st.user.get("name") or "somebody without a name", 80)
+        if settings.admits(email, verified=st.user.get("email_verified") is True):
+            if not (root / OWNER).exists():  # so that whoever runs the server can tell whose folder it is
+                root.mkdir(parents=True, exist_ok=True)
+                write_json(root / OWNER, {key: st.user.get(key) for key in ("iss", "sub", "email", "name")})
+            with st.sidebar:
+                st.text(f"Signed in as {name}")  # as markdown an address becomes a link
+                _draw_sign_out()
+            return True
+        st.error(f"{literal(name)} may not use this server. Ask whoever runs it.", icon=":material/block:")
+        _draw_sign_out()
+    except (EmuError, OSError) as error:
+        st.error(sentence(error), icon=":material/error:")
+    return False
+
+
+def _draw_sign_out() -> None:
+    st.button("Sign out", on_click=st.logout, icon=":material/logout:")
+
+
+def check_upload(rows: int) -> None:
+    """Raise DataError when an upload has more rows than the server takes."""
+    most = server().rows
+    if most is not None and rows > most:
+        raise DataError(
+            f"this has {rows:,} rows, and the server takes {most:,} in an upload; take a sample of it"
+        )

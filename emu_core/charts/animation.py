@@ -1,0 +1,203 @@
+"""A space that folds: the same sentences on one map after each epoch, beside the accuracy of each language."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from emu_core.charts.marks import TITLES, ColourBy, groups
+from emu_core.charts.markup import escaped, html_page
+from emu_core.charts.style import GREY, PLAIN, frame_map, on_page, on_white, plain, short
+from emu_core.data.languages import language_name
+from emu_core.evaluation.film import Film
+
+BETWEEN = 8  # steps from a frame to the next, so that the eye can follow a point
+STEP_MS = 80
+GRID = 10_000  # places are whole numbers up to this: two bytes each in a file
+HOVER = 90  # characters of a sentence
+# Plotly's WebGL writes functions of its own; nothing is fetched and nothing is sent all the same.
+_SCRIPTS = "'unsafe-inline' 'unsafe-eval'"
+
+
+def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
+    """Return the map as it changes, with a button that plays it and a slider, beside Acc@1 by language.
+
+    On the right a line marks what each language had before training. The first frame is drawn.
+
+    Args:
+        film: what is drawn.
+        colour_by: "intent" or "language"; sentences without intents are coloured by language.
+    """
+    points = film.sentences
+    if (points["intent"] == "").all():
+        colour_by = "language"
+    measured = list(film.accuracy.columns)
+    figure = make_subplots(
+        rows=1,
+        cols=2 if measured else 1,
+        column_widths=[0.7, 0.3] if measured else None,
+        horizontal_spacing=0.09,
+    )
+    places = _on_grid(film.places)
+    hover = np.array(
+        [
+            "<br>".join([plain(short(text, HOVER)), plain(" · ".join(filter(None, (intent, language))))])
+            for text, intent, language in points[["text", "intent", "language"]].itertuples(index=False)
+        ],
+        dtype=object,
+    )
+    members = {
+        group: np.flatnonzero(points[colour_by].to_numpy() == group.value)
+        for group in groups(points, colour_by)
+    }
+    for group, mine in members.items():
+        figure.add_trace(
+            go.Scattergl(
+                x=places[0, mine, 0],
+                y=places[0, mine, 1],
+                mode="markers",
+                name=plain(short(group.name, 30)),
+                text=hover[mine],
+                hovertemplate="%{text}<extra></extra>",
+                marker={"color": group.colour, "symbol": group.shape[0], "size": 7, "opacity": 0.8},
+            ),
+            row=1,
+            col=1,
+        )
+    frame_map(figure)
+    edge = GRID // 25
+    figure.update_xaxes(range=[-edge, GRID + edge])
+    figure.update_yaxes(range=[-edge, GRID + edge])
+    if measured:
+        _add_accuracy(figure, film)
+    figure.frames = list(_frames(film, places, list(members.values())))
+    _add_controls(figure, film.titles)
+    on_page(figure, height=680)
+    return figure.update_layout(
+        legend={"title": {"text": TITLES[colour_by]}, "itemsizing": "constant"},
+        showlegend=True,
+        hovermode="closest",
+        margin={"b": 140},
+    )
+
+
+def animation_page(film: Film, colour_by: ColourBy = "intent", title: str = "The space at each epoch") -> str:
+    """Return `animation`, from the same arguments, as an HTML page that needs no network."""
+    figure = on_white(animation(film, colour_by))
+    drawn = figure.to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        auto_play=False,
+        config={"displaylogo": False, "responsive": True},
+    )
+    return html_page(title, f"<h1>{escaped(title)}</h1>\n{drawn}", scripts=_SCRIPTS)
+
+
+def _on_grid(places: NDArray[np.float32]) -> NDArray[np.int16]:
+    """Return the points (F, N, 2) as whole numbers, both directions in one scale and in the middle."""
+    low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
+    scale = GRID / max(float((high - low).max()), 1e-9)
+    return np.round((places - (low + high) / 2) * scale + GRID / 2).astype(np.int16)
+
+
+def _add_accuracy(figure: go.Figure, film: Film) -> None:
+    """Draw a bar for each language, the first language on top, and a mark at what it had before training."""
+    names = [plain(language_name(code)) for code in film.accuracy.columns]
+    first = film.accuracy.iloc[0].to_numpy()
+    figure.add_trace(
+        go.Bar(
+            x=first,
+            y=names,
+            orientation="h",
+            marker={"color": PLAIN},
+            texttemplate="%{x:.1f}",
+            textposition="inside",
+            insidetextanchor="start",
+            hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
+            showlegend=False,
+        ),
+        row=1,
+        col=2,
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=first,
+            y=names,
+            mode="markers",
+            marker={"symbol": "line-ns", "size": 14, "line": {"width": 3, "color": GREY}},
+            name=film.titles[0],
+            hovertemplate=f"%{{y}}, {plain(film.titles[0])}: %{{x:.1f}} %<extra></extra>",
+            showlegend=False,
+        ),
+        row=1,
+        col=2,
+    )
+    figure.update_xaxes(
+        range=[0, 100],
+        title={"text": f"{film.measure}, %"},
+        showticklabels=True,
+        showline=False,
+        row=1,
+        col=2,
+    )
+    figure.update_yaxes(autorange="reversed", range=None, showticklabels=True, showline=False, row=1, col=2)
+
+
+def _frames(film: Film, places: NDArray[np.int16], members: list[NDArray[np.intp]]) -> Iterator[go.Frame]:
+    """Yield every frame and the steps between it and the next: places and lengths of bars, and nothing else."""
+    accuracy = film.accuracy.to_numpy(np.float64)
+    traces = list(range(len(members) + bool(accuracy.shape[1])))
+    last = len(places) - 1
+    for frame in range(len(places)):
+        for step in range(BETWEEN if frame < last else 1):
+            share = step / BETWEEN
+            share = share * share * (3 - 2 * share)  # slow at both ends
+            following = min(frame + 1, last)
+            now = np.round((1 - share) * places[frame] + share * places[following]).astype(np.int16)
+            bars = (1 - share) * accuracy[frame] + share * accuracy[following]
+            data: list[go.Scattergl | go.Bar] = [
+                go.Scattergl(x=now[mine, 0], y=now[mine, 1]) for mine in members
+            ]
+            if accuracy.shape[1]:
+                data.append(go.Bar(x=bars.round(1)))
+            yield go.Frame(name=_name(frame, step), data=data, traces=traces)
+
+
+def _name(frame: int, step: int = 0) -> str:
+    return f"{frame}.{step}"
+
+
+def _add_controls(figure: go.Figure, titles: tuple[str, ...]) -> None:
+    """Add the buttons and the slider under the map."""
+
+    def shown(duration: int) -> dict[str, object]:
+        return {
+            "mode": "immediate",
+            "frame": {"duration": duration, "redraw": True},
+            "transition": {"duration": 0},
+        }
+
+    buttons = [
+        {"label": "▶ Play", "method": "animate", "args": [None, {**shown(STEP_MS), "fromcurrent": True}]},
+        {"label": "❚❚ Pause", "method": "animate", "args": [[None], shown(0)]},
+    ]
+    steps = [
+        {"label": plain(title), "method": "animate", "args": [[_name(frame)], shown(0)]}
+        for frame, title in enumerate(titles)
+    ]
+    figure.update_layout(
+        updatemenus=[
+            {
+                "type": "buttons", "direction": "left", "showactive": False, "buttons": buttons,
+                "x": 0, "y": -0.12, "xanchor": "left", "yanchor": "top", "pad": {"t": 0},
+            }
+        ],
+        sliders=[
+            {
+                "active": 0, "steps": steps, "x": 0.18, "len": 0.82, "y": -0.08, "yanchor": "top",
+                "currentvalue": {"visible": True, "prefix": "", "xanchor": "left"}, "pad": {"t": 0},
+            }
+        ],
+    )  # fmt: skip

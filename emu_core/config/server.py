@@ -1,0 +1,125 @@
+"""What a server of the app allows: who signs in, and how much each of them may take."""
+
+import ipaddress
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from emu_core.config.settings import Settings, infos, setting
+from emu_core.errors import EmuError
+
+AUTH = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+CALLBACK = "/oauth2callback"  # Streamlit's own
+SHORTEST_SECRET = 32  # characters; who guesses it can sign in as anybody
+
+
+@dataclass(frozen=True)
+class ServerSettings(Settings):
+    """The settings file of `emu app`; without one a single person uses the app, who may take what the machine has."""
+
+    sign_in: str = setting(
+        "",
+        "The TOML file whose [auth] names the OpenID provider that people sign in with, as Streamlit reads it; a "
+        "relative path begins at the settings file. Without it, nobody signs in and all share one folder of runs.",
+        label="Sign-in",
+    )
+    people: tuple[str, ...] = setting(
+        (),
+        "Who may sign in: verified e-mail addresses, or domains such as example.org. Without any, everybody whom "
+        "the provider lets in.",
+        label="People",
+    )
+    rows: int | None = setting(None, "The most rows of one upload.", label="Rows", low=1)
+    disk_mb: int | None = setting(
+        None,
+        "Megabytes that a user's runs may take: once they take as many, no run is begun before one is deleted.",
+        label="Disk",
+        low=1,
+    )
+    queued: int | None = setting(
+        None, "The most runs of a user that may wait or run at once.", label="Queued runs", low=1
+    )
+
+    def check_together(self) -> None:
+        """Refuse a list of people whom nothing asks who they are."""
+        if self.people and not self.sign_in:
+            raise EmuError(
+                "people says who may sign in, and nobody has to: name the file of the provider in sign_in"
+            )
+
+    def admits(self, email: object, *, verified: bool) -> bool:
+        """Return whether somebody with an e-mail address, which may be verified by the provider, may sign in."""
+        if not self.people:
+            return True
+        address = email.lower() if isinstance(email, str) and verified else ""
+        _, at, domain = address.rpartition("@")
+        return bool(at) and any(one.lower().lstrip("@") in (address, domain) for one in self.people)
+
+
+def read_server_settings(path: Path) -> ServerSettings:
+    """Read a settings file, and look at the file of the provider that it names.
+
+    Raises:
+        EmuError: one of them can't be read, has settings that are not known or not possible, or lacks some.
+    """
+    values = _toml(path)
+    known = [info.name for info in infos(ServerSettings)]
+    if strange := [name for name in values if name not in known]:
+        raise EmuError(f"{path.name} has the unknown setting '{strange[0]}'; there are {', '.join(known)}")
+    try:
+        settings = ServerSettings(**values)
+    except EmuError as error:
+        raise EmuError(f"{path.name}: {error}") from None
+    if not settings.sign_in:
+        return settings
+    provider = path.absolute().parent / settings.sign_in
+    auth = _toml(provider).get("auth", {})
+    told = auth if isinstance(auth, dict) else {}
+    if missing := [name for name in AUTH if not isinstance(told.get(name), str) or not told[name]]:
+        raise EmuError(f"{provider.name} has no {missing[0]} under [auth]; it needs {', '.join(AUTH)}")
+    if not told["redirect_uri"].endswith(CALLBACK):
+        raise EmuError(f"redirect_uri in {provider.name} must be the app's address with {CALLBACK} after it")
+    if len(told["cookie_secret"]) < SHORTEST_SECRET:
+        raise EmuError(
+            f"cookie_secret in {provider.name} must have {SHORTEST_SECRET} characters or more, drawn at random: who "
+            "guesses it can sign in as anybody"
+        )
+    return replace(settings, sign_in=str(provider))
+
+
+def is_this_machine(host: str) -> bool:
+    """Return whether an address is one that no other machine reaches."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def warnings_for(settings: ServerSettings, host: str) -> list[str]:
+    """Return what whoever serves the app at an address should know, a sentence each."""
+    if settings.sign_in:
+        address = urlsplit(_toml(Path(settings.sign_in))["auth"]["redirect_uri"])
+        if address.scheme == "https" or is_this_machine(address.hostname or ""):
+            return []
+        return [
+            "the redirect_uri is no https address: whoever listens on the way can take over a person's sign-in"
+        ]
+    if is_this_machine(host):
+        return []
+    return [
+        f"other machines can reach {host} and nobody has to sign in: whoever does sees every run and all text in it, "
+        "starts, stops and deletes runs, and opens folders of this machine as models; --settings FILE with sign_in has "
+        "people sign in (docs/how-to/server.md)"
+    ]
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise EmuError(f"can't read {path.name}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise EmuError(f"{path.name} is not TOML: {error}") from None

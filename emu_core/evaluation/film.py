@@ -1,0 +1,101 @@
+"""How a space changes: the same sentences' vectors at several times, on one map, and their accuracy each time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emu_core.errors import DataError
+from emu_core.evaluation.arrays import pair_name, unit_vectors
+from emu_core.evaluation.leave_one_out import leave_one_out
+from emu_core.evaluation.projection import principal_axes, with_a_sign
+
+ACCURACY, TRANSLATIONS = "Acc@1", "P@1 of translations"
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """Sentences on a map, several times.
+
+    Attributes:
+        sentences: N rows with the columns `text`, `intent`, `language` and `id`.
+        titles: of the F frames, in the order of time.
+        places: (F, N, 2), float32.
+        accuracy: F rows, a column a language: percent of its sentences whose nearest neighbour is right, averaged over
+            the languages of the pool. No columns where there are too few sentences to measure it.
+        measure: what that is: `ACCURACY`, leave-one-out, or `TRANSLATIONS`, where no sentence has an intent.
+    """
+
+    sentences: pd.DataFrame
+    titles: tuple[str, ...]
+    places: NDArray[np.float32]
+    accuracy: pd.DataFrame
+    measure: str
+
+
+def film(sentences: pd.DataFrame, frames: Sequence[NDArray[np.floating]], titles: Sequence[str]) -> Film:
+    """Lay out all frames on one map and measure each.
+
+    The map is the PCA of all frames together. Before it each frame is centred, and turned onto the next one
+    (orthogonal Procrustes, Schönemann 1966), from the last back to the first: no turn changes a cosine, so what
+    moves on the map are sentences to each other, and not the space as a whole. Of frames of unequal length the shorter
+    vectors are filled up with zeros, which changes no cosine either.
+
+    Args:
+        sentences: N rows with the columns `text`, `intent`, `language` and `id`; where all intents are "", the same id
+            means translations, and these are what each sentence has to find.
+        frames: F arrays (N, d).
+        titles: F.
+
+    Raises:
+        DataError: there is no frame, or a vector is zero or not finite.
+    """
+    if not frames:
+        raise DataError("there is no frame to draw; train with --snapshots")
+    dim = max(frame.shape[1] for frame in frames)
+    units = [np.pad(unit_vectors(frame), ((0, 0), (0, dim - frame.shape[1]))) for frame in frames]
+    translations = bool((sentences["intent"] == "").all())
+    return Film(
+        sentences,
+        tuple(titles),
+        _places(units),
+        _accuracy(sentences, units, translations),
+        TRANSLATIONS if translations else ACCURACY,
+    )
+
+
+def _places(units: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the points (F, N, 2) of F arrays (N, d)."""
+    turned: list[NDArray[np.float32]] = []
+    for frame in reversed(units):
+        centred = frame - frame.mean(axis=0, keepdims=True)
+        if turned and not np.array_equal(centred, turned[-1]):
+            left, _, right = np.linalg.svd(centred.T @ turned[-1])
+            centred = centred @ (left @ right)
+        turned.append(centred)
+    turned.reverse()
+    axes = principal_axes(np.sum([(frame.T @ frame).astype(np.float64) for frame in turned], axis=0))
+    places = np.stack([frame @ axes for frame in turned]).astype(np.float32)
+    return with_a_sign(places)
+
+
+def _accuracy(
+    sentences: pd.DataFrame, units: Sequence[NDArray[np.float32]], translations: bool
+) -> pd.DataFrame:
+    intents, languages, ids = (sentences[column].tolist() for column in ("intent", "language", "id"))
+    if translations:  # each pair an intent of its own, to be found in the other language
+        intents, ids = ids, [""] * len(ids)
+    rows = []
+    try:
+        for frame in units:
+            found = leave_one_out(frame, intents, languages, ids)
+            means = {}
+            for source in found.languages:
+                pools = [pool for pool in found.languages if not translations or pool != source]
+                means[source] = float(np.mean([found.accuracy[pair_name(source, pool)] for pool in pools]))
+            rows.append(means)
+    except DataError:  # a language has too few sentences
+        return pd.DataFrame(index=range(len(units)))
+    return pd.DataFrame(rows)

@@ -1,0 +1,122 @@
+"""A notebook of what a page of the app shows: it reads the same data, trains or opens the same run, draws the same."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from emu_core.data.demo import DEMO
+from emu_core.encoders.registry import encoder_kind
+from emu_core.methods.registry import method_named
+from emu_core.runs.config import RunConfig
+
+_FIGURES = (
+    ("Accuracy", "comparison.plot.accuracy()"),
+    ("Gains by language", "comparison.plot.gains()"),
+    ("Sentence triples that the base encoder gets wrong", "comparison.triples()"),
+    (
+        "",
+        "if len(comparison.triples()):\n    display(comparison.plot.triple(), comparison.plot.similarity())",
+    ),
+    ("Changed neighbours", "comparison.plot.changes()"),
+    ("Confused intents", "comparison.plot.confusion()"),
+)
+
+
+def make_notebook(
+    config: RunConfig,
+    folder: str | Path,
+    *,
+    is_demo: bool = False,
+    data: str | Path | None = None,
+    split: str | None = None,
+    languages: Sequence[str] = (),
+    layout: str = "tsne",
+    colour_by: str = "intent",
+) -> str:
+    """Return a notebook, the contents of an .ipynb file, that runs from top to bottom.
+
+    Args:
+        config: of a run that learns from a labelled set.
+        folder: the run's; where there is none, the notebook trains it.
+        is_demo: whether the data are the demo set.
+        data: the file of the data; None writes the name that `config` has, for a person to put the path in its place.
+        split: the rows compared on, as `compare` takes it.
+        languages: those compared on; none takes all.
+        layout: of the maps: "tsne", "umap" or "pca".
+        colour_by: what the maps' colours say.
+    """
+    where = DEMO if is_demo else str(data or config.data)
+    hint = "" if is_demo or data is not None else "  # the path of the file that was uploaded"
+    chosen = {"split": split, "languages": list(languages) or None}
+    options = "".join(f", {name}={value!r}" for name, value in chosen.items() if value is not None)
+    cells = [
+        _text(
+            f"# {config.method} on {config.data}\n\nMade by Emu. Needs `pip install 'emu-core[notebook]'`."
+        ),
+        _code(
+            f"from pathlib import Path\n\nimport emu_core\n\nDATA = {where!r}{hint}\nRUN = Path({str(folder)!r})"
+        ),
+        _text("## The run\n\nIt is opened where it is there already, and trained where it is not."),
+        _code(_training(config)),
+        _text("## What it changed"),
+        _code(f"comparison = emu_core.compare(DATA, run{options})\ncomparison"),
+    ]
+    for title, source in _FIGURES:
+        cells += [_text(f"### {title}")] if title else []
+        cells.append(_code(source))
+    cells += [
+        _text("### Maps\n\nHover over a point of one map, or draw around some, to see them on the other."),
+        _code(f"comparison.explore({layout!r}, {colour_by!r})"),
+    ]
+    return json.dumps(
+        {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+            "cells": [{"id": f"cell-{place}", **cell} for place, cell in enumerate(cells)],
+        },
+        ensure_ascii=False,
+        indent=1,
+    )
+
+
+def _training(config: RunConfig) -> str:
+    """Return the code that opens or trains the run; of the settings it names those that are no defaults."""
+    usual = method_named(config.method).configure(encoder_kind(config.encoder))
+    values = json.loads(json.dumps(dict(config.hyperparameters)))
+    changes = {
+        name: value for name, value in values.items() if json.loads(json.dumps(getattr(usual, name))) != value
+    }
+    arguments = {
+        "method": config.method,
+        "encoder": config.encoder,
+        "train_languages": list(config.train_languages),
+        "unlabelled_languages": list(config.unlabelled_languages),
+        "pairs": [tuple(pair) for pair in config.pairs] or None,
+        "seed": config.seed,
+        "device": "cpu" if config.device == "cpu" else "auto",
+    }
+    settings = "".join(f", {name}={value!r}" for name, value in changes.items())
+    return "\n".join(
+        [
+            "if RUN.exists():",
+            "    run = emu_core.resume(RUN)  # a finished run is opened, one that was stopped goes on",
+            "else:",
+            "    run = emu_core.train(",
+            "        DATA,",
+            "        out=RUN,",
+            *(f"        {name}={value!r}," for name, value in arguments.items() if value is not None),
+            f"        config=emu_core.configure({config.method!r}, {encoder_kind(config.encoder)!r}{settings}),",
+            "    )",
+            "run",
+        ]
+    )
+
+
+def _text(source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+
+def _code(source: str) -> dict[str, Any]:
+    return {"cell_type": "code", "metadata": {}, "source": source, "execution_count": None, "outputs": []}

@@ -1,0 +1,228 @@
+"""Two linked maps in a notebook: what is chosen on one lights up on the other, with its neighbours before and after."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from emu_core.charts.marks import ColourBy
+from emu_core.charts.markup import block, escaped, html_table, paragraph
+from emu_core.charts.scatter import sentence_maps
+from emu_core.charts.stills import maps_file
+from emu_core.charts.style import CLOSEST, on_white
+from emu_core.data.wording import counted
+from emu_core.errors import EmuError
+from emu_core.evaluation.comparison import Comparison
+from emu_core.evaluation.metric_rows import TextTable
+from emu_core.evaluation.retrieval import nearest
+
+NEIGHBOURS = 5
+WIDTH = 960  # pixels; a figure in a box of widgets does not know how much room it has
+MOST_LISTED = 100  # chosen sentences in the table
+COLOURS: tuple[ColourBy, ColourBy] = ("intent", "language")
+_HINT = "Hover over a point, click it, or draw around some: the same sentences light up on both maps."
+
+
+class Explorer:
+    """Two maps of the same sentences as a widget of Jupyter; without widgets, a picture of them.
+
+    Attributes:
+        chosen: numbers of the chosen sentences in `comparison.sentences`; set by `choose`, or with the mouse.
+        figure: the maps, Plotly's widget.
+        widget: all of it, a box of ipywidgets.
+    """
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        maps: Mapping[str, NDArray[np.float32]],
+        points: pd.DataFrame,
+        colour_by: ColourBy,
+    ) -> None:
+        """Draw sentences.
+
+        Args:
+            comparison: of two encoders.
+            maps: by each encoder's name the places (n, 2) of the points.
+            points: n sentences, with their number in `comparison.sentences` as `row`.
+            colour_by: "intent" or "language".
+
+        Raises:
+            EmuError: the packages of widgets are not installed.
+        """
+        try:
+            import_module("anywidget")  # plotly's widget is one
+            import ipywidgets
+        except ImportError:
+            raise EmuError(
+                "comparison.explore() needs ipywidgets and anywidget: pip install 'emu-core[notebook]'; "
+                "comparison.plot.map() draws the maps without them"
+            ) from None
+        self._comparison, self._colour_by = comparison, colour_by
+        self._maps, self._points = maps, points
+        self._place = {int(row): place for place, row in enumerate(self._points["row"])}
+        self.chosen: tuple[int, ...] = ()
+        # Both colourings from the start: another figure would send plotly's script, five megabytes, once more.
+        drawn = {by: on_white(sentence_maps(self._maps, self._points, by)) for by in COLOURS}
+        rings = [
+            go.Scattergl(
+                x=[None], y=[None], xaxis=f"x{axis}", yaxis=f"y{axis}",
+                mode="markers", hoverinfo="skip", showlegend=False,
+                marker={"symbol": "circle-open", "size": 22, "color": CLOSEST, "line": {"width": 3}},
+                unselected={"marker": {"opacity": 1}},
+            )
+            for axis in ("", "2")
+        ]  # fmt: skip
+        self.figure = go.FigureWidget(
+            [*drawn["intent"].data, *drawn["language"].data, *rings], drawn["intent"].layout
+        )
+        self.figure.update_layout(dragmode="lasso", width=WIDTH, height=560)
+        self._legends = {
+            by: {name: figure.layout[name] for name in ("legend", "legend2")} for by, figure in drawn.items()
+        }
+        split = len(drawn["intent"].data)
+        self._coloured = {"intent": self.figure.data[:split], "language": self.figure.data[split:-2]}
+        self._rings = self.figure.data[-2:]
+        self._traces = [trace for trace in self.figure.data if trace.customdata is not None]
+        self._gathered: list[int] = []
+        for trace in self._traces:
+            trace.on_selection(self._on_selection)
+            trace.on_deselect(self._on_deselect)
+            trace.on_hover(self._on_hover)
+        buttons = ipywidgets.ToggleButtons(
+            options=COLOURS, value=colour_by, description="Colour by", style={"description_width": "initial"}
+        )
+        buttons.observe(lambda change: self.colour(change["new"]), "value")
+        clear = ipywidgets.Button(description="Clear", icon="times")
+        clear.on_click(lambda _: self.choose(()))
+        self._about, self._list = ipywidgets.HTML(), ipywidgets.HTML()
+        self.widget = ipywidgets.VBox(
+            [ipywidgets.HBox([buttons, clear]), self.figure, self._about, self._list]
+        )
+        self.colour(colour_by)
+        self._list.value = block([paragraph(_HINT, "note")])
+
+    def __repr__(self) -> str:
+        """Say what is shown, for where nothing can be."""
+        return f"<maps of {counted(len(self._points), 'sentence')} by {' and '.join(self._maps)}>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """Return the widget, and a picture for where there are none: nbconvert, GitHub."""
+        still = maps_file(
+            self._maps, self._points, self._colour_by, frozenset(self.chosen), file_format="png"
+        )
+        return {
+            **self.widget._repr_mimebundle_(),
+            "image/png": b64encode(still).decode(),
+            "text/plain": repr(self),
+        }
+
+    def choose(self, rows: Iterable[int]) -> None:
+        """Choose sentences: they stand out on both maps, and the table has their neighbours before and after.
+
+        Args:
+            rows: their numbers in `comparison.sentences`; none clears.
+        """
+        self.chosen = tuple(row for row in dict.fromkeys(int(row) for row in rows) if row in self._place)
+        if not self.chosen:
+            # The outline that the mouse drew is known to the browser alone, and would choose its points once more.
+            self.figure.layout.selections = [{"type": "rect", "x0": 0, "x1": 0, "y0": 0, "y1": 0}]
+            self.figure.layout.selections = ()
+        with self.figure.batch_update():
+            for trace in self._traces:
+                places = np.flatnonzero(np.isin(trace.customdata, self.chosen)).tolist()
+                trace.selectedpoints = places if self.chosen else None
+        self._list.value = block(self._table())
+
+    def hover(self, row: int) -> None:
+        """Ring a sentence on both maps, and show its nearest neighbours by both encoders.
+
+        Args:
+            row: its number in `comparison.sentences`.
+        """
+        with self.figure.batch_update():
+            for ring, places in zip(self._rings, self._maps.values(), strict=True):
+                x, y = places[self._place[row]].tolist()
+                ring.update(x=[x], y=[y])
+        self._about.value = block(self._neighbours(row))
+
+    def colour(self, by: ColourBy) -> None:
+        """Colour the points by intent or by language; the shape says the other."""
+        self._colour_by = by
+        with self.figure.batch_update():
+            for name, traces in self._coloured.items():
+                for trace in traces:
+                    trace.visible = name == by
+            self.figure.update_layout(self._legends[by])
+
+    def _on_selection(self, trace: Any, points: Any, _: Any) -> None:
+        """Gather a selection: plotly calls this for every trace in turn, with its own points."""
+        if trace is self._traces[0]:
+            self._gathered = []
+        self._gathered += [int(trace.customdata[place]) for place in points.point_inds]
+        if trace is self._traces[-1]:
+            self.choose(self._gathered)
+
+    def _on_deselect(self, trace: Any, _: Any) -> None:
+        if trace is self._traces[-1]:
+            self.choose(())
+
+    def _on_hover(self, trace: Any, points: Any, _: Any) -> None:
+        if points.point_inds:
+            self.hover(int(trace.customdata[points.point_inds[0]]))
+
+    def _neighbours(self, row: int) -> Sequence[str]:
+        sentences = self._comparison.sentences
+        own = sentences.loc[row]
+        cells: list[list[str]] = [[] for _ in range(NEIGHBOURS)]
+        for vectors in (self._comparison.base, self._comparison.other):
+            found = nearest(vectors, [row], NEIGHBOURS, sentences["id"].tolist())
+            for line, at, cosine in zip(cells, found.rows[0], found.cosines[0], strict=True):
+                if at < 0:  # there are not so many
+                    line += ["", "", ""]
+                    continue
+                near = sentences.loc[at]
+                mark = "✓" if near["intent"] == own["intent"] else "✗"
+                line += [f"{cosine:.2f}", f"{near['text']} ({near['language']})", f"{mark} {near['intent']}"]
+        head = [cell for name in self._comparison.names for cell in ("cosine", f"{name}: nearest", "intent")]
+        title = f"<p><b>{escaped(own['text'])}</b> ({escaped(own['intent'])}, {escaped(own['language'])})</p>"
+        return [title, html_table(TextTable(head, cells))]
+
+    def _table(self) -> Sequence[str]:
+        if not self.chosen:
+            return [paragraph(_HINT, "note")]
+        base, other = self._comparison.names
+        columns = [
+            "change",
+            "sentence",
+            "language",
+            "intent",
+            "base_neighbour",
+            "base_intent",
+            "other_neighbour",
+        ]
+        rows = self._changes.loc[list(self.chosen[:MOST_LISTED]), [*columns, "other_intent"]]
+        head = (
+            "change",
+            "sentence",
+            "language",
+            "intent",
+            f"{base}: nearest",
+            "intent",
+            f"{other}: nearest",
+            "intent",
+        )
+        title = f"{counted(len(self.chosen), 'sentence')} chosen"
+        if len(self.chosen) > MOST_LISTED:
+            title += f", the first {MOST_LISTED} of them listed"
+        return [paragraph(f"{title}."), html_table(TextTable(head, rows.to_numpy().tolist()))]
+
+    @cached_property
+    def _changes(self) -> pd.DataFrame:
+        return self._comparison.changes()

@@ -1,0 +1,135 @@
+"""Snapshots: the vectors of some sentences before training and after each epoch, in the run's folder."""
+
+import math
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from emu_core.encoders.saved import check_files, write_checksums
+from emu_core.errors import RunError
+from emu_core.evaluation.arrays import Encode
+from emu_core.evaluation.film import Film, film
+from emu_core.evaluation.projection import sample_together
+from emu_core.files import write_whole
+from emu_core.runs.run import Run
+from emu_core.runs.stored_data import Data, LabelledData
+
+MOST_SENTENCES = 2_000
+MOST_EPOCHS = 30  # stored; of more, every second, third ... and the last
+BEFORE = "before training"
+SENTENCES, COLUMNS = "sentences.parquet", ["text", "intent", "language", "id"]
+
+
+class Snapshots:
+    """Takes the snapshots of a run under way.
+
+    They are float16 directions, some 2 MB for 2,000 sentences of 512 numbers: at most 32 of them. Every file is
+    whole or absent, and a run that is resumed writes the same bytes again.
+
+    Attributes:
+        folder: `sentences.parquet`, and for each frame a safetensors file named by its number.
+        last: number of the last frame taken; 0 is what is before training.
+    """
+
+    def __init__(self, run: Run, data: Data, *, writes: bool = True) -> None:
+        """Choose the sentences, with seed 0, and store them.
+
+        Args:
+            run: under way.
+            data: what it is trained on; its held-out rows are taken, or where there are none those it is trained on,
+                and of parallel text the pairs it is measured on.
+            writes: whether this process is the one that writes.
+        """
+        self.folder, self.last, self._writes = run.snapshots_folder, 0, writes
+        frame = _sentences(data)
+        languages, intents, ids = (frame[column].tolist() for column in ("language", "intent", "id"))
+        frame = frame.iloc[sample_together(languages, intents, ids, MOST_SENTENCES)]
+        self._texts: list[str] = frame["text"].tolist()
+        if writes:
+            self.folder.mkdir(exist_ok=True)
+            file = BytesIO()
+            frame[COLUMNS].reset_index(drop=True).to_parquet(file)
+            write_whole(self.folder / SENTENCES, file.getvalue())
+
+    def take(self, number: int, title: str, encode: Encode) -> None:
+        """Store the sentences' vectors as frame `number`; all processes have to call it."""
+        vectors = encode(self._texts)
+        self.last = max(self.last, number)
+        if self._writes:
+            length = np.linalg.norm(vectors, axis=1, keepdims=True)
+            units = (vectors / np.where(length > 0, length, 1)).astype(np.float16)
+            # One entry of metadata alone: safetensors writes several in any order.
+            write_whole(self.folder / f"{number:06}.safetensors", save({"vectors": units}, {"title": title}))
+
+    def after_epoch(self, epoch: int, epochs: int, encode: Encode) -> None:
+        """Take the frame of an epoch (0 is before the first) of so many, unless there are too many of them."""
+        if epoch == 0:
+            self.take(0, BEFORE, encode)
+        elif epoch == epochs or epoch % math.ceil(epochs / MOST_EPOCHS) == 0:
+            self.take(epoch, f"epoch {epoch}", encode)
+
+    def finish(self) -> None:
+        """Write the checksums."""
+        if self._writes:
+            write_checksums(self.folder)
+
+
+def _sentences(data: Data) -> pd.DataFrame:
+    if isinstance(data, LabelledData):
+        part = data.labelled.held_out_part()
+        return (data.labelled.train_part() if part is None else part).frame
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "text": side,
+                "intent": "",
+                "language": code,
+                "id": [f"{place}-{row}" for row in range(len(side))],
+            }
+        )
+        for place, text in enumerate(data.test or data.dev)
+        for code, side in zip(text.languages, (text.first, text.second), strict=True)
+    )
+
+
+def read_film(run: Run) -> Film:
+    """Read the snapshots of a finished run, lay them out on one map and measure each.
+
+    Raises:
+        RunError: it has none, or they are damaged.
+        EncoderError: a file is not the one that was written.
+        DataError: a vector is zero.
+    """
+    folder = run.snapshots_folder
+    if not (folder / SENTENCES).is_file():
+        raise RunError(
+            f"{run.folder} has no snapshots; train it again with --snapshots (in Python snapshots=True)"
+        )
+    check_files(folder)
+    selected = run.metrics().get("selected_epoch", 0)
+    titles, frames = [], []
+    try:
+        sentences = pd.read_parquet(folder / SENTENCES, columns=COLUMNS)
+        for path in sorted(folder.glob("*.safetensors"))[: MOST_EPOCHS + 2]:
+            title, vectors = _frame(path)
+            if vectors.shape != (len(sentences), vectors.size // max(1, len(sentences))):
+                raise ValueError(path.name)
+            frames.append(vectors)
+            titles.append(title)
+        found = [f"epoch {selected}" == title for title in titles]
+        if any(found[:-1]):  # not the last one: there is something to say
+            titles[found.index(True)] += " (chosen)"
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError):
+        raise RunError(f"the snapshots in {folder} are damaged; delete that folder, or train again") from None
+    return film(sentences, frames, titles)
+
+
+def _frame(path: Path) -> tuple[str, NDArray[np.float32]]:
+    with safe_open(path, framework="np") as opened:
+        title: str = opened.metadata()["title"]
+        return title, opened.get_tensor("vectors").astype(np.float32)

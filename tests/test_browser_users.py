@@ -1,0 +1,140 @@
+"""People who sign in at a real provider, in a real browser: each has runs of their own."""
+
+import hashlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from conftest import PATIENCE_MS, ROOT, settle
+from playwright.sync_api import Browser, Page, expect
+
+from emu_core.runs.run import RunState, Status
+from tests.fake_runs import past
+from tests.openid import CLIENT, SECRET, provider
+
+pytestmark = pytest.mark.browser
+PEOPLE = {
+    "Anna": {"sub": "1", "email": "anna@example.org", "email_verified": True},
+    "Ben": {"sub": "2", "email": "ben@example.org", "email_verified": True},
+    "Hostile": {
+        "sub": "../../../1",
+        "email": "<img src=x onerror=alert(1)>@example.org",
+        "email_verified": True,
+    },
+}
+
+
+class Served(NamedTuple):
+    """A server where people sign in."""
+
+    address: str
+    issuer: str
+    runs: Path
+
+    def folder(self, name: str) -> Path:
+        """Return somebody's folder of runs."""
+        who = json.dumps([self.issuer, PEOPLE[name]["sub"]])
+        return self.runs / ".users" / hashlib.sha256(who.encode()).hexdigest()[:32]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """`emu app` with settings as the documentation has them."""
+    folder = tmp_path_factory.mktemp("server")
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    address, runs = f"http://localhost:{port}", folder / "runs"
+    with provider(PEOPLE) as issuer:
+        (folder / "server.toml").write_text('sign_in = "secrets.toml"\npeople = ["example.org"]\nrows = 5\n')
+        (folder / "secrets.toml").write_text(
+            f'[auth]\nredirect_uri = "{address}/oauth2callback"\ncookie_secret = "{"0123456789" * 4}"\n'
+            f'client_id = "{CLIENT}"\nclient_secret = "{SECRET}"\n'
+            f'server_metadata_url = "{issuer}/.well-known/openid-configuration"\n'
+        )
+        found = Served(address, issuer, runs)
+        past(found.folder("Anna"), "annas-run", Status(state=RunState.FINISHED), {})
+        past(runs, "nobodys-run", Status(state=RunState.FINISHED), {})
+        command = [sys.executable, "-m", "emu_core", "app", "--port", str(port), "--runs", str(runs)]
+        server = subprocess.Popen(
+            [*command, "--settings", str(folder / "server.toml")],
+            cwd=ROOT,
+            env=os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            assert server.stdout is not None
+            said = []
+            for line in server.stdout:
+                said.append(line)
+                if "URL:" in line:
+                    break
+            else:
+                pytest.fail(f"the app does not start: {''.join(said)}")
+            threading.Thread(target=server.stdout.read, daemon=True).start()
+            yield found
+        finally:
+            os.killpg(server.pid, 15)
+            server.wait()
+
+
+def signed_in(browser: Browser, served: Served, name: str, path: str = "") -> Page:
+    """Sign in as somebody, in a browser of their own."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(f"{served.address}/{path}")
+    settle(page)
+    assert page.get_by_role("link", name="Train").count() == 0
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name=name).click()
+    page.wait_for_url(f"{served.address}/**")
+    return page
+
+
+def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser, served: Served) -> None:
+    anna, ben = (signed_in(browser, served, name) for name in ("Anna", "Ben"))
+    anna.goto(f"{served.address}/explore?run=annas-run")
+    expect(anna.get_by_role("combobox", name="Run", exact=True)).to_have_value("annas-run")
+    for name in ("annas-run", "nobodys-run"):
+        ben.goto(f"{served.address}/explore?run={name}")
+        expect(ben.get_by_text("There is no finished run yet.")).to_be_visible()
+        settle(ben)
+        assert "annas-run" not in ben.content()
+
+    ben.get_by_role("link", name="Data", exact=True).click()
+    rows = "".join(f"sentence {number},a,en\n" for number in range(6))
+    ben.locator('input[type="file"]').set_input_files(
+        {"name": "six.csv", "mimeType": "text/csv", "buffer": f"text,intent,language\n{rows}".encode()}
+    )
+    refusal = "This has 6 rows, and the server takes 5 in an upload; take a sample of it."
+    expect(ben.get_by_text(refusal)).to_be_visible()
+    ben.get_by_test_id("stExpandSidebarButton").click()
+    expect(ben.get_by_text("Signed in as ben@example.org")).to_be_visible()
+    ben.get_by_role("button", name="Sign out").click()
+    expect(ben.get_by_role("button", name="Sign in")).to_be_visible()
+    owner = json.loads((served.folder("Ben") / ".owner.json").read_text())
+    assert owner == {"iss": served.issuer, "sub": "2", "email": "ben@example.org", "name": None}
+    for page in (anna, ben):
+        page.context.close()
+
+
+def test_a_hostile_identity_is_a_name_like_any_other(browser: Browser, served: Served) -> None:
+    page = signed_in(browser, served, "Hostile", "encoders")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(page.get_by_text("Signed in as <img src=x onerror=alert(1)>@example.org")).to_be_visible()
+    page.context.close()
+    made = {path.name for path in (served.runs / ".users").iterdir()}
+    assert served.folder("Hostile").name in made and all(re.fullmatch("[0-9a-f]{32}", name) for name in made)
+    assert {path.name for path in served.runs.iterdir()} <= {".users", ".vectors", "nobodys-run"}
