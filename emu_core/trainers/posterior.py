@@ -117,7 +117,7 @@ def choose_penalty(
 
 
 def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int] | None:
-    """Draw the rows to learn from where there are more than the method gains from: of each intent its share.
+    """Draw the rows to learn from where there are more than the method takes: of each intent its share.
 
     Args:
         labels: N class numbers, from 0.
@@ -146,7 +146,7 @@ def samples(labels: Sequence[int]) -> tuple[str, ...]:
     if rows is not None:
         found.append(
             f"learnt from {len(rows):,} of {len(labels):,} labelled sentences, drawn with seed 0, of each intent its "
-            f"share and {LEAST_OF_INTENT} or more: the method hardly gains from others"
+            f"share and {LEAST_OF_INTENT} or more, so that it stays quick"
         )
     if k > MANY:
         found.append(
