@@ -133,7 +133,7 @@ class Session:
             if time.monotonic() > end:
                 self.errors.append(f"{name} was not shown")
                 return
-            await self.look(0.3)
+            await self.look(1.0)  # longer than what polls waits
         self.widgets = {}
 
     async def _rerun(self, fragment: str = "") -> None:
