@@ -9,7 +9,18 @@ from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import TITLES, ColourBy, groups
 from emu_core.charts.markup import escaped, html_page
-from emu_core.charts.style import GREY, PLAIN, frame_map, on_page, on_white, plain, short
+from emu_core.charts.style import (
+    CLOSEST,
+    GREY,
+    PALETTE,
+    PLAIN,
+    TRANSPARENT,
+    frame_map,
+    on_page,
+    on_white,
+    plain,
+    short,
+)
 from emu_core.data.languages import language_name
 from emu_core.evaluation.film import Film
 
@@ -80,6 +91,7 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
         showlegend=True,
         hovermode="closest",
         margin={"b": 140},
+        modebar={"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]},
     )
 
 
@@ -126,7 +138,7 @@ def _add_accuracy(figure: go.Figure, film: Film) -> None:
             x=first,
             y=names,
             mode="markers",
-            marker={"symbol": "line-ns", "size": 14, "line": {"width": 3, "color": GREY}},
+            marker={"symbol": "line-ns", "size": 14, "line": {"width": 3, "color": CLOSEST}},
             name=film.titles[0],
             hovertemplate=f"%{{y}}, {plain(film.titles[0])}: %{{x:.1f}} %<extra></extra>",
             showlegend=False,
