@@ -34,7 +34,9 @@ def shapes(notebook: NotebookNode) -> list[list[list[str]]]:
     """For each code cell, what sorts of output it has, beside training's progress and the stills of Plotly figures."""
     return [
         [
-            sorted(kind for kind in output.get("data", {}) if kind != "image/png" or PLOTLY not in output.data)
+            sorted(
+                kind for kind in output.get("data", {}) if kind != "image/png" or PLOTLY not in output.data
+            )
             or [output.output_type]
             for output in cell.outputs
             if "finished in" not in output.get("data", {}).get("text/html", "")
