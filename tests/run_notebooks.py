@@ -1,9 +1,7 @@
 """Run notebooks top to bottom and store their outputs: `make notebooks`, or `python tests/run_notebooks.py FILE...`."""
 
 import base64
-import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -11,10 +9,10 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
+from stills import pictures
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PLOTLY = "application/vnd.plotly.v1+json"
-STILL = {"width": 900, "height": 420}  # pixels, where a figure does not say
 CELL_TIMEOUT_S = 1800  # a machine may be busy; a cell that hangs must still end
 
 # Importing Streamlit sets another backend, which a kernel would inherit, and then no figure is shown.
@@ -76,29 +74,12 @@ def execute(path: Path) -> NotebookNode:
 
 def add_stills(notebook: NotebookNode) -> None:
     """Put a picture beside each Plotly figure, for readers without Plotly: GitHub, nbconvert."""
-    figures = [
-        output.data
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if PLOTLY in output.get("data", {}) and "image/png" not in output.data
+    outputs = [
+        output.data for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output
     ]
-    if not figures:
-        return
-    from playwright.sync_api import sync_playwright
-    from plotly.offline import get_plotlyjs
-
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        page = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page()
-        page.add_script_tag(content=get_plotlyjs())
-        for data in figures:
-            figure = {key: data[PLOTLY][key] for key in ("data", "layout")}
-            size = {key: figure["layout"].get(key) or usual for key, usual in STILL.items()}
-            drawn = page.evaluate(
-                "([figure, size]) => Plotly.toImage(JSON.parse(figure), {format: 'png', ...size})",
-                [json.dumps(figure), size],
-            )
-            data["image/png"] = base64.b64encode(base64.b64decode(drawn.partition(",")[2])).decode()
+    found = [data for data in outputs if PLOTLY in data and "image/png" not in data]
+    for data, picture in zip(found, pictures([data[PLOTLY] for data in found]), strict=True):
+        data["image/png"] = base64.b64encode(picture).decode()
 
 
 def main(names: list[str]) -> int:

@@ -82,6 +82,8 @@ def side_by_side(figures: Sequence[go.Figure]) -> go.Figure:
         for axis, update in (("xaxis", joined.update_xaxes), ("yaxis", joined.update_yaxes)):
             settings = figure.layout[axis].to_plotly_json()
             update({name: value for name, value in settings.items() if name not in _PLACE}, row=1, col=column)
+        if column > 1:  # its rows are the first panel's
+            joined.update_yaxes(showticklabels=False, title=None, row=1, col=column)
         end = joined.get_subplot(1, column).xaxis.domain[1]
         joined.update_traces(
             {"colorbar": {"x": end, "thickness": 10}}, {"type": "heatmap"}, row=1, col=column

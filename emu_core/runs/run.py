@@ -133,8 +133,8 @@ class Run:
         self.folder = Path(folder)
 
     def __repr__(self) -> str:
-        """Name and folder."""
-        return f"Run({str(self.folder)!r})"
+        """Return its name: notebooks are handed on, and where a folder was is nobody's business."""
+        return f"<run {self.name}>"
 
     def _repr_html_(self) -> str:
         from emu_core.charts.markup import block, paragraph

@@ -1,0 +1,33 @@
+"""Pictures of Plotly figures, drawn by the browser that the browser tests drive."""
+
+import base64
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+SIZE = {"width": 900, "height": 420}  # pixels, where a figure does not say
+
+
+def pictures(figures: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """Return a PNG of each figure, which is given as its JSON's `data` and `layout`."""
+    if not figures:
+        return []
+    from playwright.sync_api import sync_playwright
+    from plotly.offline import get_plotlyjs
+
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page()
+        page.add_script_tag(content=get_plotlyjs())
+        drawn = []
+        for figure in figures:
+            layout = figure["layout"]
+            size = {key: layout.get(key) or usual for key, usual in SIZE.items()}
+            drawn.append(
+                page.evaluate(
+                    "([figure, size]) => Plotly.toImage(JSON.parse(figure), {format: 'png', ...size})",
+                    [json.dumps({"data": figure["data"], "layout": layout}), size],
+                )
+            )
+    return [base64.b64decode(one.partition(",")[2]) for one in drawn]
