@@ -12,7 +12,19 @@ from app import tasks
 from app.cache import computed, encoded
 from app.forms.encoder import BASE, NEW, draw_encoder, encoder_specs
 from app.forms.model_name import RUN
-from app.maps import NAMES, draw_downloads, draw_filters, is_shown, layouts, sample, say_how_many
+from app.maps import (
+    FIRST_POINTS,
+    MOST_POINTS,
+    NAMES,
+    draw_downloads,
+    draw_filters,
+    draw_progress,
+    is_shown,
+    layouts,
+    sample,
+    say_how_many,
+    say_trust,
+)
 from app.panels.widgets import choose_one, draw_csv_button, draw_notebook_button, errors_shown, roomy_columns
 from app.state import chosen_data, finished_runs, run_picker
 from app.wording import literal, sentence
@@ -129,20 +141,24 @@ def draw_maps(specs: dict[str, str]) -> None:
     chosen = chosen_data()
     method, colour_by, drag = draw_controls()
     filters = draw_filters(chosen)
-    points = sample(chosen.labelled)
+    most = FIRST_POINTS
+    if (total := min(len(chosen.labelled), MOST_POINTS)) > FIRST_POINTS and st.toggle(
+        f"Draw {total:,} sentences, which takes longer", key="explore-all", persist_state="session"
+    ):
+        most = MOST_POINTS
+    points = sample(chosen.labelled, most)
     vectors = encoded(specs, chosen.sha256, points["text"].tolist())
     if vectors is None:
         return
     maps = layouts(vectors, specs, chosen.sha256, method)
-    if maps is None:
-        return
     kept = is_shown(points, filters)
     shown = points[kept]
     say_how_many(len(chosen.labelled), len(points), len(shown))
     if shown.empty:
         st.info("The filters leave no sentence; take one away.", icon=":material/filter_alt_off:")
         return
-    panels = {f"{name}: {NAMES[method]}": places[kept] for name, places in maps.items()}
+    draw_progress(maps)
+    panels = {f"{name}: {NAMES[method]}": one.places[kept] for name, one in maps.items()}
     rows = picked(chosen.sha256)
     st.plotly_chart(
         charts.sentence_maps(panels, shown, colour_by),
@@ -153,6 +169,7 @@ def draw_maps(specs: dict[str, str]) -> None:
         alt=f"{' and '.join(panels)} of {len(shown)} sentences, coloured by {colour_by}.",
     )
     draw_emphasis(CHART, rows, drag)
+    say_trust(maps)
     draw_downloads(panels, shown, colour_by, frozenset(rows), f"emu-{method}")
     run = Run(Path(specs.get(NEW, "").removeprefix(RUN)))
     if NEW in specs and run.config().encoder:
