@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Literal
 from uuid import uuid4
 
 import numpy as np
@@ -87,7 +88,6 @@ def draw_filters(chosen: ChosenData) -> dict[str, list[str]]:
             placeholder="All",
             key=f"{prefix}-intents",
             persist_state="session",
-            help="Up to eight at once have a colour of their own.",
         ),
     }
     if labelled.splits:
@@ -251,12 +251,17 @@ def draw_downloads(
     colour_by: ColourBy,
     chosen: Set[int],
     name: str,
+    shown: NDArray[np.bool_] | None = None,
 ) -> None:
     """Draw a button each for PNG, SVG and HTML; `name` is the files', without an ending, the rest as in `maps_file`."""
+
+    def still(file_format: Literal["png", "svg"]) -> bytes:
+        return maps_file(panels, points, colour_by, chosen, file_format=file_format, shown=shown)
+
     files: dict[str, tuple[str, Callable[[], bytes]]] = {
-        "PNG": ("image/png", lambda: maps_file(panels, points, colour_by, chosen, file_format="png")),
-        "SVG": ("image/svg+xml", lambda: maps_file(panels, points, colour_by, chosen, file_format="svg")),
-        "HTML": ("text/html", lambda: maps_page(panels, points, colour_by, chosen)),
+        "PNG": ("image/png", lambda: still("png")),
+        "SVG": ("image/svg+xml", lambda: still("svg")),
+        "HTML": ("text/html", lambda: maps_page(panels, points, colour_by, chosen, shown)),
     }
     for column, (ending, (mime, draw)) in zip(st.columns([1, 1, 1, 5]), files.items(), strict=False):
         column.download_button(

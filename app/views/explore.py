@@ -152,25 +152,24 @@ def draw_maps(specs: dict[str, str]) -> None:
         return
     maps = layouts(vectors, specs, chosen.sha256, method)
     kept = is_shown(points, filters)
-    shown = points[kept]
-    say_how_many(len(chosen.labelled), len(points), len(shown))
-    if shown.empty:
+    say_how_many(len(chosen.labelled), len(points), int(kept.sum()))
+    if not kept.any():
         st.info("The filters leave no sentence; take one away.", icon=":material/filter_alt_off:")
         return
     draw_progress(maps)
-    panels = {f"{name}: {NAMES[method]}": one.places[kept] for name, one in maps.items()}
+    panels = {f"{name}: {NAMES[method]}": one.places for name, one in maps.items()}
     rows = picked(chosen.sha256)
     st.plotly_chart(
-        charts.sentence_maps(panels, shown, colour_by),
+        charts.sentence_maps(panels, points, colour_by, shown=kept),
         key=CHART,
         on_select=lambda: take_from_chart(chosen.sha256),
         selection_mode=("points", "box", "lasso"),
         config={"scrollZoom": True, "displaylogo": False},
-        alt=f"{' and '.join(panels)} of {len(shown)} sentences, coloured by {colour_by}.",
+        alt=f"{' and '.join(panels)} of {kept.sum()} sentences, coloured by {colour_by}.",
     )
     draw_emphasis(CHART, rows, drag)
     say_trust(maps)
-    draw_downloads(panels, shown, colour_by, frozenset(rows), f"emu-{method}")
+    draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
     run = Run(Path(specs.get(NEW, "").removeprefix(RUN)))
     if NEW in specs and run.config().encoder:
         about = {"is_demo": chosen.is_demo, "split": ALL, "layout": method.value, "colour_by": colour_by}
