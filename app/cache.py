@@ -10,7 +10,8 @@ import streamlit as st
 from app.background import Background, Done, Failed, Outcome, Pending
 from app.forms.model_name import HF, RUN, must_be_fetched
 from app.jobs import NICENESS, job_manager
-from app.tasks import encode_to_file, fetch, parts_to_file, warm_up
+from app.mapping import warm_up
+from app.tasks import encode_to_file, fetch, parts_to_file
 from app.users import all_runs_root
 from app.vectors import vectors_path, weights_of
 from app.wording import literal, sentence

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from app import cache
 from app.background import Done, Failed, Pending
+from app.mapping import lay_out
 from app.panels.widgets import choose_languages
 from app.state import ChosenData
-from app.tasks import lay_out
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core.charts.marks import ColourBy
@@ -243,6 +243,11 @@ def say_trust(maps: Mapping[str, Layout]) -> None:
             f"Trustworthiness {', '.join(said)}: 1 where all neighbours on the map are neighbours by cosine, 0.5 by "
             "chance."
         )
+
+
+def ink() -> str:
+    """Return the colour of letters on the page, stronger than that which Streamlit gives those of a chart."""
+    return "#FAFAFA" if st.context.theme.type == "dark" else "#31333F"
 
 
 def draw_downloads(

@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
-from app import cache, jobs, tasks
+from app import cache, jobs, mapping
 from app.jobs import JobManager
 from app.panels import run_table
 from app.views.split import FEW_TEMPLATES, NAMES, kind_of, looks_at, parts_of
@@ -73,7 +73,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
     monkeypatch.setattr(cache, "mapper", lambda: worker)
-    monkeypatch.setattr(tasks, "project", lambda vectors, *_, **__: project(vectors, Projection.PCA))
+    monkeypatch.setattr(mapping, "project", lambda vectors, *_, **__: project(vectors, Projection.PCA))
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 

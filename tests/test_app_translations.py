@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
-from app import cache, tasks
+from app import cache, mapping
 from app.upload import parallel
 from app.upload.parallel import Pairs
 from app.views.translations import TRUE
@@ -67,7 +67,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
     monkeypatch.setattr(cache, "mapper", lambda: worker)
-    monkeypatch.setattr(tasks, "project", lambda vectors, *_, **__: project(vectors, Projection.PCA))
+    monkeypatch.setattr(mapping, "project", lambda vectors, *_, **__: project(vectors, Projection.PCA))
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 

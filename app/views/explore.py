@@ -19,6 +19,7 @@ from app.maps import (
     draw_downloads,
     draw_filters,
     draw_progress,
+    ink,
     is_shown,
     layouts,
     sample,
@@ -160,7 +161,7 @@ def draw_maps(specs: dict[str, str]) -> None:
     panels = {f"{name}: {NAMES[method]}": one.places for name, one in maps.items()}
     rows = picked(chosen.sha256)
     st.plotly_chart(
-        charts.sentence_maps(panels, points, colour_by, shown=kept),
+        charts.sentence_maps(panels, points, colour_by, shown=kept, ink=ink()),
         key=CHART,
         on_select=lambda: take_from_chart(chosen.sha256),
         selection_mode=("points", "box", "lasso"),

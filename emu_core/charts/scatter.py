@@ -53,6 +53,7 @@ def sentence_maps(
     density: bool = False,
     stars: Mapping[str, NDArray[np.floating]] | None = None,
     legend: bool = True,
+    ink: str | None = None,
 ) -> go.Figure:
     """Return a map for each encoder, side by side and zoomed together, with one legend: what it hides, it hides in all.
 
@@ -72,6 +73,7 @@ def sentence_maps(
         density: whether lines show where most points are.
         stars: by the panel's title, places (M, 2) of sentences of one's own, such as `place_on_map` gives them.
         legend: whether there is one; a page with little room has none.
+        ink: colour of the names; None: the text's.
     """
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
     coloured, shaped = groups(points, colour_by), shapes(points, colour_by)
@@ -132,8 +134,9 @@ def sentence_maps(
             )
         for name, at_x, at_y in cluster_names(places[lit], points["intent"].to_numpy(object)[lit], named):
             figure.add_annotation(
-                x=at_x, y=at_y, text=f"<b>{plain(short(name, NAME))}</b>", **_WRITTEN, **cell
-            )
+                x=at_x, y=at_y, text=f"<b>{plain(short(name, NAME))}</b>", showarrow=False,
+                font={"size": 12, "shadow": "auto", "color": ink}, **cell,
+            )  # fmt: skip
     _add_stars(figure, panels, stars or {})
     if legend:
         _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
@@ -147,10 +150,6 @@ def sentence_maps(
         modebar={"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]},
     )
     return figure
-
-
-# A name on a cluster: in the text's colour of the page, and told from the points by a ground that suits both themes.
-_WRITTEN = {"showarrow": False, "font": {"size": 12, "shadow": "auto"}}
 
 
 def maps_page(
