@@ -73,10 +73,17 @@ def until_drawn(page: Page, condition: str, argument: object = None) -> None:
     )
 
 
+def until_refined(page: Page) -> None:
+    """Wait until the maps are the final ones, and drawn."""
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
+    expect(page.get_by_text("Trustworthiness Base")).to_be_visible()
+
+
 def show_pca(page: Page) -> None:
     """Have the maps show PCA, drawn for good: while the page runs, the chart that it replaces may stand beside it."""
     press(page, "PCA")
-    until_drawn(page, "g._fullLayout.annotations.every(note => note.text.endsWith('PCA'))")
+    until_drawn(page, "g._fullLayout.annotations.slice(0, 2).every(note => note.text.endsWith('PCA'))")
+    until_refined(page)
     settle(page)
     until_drawn(page, "g.emuTold && document.querySelectorAll('.js-plotly-plot').length === 1")
 
@@ -139,6 +146,7 @@ def test_tables_go_out_as_csv(opened: Page, trained: tuple[LabelledSet, Path]) -
 
 def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
     go_to(opened, "Explore")
+    show_pca(opened)
     press(opened, "Lasso")
     until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
     before = points(opened, "x")
@@ -251,6 +259,45 @@ def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: P
     alone = opened.context.new_page()
     alone.route(re.compile("^https?://"), lambda route: route.abort())  # it needs no network
     alone.goto(page_file.as_uri())
-    expect(alone.locator(".js-plotly-plot .xtitle, .js-plotly-plot .annotation-text")).to_have_text(
-        ["Base: PCA", "Specialised: PCA"]
-    )
+    titles = alone.locator(".js-plotly-plot .annotation-text")
+    expect(titles.first).to_have_text("Base: PCA")
+    expect(titles.nth(1)).to_have_text("Specialised: PCA")
+
+
+def test_maps_are_refined_in_view(opened: Page) -> None:
+    go_to(opened, "Explore")
+    press(opened, "UMAP")
+    until_drawn(opened, "g._fullLayout.annotations[0].text.endsWith('UMAP')")
+    expect(opened.get_by_role("button", name="Stop")).to_be_visible()
+    until_refined(opened)
+    expect(opened.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_points_are_reached_and_picked_with_the_keyboard(
+    opened: Page, trained: tuple[LabelledSet, Path]
+) -> None:
+    go_to(opened, "Explore")
+    show_pca(opened)
+    maps = opened.get_by_role("application", name=re.compile("Map of sentences"))
+    maps.focus()
+    passed = []
+    for _ in range(4):
+        opened.keyboard.press("ArrowRight")
+        said = maps.locator("[aria-live]").inner_text()
+        [row] = [row for row, text in enumerate(trained[0].frame["text"]) if said.startswith(f"{text[:80]}")]
+        passed.append(
+            next(point for point in points(opened, "x") + points(opened, "x2") if point["row"] == row)
+        )
+    assert len({point["row"] for point in passed}) > 1
+    opened.keyboard.press("Enter")
+    expect(opened.get_by_role("heading", name="Picked: 1 sentence")).to_be_visible()
+    until_standing_out(opened, 2)
+    assert {point["row"] for point in points(opened, "x") if point["chosen"]} == {passed[-1]["row"]}
+
+
+def test_on_a_phone_the_maps_stand_one_above_the_other(opened: Page) -> None:
+    go_to(opened, "Explore")
+    show_pca(opened)
+    opened.set_viewport_size({"width": 390, "height": 844})
+    until_drawn(opened, "g._fullLayout.xaxis._length > 300 && g._fullLayout.xaxis2._length > 300")
+    until_drawn(opened, "g._fullLayout.yaxis2._offset > g._fullLayout.yaxis._offset + 200")

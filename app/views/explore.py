@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,9 @@ from app.maps import (
     FIRST_POINTS,
     MOST_POINTS,
     NAMES,
+    Drag,
     draw_downloads,
+    draw_emphasis,
     draw_filters,
     draw_progress,
     ink,
@@ -39,7 +41,6 @@ from emu_core.evaluation.projection import Projection
 from emu_core.evaluation.retrieval import nearest
 from emu_core.runs.run import Run
 
-Drag = Literal["pan", "lasso", "select"]
 MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 WITH_BASE, EPOCHS, ALONE = "A run and its base encoder", "A run, epoch by epoch", "An encoder as it is"
 CHART = "explore-map"
@@ -47,39 +48,6 @@ _PICKED = "explore-picked"
 MOST_ROWS = 1_000  # shown; the download has them all
 NEIGHBOURS = 10
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
-# Streamlit draws a chart anew whenever its figure differs, so the figure stays the same and this changes it in place:
-# plotly's own list of selected points, in every map at once, and what dragging does. The chart takes over what it
-# finds in data and layout when it hears that a trace was restyled.
-_SCRIPT = """
-export default function ({ data, parentElement }) {
-  const rows = new Set(data.rows)
-  const told = JSON.stringify(data)
-  const tell = () => {
-    const graph = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
-    if (!graph?._fullData?.length || !graph._fullLayout?.xaxis || graph.emuTold === told) return
-    const before = graph.emuTold
-    graph.emuTold = told
-    // Told each time: a layout of before a redraw may be without it, and then a click picks nothing.
-    const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
-    const { dragmode, clickmode: clicks } = graph._fullLayout
-    // A fresh figure that has all this already is not drawn a second time: a click just then would be lost.
-    if (!before && !rows.size && dragmode === data.drag && clicks === clickmode) return
-    graph.data = graph.data.map((trace, index) => {
-      const drawn = graph._fullData.find(full => full.index === index)?.customdata
-      if (!drawn) return trace
-      const picked = Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
-      return { ...trace, selectedpoints: rows.size ? picked : null }
-    })
-    graph.layout = { ...graph.layout, dragmode: data.drag, clickmode, selections: [] }
-    graph.emit('plotly_restyle', [])
-    // So that the same points can be picked again: the chart reports no selection twice.
-    if (before && !rows.size) graph.emit('plotly_deselect')
-  }
-  clearInterval(parentElement.emuTimer)
-  parentElement.emuTimer = setInterval(tell, 100) // a new figure comes some time after this
-  return () => clearInterval(parentElement.emuTimer)
-}
-"""
 
 
 def page() -> None:
@@ -168,7 +136,7 @@ def draw_maps(specs: dict[str, str]) -> None:
         config={"scrollZoom": True, "displaylogo": False},
         alt=f"{' and '.join(panels)} of {kept.sum()} sentences, coloured by {colour_by}.",
     )
-    draw_emphasis(CHART, rows, drag)
+    draw_emphasis(CHART, rows, drag, lambda row: pick(chosen.sha256, [row]))
     say_trust(maps)
     draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
     run = Run(Path(specs.get(NEW, "").removeprefix(RUN)))
@@ -203,7 +171,8 @@ def draw_controls() -> tuple[Projection, ColourBy, Drag]:
         list(MOUSE),
         "explore-mouse",
         place=mouse,
-        help="Click a point for its nearest neighbours, or draw around points to fill a table. Scroll to zoom.",
+        help="Click a point for its nearest neighbours, or draw around points to fill a table. Scroll to zoom. "
+        "With the keyboard: arrows walk from point to point, Enter picks.",
     )
     return Projection(method), cast(ColourBy, colour_by), MOUSE[drag]
 
@@ -313,12 +282,6 @@ def draw_neighbours(points: pd.DataFrame, place: int, vectors: Mapping[str, Floa
 def _row(customdata: Any) -> int | None:
     value = customdata[0] if isinstance(customdata, list | tuple) and customdata else customdata
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def draw_emphasis(chart: str, rows: Sequence[int], drag: Drag) -> None:
-    """Have the picked points, by their `customdata`, stand out on the chart of this key; set what dragging does."""
-    component = st.components.v2.component("emu_emphasis", js=_SCRIPT)
-    component(key=f"{chart}-emphasis", data={"chart": chart, "rows": list(rows), "drag": drag}, height=1)
 
 
 page()
