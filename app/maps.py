@@ -128,7 +128,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const graph = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
     if (!graph?._fullData?.length || !graph._fullLayout?.xaxis) return
     walkable(graph, row => setTriggerValue('picked', row))
-    const told = JSON.stringify([data, graph._fullLayout.uirevision, graph._fullData.map(trace => trace.x?.length)])
+    const figure = [graph._fullLayout.xaxis.uirevision, graph._fullData.map(trace => trace.x?.length)]
+    const told = JSON.stringify([data, figure])
     const room = stacked(graph, graph.layout)
     if (!room && graph.emuTold === told) return
     const before = graph.emuTold

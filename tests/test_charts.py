@@ -278,7 +278,11 @@ def test_a_filter_neither_recolours_nor_rescales_and_what_it_leaves_out_stays_gr
         assert {figure.layout.xaxis.matches, figure.layout.xaxis2.matches} == {"x"}
         assert figure.layout.yaxis2.matches == "y"
     assert before.layout.xaxis.range == after.layout.xaxis.range == after.layout.xaxis2.range
-    assert before.layout.uirevision == after.layout.uirevision
+    assert (
+        before.layout.yaxis2.uirevision
+        == after.layout.xaxis.uirevision
+        == str([*before.layout.xaxis.range, *before.layout.yaxis.range])
+    )
     assert list(keys(before, "legend")) == list(keys(after, "legend"))
     assert not of_points(charts.sentence_maps(panels, frame, "intent", shown=np.zeros(60, dtype=bool)))
 

@@ -219,7 +219,9 @@ def _frame(figure: go.Figure, panels: Mapping[str, NDArray[np.float32]]) -> None
         edge = 0.04 * (float(high - low) or 1.0)
         ranges += [float(low) - edge, float(high) + edge]
         update(range=ranges[-2:], matches="xy"[axis])
-    figure.update_layout(uirevision=str(ranges))
+    # Of the axes alone: a revision of the whole layout would bring back selections that were cleared.
+    figure.update_xaxes(uirevision=str(ranges))
+    figure.update_yaxes(uirevision=str(ranges))
 
 
 def _packed(numbers: NDArray[np.int16]) -> dict[str, str]:

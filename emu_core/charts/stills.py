@@ -109,7 +109,7 @@ def _draw(
     colour_of = {group.value: group.colour for group in groups(points, colour_by)}
     shaped = shapes(points, colour_by)
     size = 22 if len(points) <= 2_000 else 8
-    axis.scatter(*places[~lit].T, s=size, alpha=FAINT, color=GREY, linewidths=0)
+    axis.scatter(places[~lit, 0], places[~lit, 1], s=size, alpha=FAINT, color=GREY, linewidths=0)
     part, at_part = points[lit], places[lit]
     alpha = np.where(part["trained"], 0.2, 0.9) if "trained" in part else np.full(len(part), 0.9)
     letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
@@ -117,8 +117,9 @@ def _draw(
     # One call for a colour with a shape: as many as there are groups, however many points.
     for (value, mark), at in part.groupby([part[colour_by], marks]).indices.items():
         axis.scatter(
-            *at_part[at].T, s=size, alpha=alpha[at], color=colour_of[value], marker=mark, linewidths=0
-        )
+            at_part[at, 0], at_part[at, 1], s=size, alpha=alpha[at], color=colour_of[value], marker=mark,
+            linewidths=0,
+        )  # fmt: skip
     for name, x, y in cluster_names(at_part, part["intent"].to_numpy(object), NAMED):
         axis.annotate(
             short(name, NAME), (x, y), ha="center", va="center", weight="bold", size=8,
