@@ -1,4 +1,4 @@
-"""Long functions run in one warm process beside the server, their results stored.
+"""Long functions run in a warm process beside the server, their results stored.
 
 The process is our own and no `ProcessPoolExecutor`: an executor waits for its running task when the server ends, fails
 every waiting task when one of them crashes, and says nothing of a task's progress.
@@ -23,14 +23,17 @@ STOPPED = "the helper process stopped, perhaps for lack of memory; try again wit
 TOO_LONG = "this took over {limit_s:.0f} seconds and was ended; try again with a smaller or simpler file"
 NO_MEMORY = "there is not enough memory for this; try again with fewer sentences"
 QUIET_S = 2.0  # so long without a task is an idle moment
+LOOK_S = 0.2  # how often a worker looks whether somebody still waits for its task
+GONE_S = 30.0  # who has not asked for so long is gone: a closed tab, another page
 
 
 @dataclass(frozen=True)
 class Pending:
-    """A task that waits or runs: its key, and how far it is (0 to 1)."""
+    """A task that waits or runs: its key, how far it is (0 to 1), and what it has so far, if it says."""
 
     key: str
     progress: float = 0.0
+    value: Any = None
 
 
 @dataclass(frozen=True)
@@ -50,17 +53,26 @@ class Failed:
 Outcome = Pending | Done | Failed
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 Limited = tuple[Task, float | None]  # and the seconds it may take
-Message = tuple[type[Outcome], Any]  # a share from 0 to 1, a packed result, or an error's sentence
+# A share from 0 to 1 with what there is so far, a packed result, an error's sentence, or nothing of a stopped task.
+Message = tuple[type[Outcome] | None, Any]
 _listener: Connection | None = None  # in the process beside the server
 
 
+class StoppedError(Exception):
+    """Nobody waits for the running task any more."""
+
+
 class Background:
-    """A queue and the process that works it off. Every method may be called from any thread.
+    """A queue and the processes that work it off. Every method may be called from any thread.
 
     A task is known by its key: submitting a key again does nothing, so that a page can do so in each of its
     runs. Results are stored until their total size passes `max_bytes`; then those unused for longest go.
-    Functions must be importable by name and their arguments picklable; one says how far it is with
-    `report`.
+    Functions must be importable by name and their arguments picklable; one says how far it is, and what it has so far,
+    with `report`.
+
+    A task that is submitted with an `asker`, such as a session, goes on only as long as one of its askers wants it:
+    asks for it again at least every `GONE_S` and does not say `stop`. Then it ends at its next `report`, or never
+    begins, and its key is unknown again.
     """
 
     def __init__(
@@ -69,49 +81,78 @@ class Background:
         warm_up: Callable[[], None] | None = None,
         memory_bytes: int | None = None,
         niceness: int = 0,
+        processes: int = 1,
     ) -> None:
-        """Make the queue; the process starts with the first task, or with `start`.
+        """Make the queue; the first process starts with `start`, all with the first task.
 
         Args:
             max_bytes: memory for results; the newest stays even if it is larger.
             warm_up: run beside the tasks, once, when a fresh process has its first idle moment; importable by name.
             memory_bytes: data that the process may hold; a task that asks for more fails. Enforced on Linux.
             niceness: of the process, as `os.nice` takes it: above 0 it yields to the server, which draws the pages.
+            processes: tasks that run at the same time.
         """
         self._max_bytes, self._start_process = max_bytes, partial(_start, warm_up, memory_bytes, niceness)
         self._changed = threading.Condition()
         self._queue: deque[tuple[str, Limited]] = deque()
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the one used last comes last
         self._sizes: dict[str, int] = {}  # bytes of each task that is over
-        self._thread: threading.Thread | None = None
+        self._askers: dict[str, dict[str, float]] = {}  # of a task: when each asked last
+        self._processes, self._threads = processes, list[threading.Thread]()
 
     def submit(
-        self, key: str, function: Callable[..., Any], *args: Any, limit_s: float | None = None
+        self,
+        key: str,
+        function: Callable[..., Any],
+        *args: Any,
+        limit_s: float | None = None,
+        asker: str | None = None,
     ) -> None:
-        """Queue `function(*args)` under `key`, unless the key is known; it fails once it has run for `limit_s`."""
+        """Queue `function(*args)` under `key`, unless the key is known; it fails once it has run for `limit_s`.
+
+        With an `asker` it runs for those alone who ask for it.
+        """
         with self._changed:
             if key not in self._outcomes:
                 self._outcomes[key] = Pending(key)
                 self._queue.append((key, ((function, args), limit_s)))
+                if asker is not None:
+                    self._askers[key] = {}
                 self._changed.notify_all()
-                self.start()
+                self._start(self._processes)
+            self._note(key, asker)
 
-    def result(self, key: str) -> Outcome:
-        """Return how a task stands.
+    def stop(self, key: str, asker: str) -> None:
+        """Want a task no longer; it ends unless others do."""
+        with self._changed:
+            self._askers.get(key, {}).pop(asker, None)
+
+    def result(self, key: str, asker: str | None = None) -> Outcome:
+        """Return how a task stands; `asker` goes on wanting it.
 
         Raises:
             KeyError: the key was never submitted, or was forgotten, or its result made room for others.
         """
         with self._changed:
             self._outcomes.move_to_end(key)
+            self._note(key, asker)
             return self._outcomes[key]
 
+    def _note(self, key: str, asker: str | None) -> None:
+        if asker is not None and key in self._askers:
+            self._askers[key][asker] = time.monotonic()
+
     def run(
-        self, key: str, function: Callable[..., Any], *args: Any, limit_s: float | None = None
+        self,
+        key: str,
+        function: Callable[..., Any],
+        *args: Any,
+        limit_s: float | None = None,
+        asker: str | None = None,
     ) -> Outcome:
         """Submit a task if need be, and return how it stands."""
         with self._changed:
-            self.submit(key, function, *args, limit_s=limit_s)
+            self.submit(key, function, *args, limit_s=limit_s, asker=asker)
             return self.result(key)
 
     def wait(self, key: str, timeout_s: float) -> Outcome:
@@ -131,11 +172,14 @@ class Background:
                 self._sizes.pop(key, None)
 
     def start(self) -> None:
-        """Start the process, unless it runs, so that the first task need not wait for it."""
+        """Start a process, unless one runs, so that the first task need not wait for it."""
         with self._changed:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="background", daemon=True)
-                self._thread.start()
+            self._start(1)
+
+    def _start(self, processes: int) -> None:
+        while len(self._threads) < processes:
+            self._threads.append(threading.Thread(target=self._serve, name="background", daemon=True))
+            self._threads[-1].start()
 
     def _serve(self) -> None:
         """Hand out the tasks one by one as long as the server lives."""
@@ -144,14 +188,16 @@ class Background:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._queue))
                 key, (task, limit_s) = self._queue.popleft()
+            if self._is_unwanted(key):
+                self._settle(key, None, None)
+                continue
             if not process.is_alive():
                 process, connection = self._start_process()
             try:
                 connection.send(task)
-                end = None if limit_s is None else time.monotonic() + limit_s
-                while (message := _received(connection, end))[0] is Pending:
-                    with self._changed:
-                        self._outcomes[key] = Pending(key, message[1])
+                message = self._last_message(
+                    connection, key, None if limit_s is None else time.monotonic() + limit_s
+                )
             except TimeoutError:
                 process.kill()
                 process.join()
@@ -164,9 +210,37 @@ class Background:
                 message = (Failed, f"this can't be run beside the page: {error}")
             self._settle(key, *message)
 
-    def _settle(self, key: str, kind: type[Outcome], value: Any) -> None:
+    def _last_message(self, connection: Connection, key: str, end: float | None) -> Message:
+        """Return what a task ends with; store what it reports. Raises TimeoutError at `end`, of `time.monotonic`."""
+        told = False
+        while True:
+            if end is not None and time.monotonic() >= end:
+                raise TimeoutError
+            if not told and self._is_unwanted(key):
+                connection.send(None)
+                told = True
+            left_s = LOOK_S if end is None else min(LOOK_S, max(0.0, end - time.monotonic()))
+            if not connection.poll(left_s):
+                continue
+            message: Message = connection.recv()
+            if message[0] is not Pending:
+                return message
+            with self._changed:
+                self._outcomes[key] = Pending(key, *message[1])
+
+    def _is_unwanted(self, key: str) -> bool:
+        with self._changed:
+            askers = self._askers.get(key)
+            return askers is not None and all(time.monotonic() - last > GONE_S for last in askers.values())
+
+    def _settle(self, key: str, kind: type[Outcome] | None, value: Any) -> None:
         outcome = Done(ForkingPickler.loads(value)) if kind is Done else Failed(value)
         with self._changed:
+            self._askers.pop(key, None)
+            if kind is None:  # stopped
+                del self._outcomes[key]
+                self._changed.notify_all()
+                return
             self._outcomes[key], self._sizes[key] = outcome, len(value)
             self._outcomes.move_to_end(key)
             for oldest in [other for other in self._outcomes if other in self._sizes and other != key]:
@@ -176,18 +250,20 @@ class Background:
             self._changed.notify_all()
 
 
-def report(done: int, total: int) -> None:
-    """Say how far the running task is; outside its process nobody listens. Fits `on_progress=` as it is."""
-    if _listener is not None and total:
-        _listener.send((Pending, done / total))
+def report(done: float, total: float, value: Any = None) -> None:
+    """Say how far the running task is, and what it has so far; outside its process nobody listens.
 
+    Fits `on_progress=` as it is.
 
-def _received(connection: Connection, end: float | None) -> Message:
-    """Return the process's next message. Raises TimeoutError when none has come by `end`, of `time.monotonic`."""
-    if end is not None and ((left_s := end - time.monotonic()) <= 0 or not connection.poll(left_s)):
-        raise TimeoutError
-    message: Message = connection.recv()
-    return message
+    Raises:
+        StoppedError: nobody waits for the task any more.
+    """
+    if _listener is None or not total:
+        return
+    if _listener.poll():  # while a task runs, the server has nothing else to say
+        _listener.recv()
+        raise StoppedError
+    _listener.send((Pending, (done / total, value)))
 
 
 def _start(
@@ -228,12 +304,18 @@ def _work(
     try:
         if warm_up is not None:
             while connection.poll(quiet_s):
-                connection.send(_outcome(connection.recv()))
+                _answer(connection)
             threading.Thread(target=warm_up, daemon=True).start()
         while True:
-            connection.send(_outcome(connection.recv()))
+            _answer(connection)
     except (EOFError, OSError, KeyboardInterrupt):  # the server is gone
         os._exit(0)  # at once: a warm-up may still run
+
+
+def _answer(connection: Connection) -> None:
+    task: Task | None = connection.recv()
+    if task is not None:  # else the last task was to stop, and had ended
+        connection.send(_outcome(task))
 
 
 def _outcome(task: Task) -> Message:
@@ -241,6 +323,8 @@ def _outcome(task: Task) -> Message:
     try:
         # Packed here, so that its size is known and one that can't be sent fails as the task's own error.
         return Done, bytes(ForkingPickler.dumps(function(*args)))
+    except StoppedError:
+        return None, None
     except EmuError as error:
         return Failed, str(error)
     except MemoryError:

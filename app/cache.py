@@ -10,7 +10,8 @@ import streamlit as st
 from app.background import Background, Done, Failed, Outcome, Pending
 from app.forms.model_name import HF, RUN, must_be_fetched
 from app.jobs import NICENESS, job_manager
-from app.tasks import encode_to_file, fetch, parts_to_file, warm_up
+from app.mapping import warm_up
+from app.tasks import encode_to_file, fetch, parts_to_file
 from app.users import all_runs_root
 from app.vectors import vectors_path, weights_of
 from app.wording import literal, sentence
@@ -29,8 +30,14 @@ MOMENT_S = 1.0  # that a page waits for a file before it draws a bar
 
 @st.cache_resource(show_spinner=False)
 def background() -> Background:
-    """Return the one background worker of this server."""
-    return Background(warm_up=warm_up, niceness=NICENESS)
+    """Return the background worker of this server for all that has no worker of its own."""
+    return Background(niceness=NICENESS)
+
+
+@st.cache_resource(show_spinner=False)
+def mapper() -> Background:
+    """Return what lays out maps: one of two encoders doesn't wait for the other, and no encoding for either."""
+    return Background(warm_up=warm_up, niceness=NICENESS, processes=2)
 
 
 @st.cache_resource(show_spinner=False)
@@ -42,6 +49,7 @@ def upload_reader() -> Background:
 def start_helpers() -> None:
     """Start what works beside the pages, so that it is warm in time, and the queue that an older server left."""
     background().start()
+    mapper().start()
     upload_reader().start()
     job_manager()
 

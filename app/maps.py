@@ -1,32 +1,58 @@
 """Maps of sentences: which are drawn, where each stands, and the maps as files to keep."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Literal
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.cache import computed
-from app.panels.widgets import choose_languages
-from app.state import ChosenData
+from app import cache
+from app.background import Done, Failed, Pending
+from app.mapping import lay_out
 from app.vectors import weights_of
+from app.wording import literal
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.scatter import maps_page
 from emu_core.charts.stills import maps_file
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.evaluation.projection import Projection, project, stratified_sample
+from emu_core.evaluation.projection import Projection, aligned, project, stratified_sample
 
+FIRST_POINTS = 5_000  # of a larger set a sample of so many is drawn first: its map is there in seconds
 MOST_POINTS = 30_000  # a browser draws and selects that many with ease
 NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA"}
-# As measured on two cores; UMAP's first map in a process waits for its compiler.
-_WAITS = {
-    Projection.TSNE: "some 8 seconds for 3,000 sentences, minutes for 30,000",
-    Projection.UMAP: "some 3 seconds for 3,000 sentences, and 15 more the first time",
-    Projection.PCA: "a moment",
-}
+POLL_S, REDRAWN_AT = 0.5, 0.2  # a map in the making is drawn anew when so much more of it is done
+_ASKED, _STOPPED, _SESSION = "maps-asked", "maps-stopped", "maps-session"
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """An encoder's map as it stands.
+
+    Attributes:
+        key: of its task.
+        places: (N, 2); the PCA until the method's first map is there.
+        method: what is being laid out.
+        progress: how far that is, from 0 to 1.
+        over: nothing will change any more: it is laid out, or was stopped, or failed.
+        stopped: the person stopped it; `places` is the last map there was.
+        trust: the trustworthiness of `places`, None until it is measured.
+        problem: why the method could not lay it out; empty where it could.
+    """
+
+    key: str
+    places: NDArray[np.float32]
+    method: Projection
+    progress: float = 0.0
+    over: bool = False
+    stopped: bool = False
+    trust: float | None = None
+    problem: str = ""
 
 
 def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
@@ -38,35 +64,12 @@ def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDAr
     return shown
 
 
-def sample(labelled: LabelledSet) -> pd.DataFrame:
-    """Return the set's frame with a column `row`, at most `MOST_POINTS` of its rows, with every intent and language."""
+def sample(labelled: LabelledSet, most: int = MOST_POINTS) -> pd.DataFrame:
+    """Return the set's frame with a column `row`, at most `most` of its rows, with every intent and language."""
     frame = labelled.frame
-    rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), MOST_POINTS)
+    most = min(most, MOST_POINTS)
+    rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), most)
     return frame.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
-
-
-def draw_filters(chosen: ChosenData) -> dict[str, list[str]]:
-    """Draw the filters of a set and return what a person wants, by column, as `is_shown` takes it."""
-    labelled, prefix = chosen.labelled, f"explore-{chosen.sha256[:12]}"
-    places = st.columns([3, 4, 2] if labelled.splits else [3, 4])
-    of = {
-        "language": choose_languages(
-            "Languages", labelled.languages, f"{prefix}-languages", place=places[0], placeholder="All"
-        ),
-        "intent": places[1].multiselect(
-            "Intents",
-            labelled.intents,
-            placeholder="All",
-            key=f"{prefix}-intents",
-            persist_state="session",
-            help="Up to eight at once have a colour of their own.",
-        ),
-    }
-    if labelled.splits:
-        of["split"] = places[2].multiselect(
-            "Splits", labelled.splits, placeholder="All", key=f"{prefix}-splits", persist_state="session"
-        )
-    return of
 
 
 def say_how_many(total: int, drawn: int, shown: int) -> None:
@@ -81,31 +84,145 @@ def say_how_many(total: int, drawn: int, shown: int) -> None:
         st.caption(f"The filters leave {shown:,} of {counted(drawn, 'sentence')}.")
 
 
-def layout(key: str, label: str, vectors: FloatArray, method: Projection) -> NDArray[np.float32] | None:
-    """Return the map (N, 2) of vectors (N, dim), or None, and draw why; `key` and `label` as `computed` takes them."""
-    laid_out: NDArray[np.float32] | None = computed(key, label, project, vectors, method)
-    return laid_out
-
-
 def layouts(
     vectors: Mapping[str, FloatArray], specs: Mapping[str, str], data_sha: str, method: Projection
-) -> dict[str, NDArray[np.float32]] | None:
-    """Return each encoder's map (N, 2) of its vectors (N, dim), or None, and draw why, while one is not there.
+) -> dict[str, Layout]:
+    """Return each encoder's map of its vectors (N, dim) as `laid_out` does; `data_sha` stands for the sentences."""
+    keys = {
+        name: f"map:{method}:{data_sha}:{len(found)}:{weights_of(specs[name])}"  # a sample is a map of its own
+        for name, found in vectors.items()
+    }
+    return laid_out(vectors, keys, method)
 
-    `data_sha` stands for the N sentences.
+
+def laid_out(
+    vectors: Mapping[str, FloatArray], keys: Mapping[str, str], method: Projection
+) -> dict[str, Layout]:
+    """Return at once the best map there is of each of several vectors (N, dim) of the same N sentences.
+
+    The first time that is their PCA, computed here in a moment. Two workers refine the maps, so that neither of two
+    waits for the other; later calls return the maps in the making and, at last, the final ones, all turned onto the
+    first. A page calls this in each of its runs and draws what it gets; then it calls `draw_progress`, which shows
+    how far the maps are and runs the page again when one has changed. Maps that the session asked for in its last
+    call and not in this one are stopped, unless another session waits for them.
+
+    Args:
+        vectors: by name.
+        keys: by name; a key stands for the vectors and the method.
+        method: how to lay them out.
+
+    Raises:
+        DataError: a vector is zero or not finite.
     """
-    maps: dict[str, NDArray[np.float32]] = {}
+    for key in st.session_state.get(_ASKED, frozenset()) - set(keys.values()):
+        cache.mapper().stop(key, _session())
+    st.session_state[_ASKED] = frozenset(keys.values())
+    found: dict[str, Layout] = {}
     for name, of_encoder in vectors.items():
-        laid_out = layout(
-            f"map:{method}:{data_sha}:{weights_of(specs[name])}",
-            f"{name} encoder: {NAMES[method]} of {counted(len(of_encoder), 'sentence')} ({_WAITS[method]})",
-            of_encoder,
-            method,
+        one = _as_it_stands(keys[name], of_encoder, method)
+        target = next(iter(found.values())).places if found else one.places
+        found[name] = replace(one, places=aligned(one.places, target))
+    return found
+
+
+def _as_it_stands(key: str, vectors: FloatArray, method: Projection) -> Layout:
+    if (stopped := st.session_state.get(_STOPPED, {}).get(key)) is not None:
+        layout: Layout = stopped
+        return layout
+    outcome = cache.mapper().run(key, lay_out, vectors, method, asker=_session())
+    if isinstance(outcome, Done):
+        places, trust = outcome.value
+        return Layout(key, places, method, progress=1.0, over=True, trust=trust)
+    if isinstance(outcome, Failed):
+        return Layout(key, _first_map(key, vectors), method, over=True, problem=outcome.message)
+    places = _first_map(key, vectors) if outcome.value is None else outcome.value
+    return Layout(key, places, method, progress=outcome.progress)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _first_map(key: str, _vectors: FloatArray) -> NDArray[np.float32]:
+    return project(_vectors, Projection.PCA)
+
+
+def _session() -> str:
+    session: str = st.session_state.setdefault(_SESSION, uuid4().hex)
+    return session
+
+
+def stop(maps: Mapping[str, Layout]) -> None:
+    """Refine these maps no further in this session: `laid_out` returns them as they are here."""
+    for one in maps.values():
+        if not one.over:
+            cache.mapper().stop(one.key, _session())
+            st.session_state.setdefault(_STOPPED, {})[one.key] = replace(one, over=True, stopped=True)
+
+
+def go_on(maps: Mapping[str, Layout]) -> None:
+    """Refine maps again that were stopped or have failed."""
+    for one in maps.values():
+        st.session_state.get(_STOPPED, {}).pop(one.key, None)
+        if one.problem:
+            cache.mapper().forget(one.key)
+
+
+def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
+    """Draw how far maps are, with a button that stops them, and run the page again when one has changed.
+
+    Of maps that failed it says why, and those that were stopped can be refined again; else it draws nothing once all
+    are laid out. `key` begins the widgets' keys.
+    """
+    for name, one in maps.items():
+        if one.problem:
+            st.error(f"{literal(name)}: {literal(one.problem)}.", icon=":material/error:")
+    waiting = {name: one for name, one in maps.items() if not one.over}
+    if waiting:
+        _draw_bar(waiting, key)
+    elif any(one.stopped or one.problem for one in maps.values()):
+        st.button("Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=go_on, args=(maps,))
+
+
+def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
+    # A map that waits for others is at 0 %, and the bar says how far all of them are.
+    label = "Refining " + ", ".join(f"{literal(name)}: {NAMES[one.method]}" for name, one in maps.items())
+
+    @st.fragment(run_every=POLL_S)
+    def poll() -> None:
+        try:
+            now = [cache.mapper().result(one.key, asker=_session()) for one in maps.values()]
+        except KeyError:  # it made room for others
+            st.rerun()
+        shares = [outcome.progress for outcome in now if isinstance(outcome, Pending)]
+        if len(shares) < len(maps):
+            st.rerun()
+        bar, button = st.columns([6, 1], vertical_alignment="center")
+        bar.progress(sum(shares) / len(shares), text=label)
+        button.button(
+            "Stop",
+            icon=":material/stop:",
+            key=f"{key}-stop",
+            help="Keep the maps as they are.",
+            on_click=stop,
+            args=(maps,),
         )
-        if laid_out is None:
-            return None
-        maps[name] = laid_out
-    return maps
+        if any(share >= one.progress + REDRAWN_AT for share, one in zip(shares, maps.values(), strict=True)):
+            st.rerun()
+
+    poll()
+
+
+def say_trust(maps: Mapping[str, Layout]) -> None:
+    """Say how far each map can be trusted, once that is measured."""
+    said = [f"{literal(name)}: **{one.trust:.2f}**" for name, one in maps.items() if one.trust is not None]
+    if said:
+        st.caption(
+            f"Trustworthiness {', '.join(said)}: 1 where all neighbours on the map are neighbours by cosine, 0.5 by "
+            "chance."
+        )
+
+
+def ink() -> str:
+    """Return the colour of letters on the page, stronger than that which Streamlit gives those of a chart."""
+    return "#FAFAFA" if st.context.theme.type == "dark" else "#31333F"
 
 
 def draw_downloads(
@@ -114,12 +231,17 @@ def draw_downloads(
     colour_by: ColourBy,
     chosen: Set[int],
     name: str,
+    shown: NDArray[np.bool_] | None = None,
 ) -> None:
     """Draw a button each for PNG, SVG and HTML; `name` is the files', without an ending, the rest as in `maps_file`."""
+
+    def still(file_format: Literal["png", "svg"]) -> bytes:
+        return maps_file(panels, points, colour_by, chosen, file_format=file_format, shown=shown)
+
     files: dict[str, tuple[str, Callable[[], bytes]]] = {
-        "PNG": ("image/png", lambda: maps_file(panels, points, colour_by, chosen, file_format="png")),
-        "SVG": ("image/svg+xml", lambda: maps_file(panels, points, colour_by, chosen, file_format="svg")),
-        "HTML": ("text/html", lambda: maps_page(panels, points, colour_by, chosen)),
+        "PNG": ("image/png", lambda: still("png")),
+        "SVG": ("image/svg+xml", lambda: still("svg")),
+        "HTML": ("text/html", lambda: maps_page(panels, points, colour_by, chosen, shown)),
     }
     for column, (ending, (mime, draw)) in zip(st.columns([1, 1, 1, 5]), files.items(), strict=False):
         column.download_button(

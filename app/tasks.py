@@ -22,7 +22,6 @@ from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EncoderError
 from emu_core.evaluation.film import Film
-from emu_core.evaluation.projection import Projection, project
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
 
@@ -99,11 +98,6 @@ def predictions(
     """
     predictor = Predictor(k=5).fit(pool, vectors=pool_vectors, asked=asked)
     return predictor.predict(texts, vectors=vectors), predictor.facts
-
-
-def warm_up() -> None:
-    """Import UMAP and have it compiled: seconds that nobody should wait through."""
-    project(np.random.default_rng(0).random((64, 8), dtype=np.float32), Projection.UMAP)
 
 
 def fetch(spec: str) -> bool:

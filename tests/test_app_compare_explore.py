@@ -28,6 +28,7 @@ from emu_core.api import compare as api_compare
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
+from emu_core.evaluation.projection import Projection, aligned, project, trustworthiness
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 from tests.tiny_transformer import tiny_transformer
@@ -44,11 +45,14 @@ class AtOnce:
     def __init__(self) -> None:
         self.never = False
         self.outcomes: dict[str, Outcome] = {}
+        self.asked: list[str] = []
+        self.stopped: list[str] = []
 
     def start(self) -> None:
         """There is no process to start."""
 
-    def run(self, key: str, function: Callable[..., Any], *args: Any) -> Outcome:
+    def run(self, key: str, function: Callable[..., Any], *args: Any, asker: str | None = None) -> Outcome:
+        self.asked.append(key)
         if self.never:
             return Pending(key, 0.25)
         if key not in self.outcomes:
@@ -58,8 +62,11 @@ class AtOnce:
                 self.outcomes[key] = Failed(str(error))
         return self.outcomes[key]
 
-    def result(self, key: str) -> Pending:
+    def result(self, key: str, asker: str | None = None) -> Pending:
         return Pending(key, 0.25)
+
+    def stop(self, key: str, asker: str) -> None:
+        self.stopped.append(key)
 
     def forget(self, key: str) -> None:
         self.outcomes.pop(key, None)
@@ -74,6 +81,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(cache, "mapper", lambda: worker)
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 
@@ -145,6 +153,15 @@ def drawn_rows(app: AppTest, axis: str) -> list[int]:
     """The rows whose points are in a panel."""
     traces = [trace for trace in figure(app)["data"] if trace.get("xaxis") == axis and "customdata" in trace]
     return sorted(int(row) for trace in traces for row in numbers(trace["customdata"]))
+
+
+def drawn_places(app: AppTest, axis: str) -> np.ndarray:
+    """The places (N, 2) of a panel's points, in the order of their rows."""
+    traces = [trace for trace in figure(app)["data"] if trace.get("xaxis") == axis and "customdata" in trace]
+    rows, x, y = (
+        np.concatenate([numbers(trace[name]) for trace in traces]) for name in ("customdata", "x", "y")
+    )
+    return np.stack([x, y], axis=1)[np.argsort(rows)]
 
 
 def spoilt_run(trained: Run, root: Path) -> Run:
@@ -491,7 +508,8 @@ def test_both_maps_show_every_sentence_and_share_their_colours(app: AppTest, tra
     }
     assert colour["x"] == colour["x2"]
     titles = [note["text"] for note in spec["layout"]["annotations"]]
-    assert titles == ["A: use, PCA", f"B: {trained[0].name}, PCA"]
+    assert titles[:2] == ["A: use, PCA", f"B: {trained[0].name}, PCA"]
+    assert {f"<b>{intent}</b>" for intent in trained[1].intents} >= set(titles[2:]) != set()
     assert {t["legendgroup"] for t in spec["data"] if t.get("xaxis") == "x"} == set(trained[1].intents)
     explore(app, **{"explore-colour": "language"})
     assert {t["legendgroup"] for t in figure(app)["data"] if t.get("xaxis") == "x"} == {"en", "de", "ja"}
@@ -507,7 +525,8 @@ def test_filters_leave_both_maps_the_same_sentences(app: AppTest, trained: Train
         (frame["language"] == "ja") & frame["intent"].isin(["pool", "taxi"]) & (frame["split"] == "test")
     ]
     assert drawn_rows(app, "x") == drawn_rows(app, "x2") == sorted(wanted.index)
-    assert f"The filters leave {len(wanted)} of 324 sentences." in [caption.value for caption in app.caption]
+    said = f"The filters leave {len(wanted)} of 324 sentences"
+    assert any(said in caption.value for caption in app.caption)
 
 
 def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> None:
@@ -516,7 +535,7 @@ def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> No
     for label, value in (("Languages", ["ja"]), ("Intents", ["pool"])):
         next(box for box in explore_app.multiselect if box.label == label).set_value(value)
     explore_app.run()
-    assert "leave no sentence" in explore_app.info[1].value
+    assert any("leave no sentence" in info.value for info in explore_app.info)
     assert not any(map(is_map, figures(explore_app)))
 
 
@@ -557,14 +576,65 @@ def test_one_picked_sentence_has_its_neighbours_by_both_encoders(app: AppTest, t
         assert table.value["right"].tolist() == same
 
 
-def test_explore_shows_progress_and_computes_nothing_itself(app: AppTest, worker: AtOnce) -> None:
+def test_explore_shows_the_first_map_and_how_far_the_refined_one_is(
+    app: AppTest, worker: AtOnce, trained: Trained
+) -> None:
     explore(app)  # leaves the vectors on disk
     worker.never = True
     explore(app, **{"explore-method": "umap"})
     progress = app.get("progress")[-1].proto
     assert progress.value == 25
-    assert progress.text.startswith("A encoder: UMAP of 324 sentences")
-    assert not any(map(is_map, figures(app)))
+    assert progress.text == "Refining A: UMAP, B: UMAP"
+    # Until then the PCA is drawn, the second map turned onto the first.
+    base, specialised = (project(found, Projection.PCA) for found in vectors(trained[1], trained[0]))
+    for axis, expected in (("x", base), ("x2", aligned(specialised, base))):
+        np.testing.assert_allclose(drawn_places(app, axis), expected, atol=1e-4)
+
+
+def refining(app: AppTest) -> bool:
+    return any(bar.proto.text.startswith("Refining") for bar in app.get("progress"))
+
+
+def test_stopped_maps_stay_as_they_are_until_they_are_refined_again(app: AppTest, worker: AtOnce) -> None:
+    explore(app)
+    worker.never = True
+    explore(app, **{"explore-method": "umap"})
+    next(button for button in app.button if button.label == "Stop").click().run()
+    assert worker.stopped[-2:] == [key for key in worker.asked if ":umap:" in key][:2]
+    assert not refining(app)
+    assert drawn_rows(app, "x2")
+    next(button for button in app.button if button.label == "Refine again").click().run()
+    assert refining(app)
+
+
+def test_maps_that_are_no_longer_wanted_are_stopped(app: AppTest, worker: AtOnce) -> None:
+    explore(app)
+    worker.never = True
+    explore(app, **{"explore-method": "umap"})
+    before = set(worker.asked)
+    explore(app, **{"explore-method": "tsne"})
+    assert {key for key in before if ":umap:" in key} <= set(worker.stopped)
+    assert not any(":tsne:" in key for key in worker.stopped)
+
+
+def test_maps_say_how_far_they_can_be_trusted(app: AppTest, trained: Trained) -> None:
+    explore(app)
+    [said] = [caption.value for caption in app.caption if caption.value.startswith("Trustworthiness")]
+    base, _ = vectors(trained[1], trained[0])
+    assert f"A: **{trustworthiness(base, project(base, Projection.PCA)):.2f}**" in said
+
+
+def test_what_cannot_be_laid_out_is_said_beside_its_first_map(app: AppTest, worker: AtOnce) -> None:
+    app.session_state["explore-method"] = "pca"
+    explore(app)
+    for key in list(worker.outcomes):
+        if key.startswith("map:"):
+            worker.outcomes[key] = Failed("t-SNE needs 4 sentences")
+    explore(app)
+    assert [error.value for error in app.error] == [
+        rf"{name}: t\-SNE needs 4 sentences." for name in ("A", "B")
+    ]
+    assert drawn_rows(app, "x2")
 
 
 def test_what_people_wrote_is_never_markup(trained: Trained, app: AppTest) -> None:

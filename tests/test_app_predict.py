@@ -25,6 +25,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(cache, "mapper", lambda: worker)
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 

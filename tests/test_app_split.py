@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
-from app import cache, jobs, maps
+from app import cache, jobs, mapping
 from app.jobs import JobManager
 from app.panels import run_table
 from app.views.split import FEW_TEMPLATES, NAMES, kind_of, looks_at, parts_of
@@ -38,7 +38,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.slots.utterances import Utterance, parse_annotated, utterances
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
-from emu_core.evaluation.projection import Projection, project
+from emu_core.evaluation.projection import Projection, aligned, project
 from emu_core.methods.registry import configure, methods
 from emu_core.models.parts import Part
 from emu_core.runs.config import RunConfig
@@ -72,9 +72,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
-    monkeypatch.setattr(
-        maps, "project", lambda vectors, _: project(vectors, Projection.PCA)
-    )  # t-SNE takes long
+    monkeypatch.setattr(cache, "mapper", lambda: worker)
+    monkeypatch.setattr(mapping, "project", lambda vectors, *_, **__: project(vectors, Projection.PCA))
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 
@@ -304,10 +303,10 @@ def test_a_map_shows_both_sentences_of_every_pair(app: AppTest, root: Path) -> N
         "German and Spanish",
     ]
     drawn = figure(app)
-    assert [note["text"] for note in drawn["layout"]["annotations"]] == ["Language", "Meaning"]
+    assert [note["text"] for note in drawn["layout"]["annotations"]][:2] == ["Language", "Meaning"]
     test = fmda_set().select(languages=["en", "de"], splits=["test"]).frame
-    vectors = encoder_of(root).parts(test["text"].tolist())[Part.MEANING]
-    expected = project(vectors, Projection.PCA)
+    parts = encoder_of(root).parts(test["text"].tolist())
+    expected = aligned(*(project(parts[part], Projection.PCA) for part in (Part.MEANING, Part.LANGUAGE)))
     places = sorted(
         (round(x, 3), round(y, 3))
         for trace in drawn["data"]

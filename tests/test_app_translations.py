@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
-from app import cache, maps
+from app import cache, mapping
 from app.upload import parallel
 from app.upload.parallel import Pairs
 from app.views.translations import TRUE
@@ -66,7 +66,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
-    monkeypatch.setattr(maps, "project", lambda vectors, _: project(vectors, Projection.PCA))
+    monkeypatch.setattr(cache, "mapper", lambda: worker)
+    monkeypatch.setattr(mapping, "project", lambda vectors, *_, **__: project(vectors, Projection.PCA))
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 
@@ -332,7 +333,6 @@ def test_nearest_words_by_plain_arithmetic() -> None:
 
 
 def test_another_encoder_is_set_beside_a_run_from_scratch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maps, "project", lambda found, _: project(found, Projection.PCA))
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
     frame = pd.DataFrame(
         {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app import background as beside
-from app.background import NO_MEMORY, STOPPED, TOO_LONG, Background, Done, Failed, Pending
+from app.background import NO_MEMORY, STOPPED, TOO_LONG, Background, Done, Failed, Pending, StoppedError
 from emu_core.errors import EncoderError
 
 PATIENCE_S = 60.0
@@ -50,8 +50,17 @@ def report_and_wait_for(path: Path) -> str:
     return "seen"
 
 
+def report_until(path: Path) -> str:
+    until(lambda: bool(beside.report(1, 4, "so far")) or path.exists())
+    return "ended"
+
+
 def wait_for(path: Path) -> None:
     until(path.exists)
+
+
+def touch(path: Path) -> None:
+    path.touch()
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -211,7 +220,12 @@ def test_a_report_goes_to_the_server_and_outside_a_worker_to_nobody(monkeypatch:
     monkeypatch.setattr(beside, "_listener", worker)
     beside.report(1, 0)  # of nothing there is no share
     beside.report(1, 4)
-    assert server.recv() == (Pending, 0.25) and not server.poll()
+    beside.report(1, 2, "so far")
+    assert server.recv() == (Pending, (0.25, None))
+    assert server.recv() == (Pending, (0.5, "so far")) and not server.poll()
+    server.send(None)
+    with pytest.raises(StoppedError):
+        beside.report(3, 4)
 
 
 def hold(count: int) -> int:
@@ -233,3 +247,58 @@ def test_a_task_past_its_time_is_ended_and_the_next_one_runs(tmp_path: Path) -> 
     assert background.wait("endless", PATIENCE_S) == Failed(TOO_LONG.format(limit_s=0.1))
     background.submit("next", double, 4, limit_s=PATIENCE_S)
     assert background.wait("next", PATIENCE_S) == Done(8)
+
+
+def unknown(background: Background, key: str) -> bool:
+    try:
+        return not isinstance(background.result(key), Pending)
+    except KeyError:
+        return True
+
+
+def test_a_task_says_what_it_has_so_far(background: Background, tmp_path: Path) -> None:
+    background.submit("so far", report_until, tmp_path / "end")
+    until(lambda: background.result("so far") == Pending("so far", 0.25, "so far"))
+    (tmp_path / "end").touch()
+    assert background.wait("so far", PATIENCE_S) == Done("ended")
+
+
+def test_a_task_ends_when_the_last_one_who_asked_stops_it(background: Background, tmp_path: Path) -> None:
+    background.submit("which", process_id)
+    process = background.wait("which", PATIENCE_S)
+    for key in ("runs", "waits"):
+        for asker in ("one", "other"):
+            background.run(key, report_until, tmp_path / "end", asker=asker)
+    background.stop("runs", "one")
+    background.stop("waits", "one")
+    background.stop("waits", "other")
+    until(
+        lambda: background.result("runs") == Pending("runs", 0.25, "so far")
+    )  # the other still waits for it
+    background.stop("runs", "other")
+    until(lambda: unknown(background, "runs"))
+    until(lambda: unknown(background, "waits"))
+    background.forget("which")
+    background.submit("which", process_id)
+    assert background.wait("which", PATIENCE_S) == process  # it was not killed
+    (tmp_path / "end").touch()
+    background.run("runs", report_until, tmp_path / "end", asker="one")
+    assert background.wait("runs", PATIENCE_S) == Done("ended")
+
+
+def test_a_task_of_those_who_are_gone_ends(
+    background: Background, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "GONE_S", 0.0)
+    background.run("left", report_until, tmp_path / "end", asker="one")
+    background.submit("wanted", double, 4)
+    assert background.wait("wanted", PATIENCE_S) == Done(8)
+    assert unknown(background, "left")
+
+
+def test_two_processes_run_two_tasks_at_once(tmp_path: Path) -> None:
+    two = Background(processes=2)
+    two.start()
+    two.submit("first", report_and_wait_for, tmp_path / "end")
+    two.submit("second", touch, tmp_path / "end")
+    assert two.wait("first", PATIENCE_S) == Done("seen")

@@ -12,8 +12,10 @@ import pytest
 
 from emu_core import charts
 from emu_core.charts.curves import MOST_POINTS
+from emu_core.charts.marks import NAME_WIDTH, NAMED, cluster_names
 from emu_core.charts.scatter import maps_page
 from emu_core.charts.stills import maps_file
+from emu_core.charts.style import GREY
 from emu_core.data.languages import language_name
 
 HOSTILE = "<script>alert(1)</script> $x_1$"
@@ -219,44 +221,138 @@ def test_maps_draw_every_point_once_a_panel(colour_by: Any) -> None:
         assert all(trace.x.dtype == np.float32 for trace in traces)
 
 
-@pytest.mark.parametrize("colour_by", ["intent", "language"])
-def test_groups_are_told_apart_by_colour_shape_or_fill(colour_by: Any) -> None:
-    figure = charts.sentence_maps(places(84), points(84, intents=28), colour_by)
-    keys = {
-        legend: [(trace.marker.color, trace.marker.symbol) for trace in figure.data if trace.legend == legend]
-        for legend in ("legend", "legend2")
-    }
-    for marks in keys.values():
-        assert len(set(marks)) == len(marks) in (3, 28)
+def keys(figure: go.Figure, legend: str) -> dict[str, Any]:
+    """The marks of a legend's entries, by their names."""
+    return {trace.name: trace.marker for trace in figure.data if trace.legend == legend}
+
+
+def of_points(figure: go.Figure, axis: str = "x") -> list[Any]:
+    return [trace for trace in figure.data if trace.xaxis == axis and trace.customdata is not None]
+
+
+def test_groups_are_told_apart_by_colour_and_shape() -> None:
+    figure = charts.sentence_maps(places(96), points(96, intents=24), "intent")
+    assert len({mark.color for mark in keys(figure, "legend").values()}) == 24
+    assert len({mark.symbol for mark in keys(figure, "legend2").values()}) == 3
+    assert not any(trace.marker.line.width for trace in figure.data)
+
+
+def test_coloured_by_language_all_points_are_circles() -> None:
+    figure = charts.sentence_maps(places(84), points(84, intents=28), "language")
+    assert list(keys(figure, "legend")) == ["English", "German", "Japanese"]
+    assert not keys(figure, "legend2")
+    assert {trace.marker.symbol for trace in of_points(figure)} == {"circle"}
 
 
 def test_points_look_as_the_legends_say() -> None:
     frame = points(60, intents=20)
     figure = charts.sentence_maps(places(60), frame, "intent")
-    colours = {t.name: (t.marker.color, t.marker.symbol) for t in figure.data if t.legend == "legend"}
-    shapes = {t.name: t.marker.symbol for t in figure.data if t.legend == "legend2"}
+    colours, marks = keys(figure, "legend"), keys(figure, "legend2")
     language_of = dict(zip(frame["row"], frame["language"].map(language_name), strict=True))
-    drawn = [trace for trace in figure.data if trace.customdata is not None]
+    drawn = [*of_points(figure), *of_points(figure, "x2")]
     for trace in drawn:
-        colour, symbol = colours[trace.name]
-        assert trace.marker.color == colour
+        assert trace.marker.color == colours[trace.name].color
         codes = np.frombuffer(base64.b64decode(trace.marker.symbol["bdata"]), trace.marker.symbol["dtype"])
-        # The intent's mark is a circle in the intent's fill: its hundreds.
-        assert codes.tolist() == [symbol + shapes[language_of[row]] for row in trace.customdata]
+        assert codes.tolist() == [marks[language_of[row]].symbol for row in trace.customdata]
     assert len(drawn) == 2 * 20
+
+
+def test_a_filter_neither_recolours_nor_rescales_and_what_it_leaves_out_stays_grey() -> None:
+    frame, panels = points(60, intents=5), places(60)
+    shown = (frame["intent"] != "intent 000").to_numpy() & (frame["language"] == "de").to_numpy()
+    before, after = (charts.sentence_maps(panels, frame, "intent", shown=some) for some in (None, shown))
+    for axis, title in (("x", "Base"), ("x2", "Specialised")):
+        left = {trace.name: trace.marker.color for trace in of_points(after, axis)}
+        assert left == {
+            trace.name: trace.marker.color for trace in of_points(before, axis) if trace.name != "intent 000"
+        }
+        drawn = sorted(int(row) for trace in of_points(after, axis) for row in trace.customdata)
+        assert drawn == frame["row"][shown].tolist()
+        [grey] = [trace for trace in after.data if trace.xaxis == axis and trace.name == "filtered out"]
+        np.testing.assert_array_equal(np.stack([grey.x, grey.y], axis=1), panels[title][~shown])
+        assert grey.marker.color == GREY and grey.hoverinfo == "skip"
+    for figure in (before, after):
+        assert figure.layout.xaxis.range[0] < min(found[:, 0].min() for found in panels.values())
+        assert figure.layout.yaxis.range[1] > max(found[:, 1].max() for found in panels.values())
+        # One frame and one zoom for both.
+        assert {figure.layout.xaxis.matches, figure.layout.xaxis2.matches} == {"x"}
+        assert figure.layout.yaxis2.matches == "y"
+    assert before.layout.xaxis.range == after.layout.xaxis.range == after.layout.xaxis2.range
+    assert before.layout.uirevision == after.layout.uirevision
+    assert list(keys(before, "legend")) == list(keys(after, "legend"))
+    assert not of_points(charts.sentence_maps(panels, frame, "intent", shown=np.zeros(60, dtype=bool)))
+
+
+def test_trained_sentences_are_faint_and_the_legend_says_so() -> None:
+    frame = points(30).assign(trained=[True, False] * 15)
+    figure = charts.sentence_maps(places(30), frame, "language")
+    for trace in of_points(figure):
+        rows = np.asarray(trace.customdata) - 100
+        assert (np.asarray(trace.marker.opacity) < 0.5).tolist() == (rows % 2 == 0).tolist()
+    faint, solid = keys(figure, "legend2").values()
+    assert faint.opacity < 0.5 < solid.opacity
+    assert list(keys(figure, "legend2")) == ["trained on: faint", "held out: solid"]
+
+
+def test_of_many_intents_the_largest_are_named_where_they_are() -> None:
+    frame, corners = points(240, intents=120), np.random.default_rng(0).random((240, 2)).astype(np.float32)
+    frame.loc[:99, "intent"] = "large"
+    corners[:100] = [0.5, 0.25]
+    figure = charts.sentence_maps({"Base": corners}, frame, "intent")
+    assert len(of_points(figure)) <= 24 and not keys(figure, "legend")
+    assert sum(len(trace.customdata) for trace in of_points(figure)) == 240
+    names = figure.layout.annotations[1:]
+    assert (names[0].text, names[0].x, names[0].y) == (
+        "<b>large</b>",
+        pytest.approx(0.5),
+        pytest.approx(0.25),
+    )
+    assert len(names) == NAMED
+    assert all(0 <= name.x <= 1 for name in names)
+    assert len(charts.sentence_maps({"Base": corners}, frame, "intent", named=0).layout.annotations) == 1
+    assert names[0].font.color is None
+
+
+def test_names_leave_each_other_room_and_stay_on_the_map() -> None:
+    places = np.array([[0, 0], [1, 1], [0.5, 0.5], [0.51, 0.5], [0.51, 0.5], [0.5, 0.9]], dtype=np.float32)
+    intents = np.array(["edge", "", "a", "b", "b", "a name of many letters"], dtype=object)
+    found = {name: (x, y) for name, x, y in cluster_names(places, intents, 20)}
+    assert found.keys() == {"edge", "b", "a name of many letters"}  # b has more points than a
+    assert found["b"] == (pytest.approx(0.51), 0.5)
+    assert found["edge"][0] == pytest.approx(2 * NAME_WIDTH) and found["edge"][1] == 0
+    assert cluster_names(places[:0], intents[:0], 20) == []
+
+
+def test_very_many_points_say_their_group_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emu_core.charts.scatter.MOST_HOVERED", 50)
+    figure = charts.sentence_maps(places(60), points(60), "intent")
+    assert {trace.hovertemplate for trace in of_points(figure)} == {
+        f"intent 00{i}<extra></extra>" for i in range(3)
+    }
+    assert all(trace.text is None for trace in of_points(figure))
+    many = charts.sentence_maps(places(180), points(180, intents=90), "intent")
+    frame = points(180, intents=90).set_index("row")
+    for trace in of_points(many):
+        assert list(trace.text) == frame.loc[trace.customdata, "intent"].tolist()
+
+
+def test_density_and_a_star_are_drawn_where_they_are_asked_for() -> None:
+    panels, star = places(30), np.array([[0.2, 0.7]], dtype=np.float32)
+    figure = charts.sentence_maps(panels, points(30), "intent", density=True, stars={"Specialised": star})
+    assert [trace.xaxis for trace in figure.data if trace.type == "histogram2dcontour"] == ["x", "x2"]
+    [drawn] = [trace for trace in figure.data if trace.name == "your sentence"]
+    assert (drawn.xaxis, drawn.x.tolist(), drawn.y.tolist()) == ("x2", *map(pytest.approx, ([0.2], [0.7])))
+    plain = charts.sentence_maps(panels, points(30), "intent")
+    assert {trace.type for trace in plain.data} == {"scattergl"}
 
 
 def test_chosen_points_stand_out_in_every_panel() -> None:
     frame = points(30)
     figure = charts.sentence_maps(places(30), frame, "language", {103, 107})
-    bright = [
-        int(row)
-        for trace in figure.data
-        if trace.customdata is not None
-        for row, opacity in zip(trace.customdata, trace.marker.opacity, strict=True)
-        if opacity == 1.0
-    ]
+    drawn = [*of_points(figure), *of_points(figure, "x2")]
+    bright = [int(trace.customdata[place]) for trace in drawn for place in trace.selectedpoints]
     assert sorted(bright) == [103, 103, 107, 107]
+    assert {trace.unselected.marker.color for trace in drawn} == {GREY}
 
 
 def test_maps_show_text_and_never_read_it() -> None:
@@ -278,7 +374,13 @@ def test_picture_files_hold_every_point_and_repeat_exactly() -> None:
     root = ET.fromstring(svg)  # noqa: S314 - our own file
     space = "{http://www.w3.org/2000/svg}"
     collections = [g for g in root.iter(f"{space}g") if g.get("id", "").startswith("PathCollection")]
-    assert sum(1 for g in collections for _ in g.iter(f"{space}use")) == 2 * 40
+    # Of a few points each is a path of its own, closed by a z.
+    drawn = sum(
+        len(list(g.iter(f"{space}use")))
+        or sum(path.get("d", "").count("z") for path in g.iter(f"{space}path"))
+        for g in collections
+    )
+    assert drawn == 2 * 40
     texts = {"".join(text.itertext()) for text in root.iter(f"{space}text")}
     assert {"Base", "Specialised", "intent 000", "German"} <= texts
     png = maps_file(panels, frame, "language", frozenset(), file_format="png")

@@ -3,9 +3,18 @@ from collections import Counter
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.linalg import orthogonal_procrustes
 
 from emu_core.errors import DataError
-from emu_core.evaluation.projection import Projection, project, stratified_sample
+from emu_core.evaluation import projection
+from emu_core.evaluation.projection import (
+    Projection,
+    aligned,
+    place_on_map,
+    project,
+    stratified_sample,
+    trustworthiness,
+)
 
 CROWDS = np.repeat(np.arange(3), 20)
 
@@ -103,6 +112,109 @@ def test_project_refuses() -> None:
         project(np.full((5, 5), np.nan), Projection.PCA)
     with pytest.raises(DataError, match=r"row 0 \(from 0\) is zero"):
         project(np.zeros((5, 5)), Projection.UMAP)
+
+
+@pytest.mark.parametrize("method", [Projection.TSNE, Projection.UMAP])
+def test_a_map_in_the_making_is_shown_and_can_be_stopped(
+    method: Projection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projection, "EVERY_S", 0.0)
+    vectors = clouds()
+    told: list[tuple[float, NDArray[np.float32]]] = []
+    points = project(vectors, method, on_map=lambda share, places: told.append((share, places)))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert shares[0] >= 0
+    assert 0.95 < shares[-1] <= 1
+    assert all(places.shape == (60, 2) and places.dtype == np.float32 for _, places in told)
+    # Each is a picture of its own, the first near the PCA and the last near the end.
+    pca = project(vectors, Projection.PCA)
+    assert abs(np.corrcoef(told[0][1][:, 0], pca[:, 0])[0, 1]) > 0.99
+    assert np.abs(told[-1][1] - points).max() < 0.1 * np.abs(points).max() < np.abs(told[0][1] - points).max()
+    assert (points == project(vectors, method)).all()
+
+    class StopError(Exception):
+        pass
+
+    def stop(share: float, _: NDArray[np.float32]) -> None:
+        shares.append(share)
+        if share > 0.5:
+            raise StopError
+
+    shares.clear()
+    with pytest.raises(StopError):
+        project(vectors, method, on_map=stop)
+    assert sum(share > 0.5 for share in shares) == 1
+
+
+def test_tsne_of_many_points_keeps_crowds_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projection, "MANY", 50)
+    points = project(clouds(), Projection.TSNE)
+    distances = np.linalg.norm(points[:, None] - points, axis=-1)
+    np.fill_diagonal(distances, np.inf)
+    assert (CROWDS[distances.argmin(axis=1)] == CROWDS).mean() > 0.95
+    assert (points == project(clouds(), Projection.TSNE)).all()
+
+
+def test_a_map_turned_mirrored_and_moved_is_turned_back() -> None:
+    points = project(clouds(), Projection.PCA)
+    for mirrored in (1, -1):
+        turn = np.array([[np.cos(2), np.sin(2)], [-np.sin(2) * mirrored, np.cos(2) * mirrored]])
+        moved = (7 * points @ turn + [3, -5]).astype(np.float32)
+        np.testing.assert_allclose(aligned(moved, points), points, atol=1e-5)
+    noisy = (points + np.random.default_rng(0).normal(size=points.shape, scale=0.1)).astype(np.float32)
+    found = aligned(noisy, points)
+    rotation, _ = orthogonal_procrustes(noisy - noisy.mean(axis=0), points - points.mean(axis=0))
+    expected = (noisy - noisy.mean(axis=0)) @ rotation
+    np.testing.assert_allclose(
+        found - found.mean(axis=0), expected * np.linalg.norm(points) / np.linalg.norm(expected), atol=1e-4
+    )
+    assert np.isfinite(aligned(np.zeros((5, 2), np.float32), np.zeros((5, 2), np.float32))).all()
+    with pytest.raises(DataError):
+        aligned(points, points[1:])
+
+
+def test_trustworthiness_counts_the_neighbours_that_the_vectors_do_not_have() -> None:
+    vectors, k = clouds(), 10
+    points = np.random.default_rng(1).random((60, 2))
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    penalty = 0
+    for row in range(60):
+        by_cosine = [other for other in np.argsort(-units @ units[row]) if other != row]
+        on_map = [other for other in np.argsort(np.linalg.norm(points - points[row], axis=1)) if other != row]
+        penalty += sum(max(0, by_cosine.index(other) + 1 - k) for other in on_map[:k])
+    expected = 1 - penalty * 2 / (60 * k * (2 * 60 - 3 * k - 1))
+    assert trustworthiness(vectors, points) == pytest.approx(expected)
+    assert trustworthiness(vectors, project(vectors, Projection.PCA)) > 0.8 > expected
+    flat = vectors[:, :2] / np.linalg.norm(vectors[:, :2], axis=1, keepdims=True)
+    assert trustworthiness(vectors[:, :2], flat) == 1
+    assert 0 <= trustworthiness(vectors[:4], points[:4]) <= 1
+    assert np.isnan(trustworthiness(vectors[:3], points[:3]))
+
+
+def test_trustworthiness_of_many_is_that_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projection, "TRUSTED_POINTS", 40)
+    vectors, points = clouds(), np.random.default_rng(1).random((60, 2))
+    drawn = np.random.default_rng(5).permutation(60)[:40]
+    assert trustworthiness(vectors, points, seed=5) == pytest.approx(
+        trustworthiness(vectors[drawn], points[drawn])
+    )
+
+
+def test_further_sentences_stand_at_their_nearest_ones() -> None:
+    vectors, points = clouds(), np.random.default_rng(0).random((60, 2)).astype(np.float32)
+    new = clouds(seed=0)[[0, 25, 59]] + 0.1
+    units, asked = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (vectors, new))
+    expected = []
+    for one in asked:
+        cosines = units @ one
+        near = np.argsort(-cosines)[:3]
+        expected.append((cosines[near, None] * points[near]).sum(axis=0) / cosines[near].sum())
+    np.testing.assert_allclose(place_on_map(vectors, points, new, k=3), expected, atol=1e-5)
+    np.testing.assert_allclose(place_on_map(vectors, points, vectors, k=1), points, atol=1e-6)
+    assert place_on_map(vectors[:2], points[:2], -vectors[:1]).shape == (1, 2)
+    with pytest.raises(DataError, match="1 neighbour or more"):
+        place_on_map(vectors, points, new, k=0)
 
 
 def cells() -> tuple[list[str], list[str]]:

@@ -8,11 +8,10 @@ from typing import cast
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from app.cache import computed, encoded
 from app.context import choose_run
-from app.maps import draw_downloads, layout
+from app.maps import draw_downloads, draw_progress, laid_out
 from app.panels.run_table import run_facts
 from app.panels.widgets import (
     choose,
@@ -543,17 +542,13 @@ def _draw_maps(
         st.info("Choose an embedding.", icon=":material/scatter_plot:")
         return
     digest = hashlib.sha256(json.dumps([[one.language, one.text] for one in sentences]).encode()).hexdigest()
-    panels: dict[str, NDArray[np.float32]] = {}
-    for part in wanted:
-        laid_out = layout(
-            f"split-map:{weights_of(spec)}:{part}:{digest}",
-            f"{literal(NAMES[part])}: t-SNE of {counted(len(sentences), 'sentence')} (some seconds)",
-            np.ascontiguousarray(vectors[list(parts).index(part)]),
-            Projection.TSNE,
-        )
-        if laid_out is None:
-            return
-        panels[NAMES[part]] = laid_out
+    maps = laid_out(
+        {NAMES[part]: np.ascontiguousarray(vectors[list(parts).index(part)]) for part in wanted},
+        {NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{digest}" for part in wanted},
+        Projection.TSNE,
+    )
+    draw_progress(maps, "split-map")
+    panels = {name: one.places for name, one in maps.items()}
     points = points_of(sentences)
     draw_chart(
         charts.sentence_maps(panels, points, colour_by),
@@ -569,7 +564,12 @@ def _draw_maps(
     table = points.drop(columns="row")
     for name, places in panels.items():
         table[[f"{name} x", f"{name} y"]] = places
-    draw_csv_button(table, (weights_of(spec), digest, tuple(panels)), "emu-split-map.csv", key="map-csv")
+    draw_csv_button(
+        table,
+        (digest, *((one.key, one.progress) for one in maps.values())),
+        "emu-split-map.csv",
+        key="map-csv",
+    )
 
 
 def parts_of(vectors: FloatArray) -> tuple[Part, ...]:

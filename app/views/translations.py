@@ -13,7 +13,7 @@ from app.cache import computed, encoded, start_helpers
 from app.context import draw_link
 from app.forms.encoder import Choice, draw_encoder
 from app.forms.model_name import RUN, short_name
-from app.maps import NAMES, layout
+from app.maps import NAMES, draw_progress, laid_out
 from app.panels.widgets import (
     choose,
     choose_languages,
@@ -345,21 +345,18 @@ def draw_words(spec: str) -> None:
         return
     vectors = np.stack([_vector(spaces, *entry) for entry in words.itertuples(index=False)])
     digest = hashlib.sha256(json.dumps(words.to_numpy().tolist()).encode()).hexdigest()
-    places = layout(
-        f"word-map:{weights}:{method}:{digest}",
-        f"{NAMES[method]} of {counted(len(words), 'word')} (some seconds)",
-        vectors,
-        method,
+    of_words = "Words"
+    maps = laid_out({of_words: vectors}, {of_words: f"word-map:{weights}:{method}:{digest}"}, method)
+    draw_progress(maps, "word-map")
+    places = maps[of_words].places
+    draw_chart(
+        charts.word_map(places, words),
+        "word-map",
+        f"{NAMES[method]} of {len(words)} words, coloured by language.",
+        zooms=True,
     )
-    if places is not None:
-        draw_chart(
-            charts.word_map(places, words),
-            "word-map",
-            f"{NAMES[method]} of {len(words)} words, coloured by language.",
-            zooms=True,
-        )
-        table = words.assign(x=places[:, 0], y=places[:, 1])
-        draw_csv_button(table, (weights, method, digest), "emu-words.csv", key="word-map-csv")
+    table = words.assign(x=places[:, 0], y=places[:, 1])
+    draw_csv_button(table, (maps[of_words].key, maps[of_words].progress), "emu-words.csv", key="word-map-csv")
     _draw_nearest(spaces, words, weights)
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from app.background import Done
 from app.cache import encoded, outcome_of, start_helpers
 from app.context import Context, context, draw_link, kept_tab
-from app.maps import sample
+from app.maps import FIRST_POINTS, MOST_POINTS, sample
 from app.panels.accuracy import draw_accuracy
 from app.panels.run_table import run_facts
 from app.panels.widgets import (
@@ -84,7 +84,12 @@ def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
 
 def _space(now: Context) -> Space | None:
     """Return the sentences to draw with their vectors; None, with what is waited for drawn, until they are there."""
-    points = sample(now.chosen.labelled)
+    total, most = min(len(now.chosen.labelled), MOST_POINTS), FIRST_POINTS
+    if total > FIRST_POINTS and st.toggle(
+        f"Draw {total:,} sentences, which takes longer", key="explore-all", persist_state="session"
+    ):
+        most = MOST_POINTS
+    points = sample(now.chosen.labelled, most)
     vectors = encoded(now.specs, now.chosen.sha256, points["text"].tolist())
     return None if vectors is None else Space(now.specs, points, vectors)
 

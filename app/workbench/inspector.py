@@ -6,7 +6,7 @@ import streamlit as st
 from app.context import Context, draw_link
 from app.wording import literal
 from app.workbench.answer import draw_answer, draw_neighbours
-from app.workbench.maps import draw_picked, inspected, picked
+from app.workbench.maps import TRIED, draw_picked, inspected, picked
 from app.workbench.predict import answers
 from app.workbench.subject import Space, Subject
 from emu_core.data.languages import language_name
@@ -22,7 +22,7 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
         "Try a sentence",
         placeholder="In any language",
         max_chars=1_000,
-        key="try-sentence",
+        key=TRIED,
         persist_state="session",
     ).strip()
     if typed:

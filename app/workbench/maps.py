@@ -8,19 +8,31 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from app.cache import encoded
 from app.context import Context
 from app.forms.encoder import KEPT
-from app.maps import NAMES, draw_downloads, is_shown, layouts, say_how_many
+from app.maps import (
+    NAMES,
+    Layout,
+    draw_downloads,
+    draw_progress,
+    ink,
+    is_shown,
+    layouts,
+    say_how_many,
+    say_trust,
+)
 from app.panels.widgets import choose_languages, choose_many, choose_one, draw_csv_button
+from app.state import data_sha_of
 from app.workbench.subject import Space
 from emu_core import charts
 from emu_core.charts.marks import ColourBy
 from emu_core.data.wording import counted
-from emu_core.evaluation.projection import Projection
+from emu_core.evaluation.projection import Projection, place_on_map
 
 Drag = Literal["pan", "lasso", "select"]
 MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
-CHART = "explore-map"
+CHART, TRIED = "explore-map", "try-sentence"
 _PICKED, _INSPECTED = "explore-picked", "explore-inspected"
 HEIGHT_PX = 560
 MOST_ROWS = 1_000  # shown; the download has them all
@@ -66,19 +78,27 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
     with left:
         method, colour_by, drag = draw_controls()
         kept = draw_filters(now, points)
+        density = st.toggle("Density", key="explore-density", help="Lines where most sentences are.", **KEPT)
     rows = picked(sha)
     with middle:
         maps = layouts(space.vectors, space.specs, sha, method)
-        if maps is None:
-            return
-        shown = points[kept]
-        say_how_many(len(now.chosen.labelled), len(points), len(shown))
-        if shown.empty:
+        say_how_many(len(now.chosen.labelled), len(points), int(kept.sum()))
+        if not kept.any():
             st.info("The filters leave no sentence; take one away.", icon=":material/filter_alt_off:")
             return
-        titles = zip(now.titles, maps.values(), strict=True)
-        panels = {f"{title}, {NAMES[method]}": places[kept] for title, places in titles}
-        figure = charts.sentence_maps(panels, shown, colour_by)
+        draw_progress(maps)
+        titles = {name: f"{title}, {NAMES[method]}" for name, title in zip(maps, now.titles, strict=True)}
+        panels = {titles[name]: one.places for name, one in maps.items()}
+        stars = _stars(space, maps)
+        figure = charts.sentence_maps(
+            panels,
+            _seen(points, now),
+            colour_by,
+            shown=kept,
+            density=density,
+            stars={titles[name]: places for name, places in stars.items()},
+            ink=ink(),
+        )
         figure.update_layout(height=HEIGHT_PX)
         st.plotly_chart(
             figure,
@@ -86,11 +106,28 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
             on_select=lambda: take_from_chart(sha),
             selection_mode=("points", "box", "lasso"),
             config={"scrollZoom": True, "displaylogo": False},
-            alt=f"{' and '.join(panels)} of {len(shown)} sentences, coloured by {colour_by}.",
+            alt=f"{' and '.join(panels)} of {kept.sum()} sentences, coloured by {colour_by}.",
         )
         draw_emphasis(CHART, rows, drag)
+        say_trust(maps)
     with left, st.popover("Download the maps", icon=":material/download:", width="stretch"):
-        draw_downloads(panels, shown, colour_by, frozenset(rows), f"emu-{method}")
+        draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
+
+
+def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
+    """Return the points with a column `trained`, where A or B was trained on a part of them."""
+    if not any(data_sha_of(run) == now.chosen.sha256 for run in now.runs) or not now.chosen.labelled.splits:
+        return points
+    return points.assign(trained=points["split"] == "train")
+
+
+def _stars(space: Space, maps: Mapping[str, Layout]) -> dict[str, NDArray[np.float32]]:
+    """Return where the sentence that is tried stands on each map, (1, 2), by the encoder's name."""
+    typed = str(st.session_state.get(TRIED, "")).strip()
+    vectors = encoded(space.specs, "", [typed]) if typed else None
+    if vectors is None:
+        return {}
+    return {name: place_on_map(space.vectors[name], one.places, vectors[name]) for name, one in maps.items()}
 
 
 def draw_controls() -> tuple[Projection, ColourBy, Drag]:

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.charts.style import PALETTE
+from emu_core.charts.style import PALETTE, short, tinted
 from emu_core.data.languages import language_name, ordered
 
 ColourBy = Literal["intent", "language", "template"]
@@ -18,6 +17,13 @@ SHAPES = (
     (0, "o"), (1, "s"), (2, "D"), (5, "^"), (3, "P"), (4, "X"), (17, "*"), (6, "v"), (13, "p"), (14, "h"),
     (7, "<"), (8, ">"),
 )  # fmt: skip
+_TINTS = (0.0, 0.45, -0.35)
+MOST_LISTED = 60  # groups in a legend, each a trace of its own
+MOST_SHAPED = 10_000
+NAMED = 20  # intents whose names stand on a map
+NAME = 22  # characters of such a name
+# Of a name's letter and line, as shares of a map of some 560 x 600 pixels.
+NAME_WIDTH, NAME_HEIGHT = 0.013, 0.035
 TITLES = {"intent": "Intent", "language": "Language", "template": "Template"}
 
 
@@ -64,22 +70,13 @@ class Group:
 
     @property
     def colour(self) -> str:
-        """The colour of the group's points where groups are told apart by colour."""
-        return PALETTE[self.place % len(PALETTE)]
+        """The colour of the group's points: the palette, then lighter, then darker, then all of these again."""
+        return tinted(PALETTE[self.place % len(PALETTE)], _TINTS[self.place // len(PALETTE) % len(_TINTS)])
 
     @property
     def shape(self) -> tuple[int, str]:
         """The shape of the group's points where groups are told apart by shape: plotly's and matplotlib's name."""
         return SHAPES[self.place % len(SHAPES)]
-
-
-class Fill(IntEnum):
-    """How a point is filled, once the colours or the shapes are used up: hundreds of plotly's number."""
-
-    FULL = 0
-    OPEN = 1
-    DOT = 2
-    OPEN_DOT = 3
 
 
 def other(colour_by: ColourBy) -> ColourBy:
@@ -94,12 +91,43 @@ def groups(points: pd.DataFrame, by: ColourBy) -> tuple[Group, ...]:
     return tuple(Group(value, name(value), place) for place, value in enumerate(values))
 
 
-def fill(coloured: Group, shaped: Group) -> Fill:
-    """Return the way a point is filled: it tells apart groups that have to share a colour, or a shape."""
-    rounds = coloured.place // len(PALETTE) + shaped.place // len(SHAPES)
-    return Fill(rounds % len(Fill))
+def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, Group] | None:
+    """Return what the points' shapes say, by value; None where all are circles.
+
+    The languages or their like: colours drown in the shapes of many intents, and small points have no shape.
+    """
+    if colour_by == "language" or len(points) > MOST_SHAPED:
+        return None
+    return {group.value: group for group in groups(points, other(colour_by))}
 
 
-def symbol(coloured: Group, shaped: Group) -> int:
-    """Return plotly's number for a point's shape, filled as it should be."""
-    return shaped.shape[0] + 100 * fill(coloured, shaped)
+def cluster_names(
+    places: NDArray[np.floating], intents: NDArray[np.object_], most: int
+) -> list[tuple[str, float, float]]:
+    """Return where to write the names of up to `most` intents: the medians of the largest that leave each other room.
+
+    Args:
+        places: (N, 2).
+        intents: (N,).
+        most: names.
+
+    Returns:
+        Of each its intent, x and y.
+    """
+    if not len(places):
+        return []
+    low, spans = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-9)
+    values, counts = np.unique(intents.astype(str), return_counts=True)
+    found: list[tuple[str, float, float]] = []
+    for intent in values[np.argsort(-counts, kind="stable")]:
+        if intent == "" or len(found) == most:
+            continue
+        half = NAME_WIDTH * len(short(intent, NAME)) / 2
+        x, y = (np.median(places[intents == intent], axis=0) - low) / spans
+        x = min(max(x, half), max(1 - half, half))  # inside the map
+        if all(
+            abs(x - left) > half + NAME_WIDTH * len(short(name, NAME)) / 2 or abs(y - below) > NAME_HEIGHT
+            for name, left, below in found
+        ):
+            found.append((intent, x, y))
+    return [(intent, *(low + spans * [x, y]).tolist()) for intent, x, y in found]

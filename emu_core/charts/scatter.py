@@ -1,6 +1,5 @@
 """Maps of sentences: every point a sentence, one panel an encoder."""
 
-import math
 from base64 import b64encode
 from collections.abc import Mapping, Set
 
@@ -10,12 +9,25 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from emu_core.charts.marks import SHAPES, TITLES, ColourBy, Fill, Group, groups, other, symbol
+from emu_core.charts.marks import (
+    MOST_LISTED,
+    NAME,
+    NAMED,
+    SHAPES,
+    TITLES,
+    ColourBy,
+    Group,
+    cluster_names,
+    groups,
+    other,
+    shapes,
+)
 from emu_core.charts.style import (
+    CLOSEST,
+    FAINT,
     GREY,
     PALETTE,
     TRANSPARENT,
-    darker,
     frame_map,
     on_page,
     on_white,
@@ -24,7 +36,10 @@ from emu_core.charts.style import (
 )
 
 HOVER = 90  # characters of a sentence
-LARGER, FADED = 4.0, 0.12  # what stands out is so much larger, and the rest so faint
+MOST_HOVERED = 30_000  # points that show their sentence; of more the texts alone would be many megabytes
+LARGER = 4.0  # what stands out is so much larger
+TRAINED, HELD_OUT = "trained on: faint", "held out: solid"
+SOLID, TRAINED_ON = 0.9, 0.2  # opacity
 
 
 def sentence_maps(
@@ -32,56 +47,100 @@ def sentence_maps(
     points: pd.DataFrame,
     colour_by: ColourBy,
     chosen: Set[int] = frozenset(),
+    *,
+    shown: NDArray[np.bool_] | None = None,
+    named: int = NAMED,
+    density: bool = False,
+    stars: Mapping[str, NDArray[np.floating]] | None = None,
+    legend: bool = True,
+    ink: str | None = None,
 ) -> go.Figure:
-    """Return a map for each encoder, side by side, with one legend: what it hides, it hides in all of them.
+    """Return a map for each encoder, side by side and zoomed together, with one legend: what it hides, it hides in all.
+
+    Colours, shapes and the frame are those of all points, whatever is shown or chosen: what a filter leaves out, and
+    what is not chosen, turns grey and stays where it is. Of more than `MOST_LISTED` groups, those of one colour
+    share a trace, and there is no legend: the names on the clusters tell the intents.
 
     Args:
-        panels: by the panel's title, the places (N, 2) of the N points.
-        points: columns text, intent, language, row (the integer a selection gives back as customdata), and template
-            where the colour says it.
-        colour_by: what the colour says; the shape says the other.
-        chosen: rows to stand out; the others fade. Empty: all stand alike, until plotly's selected points do.
+        panels: by the panel's title, the places (N, 2) of the N points; turned onto each other (`aligned`).
+        points: columns text, intent, language, row (the integer a selection gives back as customdata); template where
+            the colour says it; and `trained`, true of sentences that an encoder was trained on, where that is to be
+            seen: these are faint.
+        colour_by: what the colour says. Of intents and templates the shape says the language.
+        chosen: rows to stand out. Empty: all stand alike, until plotly's selected points do.
+        shown: (N,), which points the filters leave; None: all.
+        named: intents whose names stand on their clusters, at most; 0 writes none.
+        density: whether lines show where most points are.
+        stars: by the panel's title, places (M, 2) of sentences of one's own, such as `place_on_map` gives them.
+        legend: whether there is one; a page with little room has none.
+        ink: colour of the names; None: the text's.
     """
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
-    coloured, shaped = groups(points, colour_by), groups(points, other(colour_by))
+    coloured, shaped = groups(points, colour_by), shapes(points, colour_by)
+    lit = np.ones(len(points), dtype=bool) if shown is None else shown
     rows = points["row"].to_numpy(np.int32)
-    hover = np.array(
-        [
-            f"{plain(short(text, HOVER))}<br>{plain(intent)} · {plain(language)}"
-            for text, intent, language in points[["text", "intent", "language"]].itertuples(index=False)
-        ],
-        dtype=object,
-    )
-    size = next(size for size, most in ((8.0, 2_000), (6.0, 10_000), (4.0, math.inf)) if len(rows) <= most)
-    emphasis = _emphasis(rows, chosen, size)
-    colour_values, shape_values = points[colour_by].to_numpy(), points[other(colour_by)].to_numpy()
-    for group in coloured:
-        symbol_of = {shape.value: symbol(group, shape) for shape in shaped}
-        mine = np.flatnonzero(colour_values == group.value)
-        symbols = np.array([symbol_of[value] for value in shape_values[mine]], dtype=np.int16)
-        for column, places in enumerate(panels.values(), start=1):
+    size = _size(len(points))
+    listed = len(coloured) <= MOST_LISTED
+    colours = list(dict.fromkeys(group.colour for group in coloured))
+    values = {group.value: group.place if listed else colours.index(group.colour) for group in coloured}
+    trace_of = points[colour_by].map(values).to_numpy()
+    hover = _hover(points, one_trace_a_group=listed)
+    symbols = None if shaped is None else points[other(colour_by)].map(
+        {value: group.shape[0] for value, group in shaped.items()}
+    ).to_numpy(np.int16)  # fmt: skip
+    opacity: NDArray[np.float32] | None = None
+    if "trained" in points:
+        opacity = np.where(points["trained"], TRAINED_ON, SOLID).astype(np.float32)
+    stands_out = np.isin(rows, np.fromiter(chosen, dtype=np.int32, count=len(chosen)))
+    for column, places in enumerate(panels.values(), start=1):
+        x, y = np.asarray(places, dtype=np.float32).T
+        cell = {"row": 1, "col": column}
+        if density:
+            figure.add_trace(_density(x[lit], y[lit]), **cell)
+        if not lit.all():
             figure.add_trace(
                 go.Scattergl(
-                    x=places[mine, 0].astype(np.float32),
-                    y=places[mine, 1].astype(np.float32),
+                    x=x[~lit], y=y[~lit], mode="markers", hoverinfo="skip", showlegend=False, name="filtered out",
+                    marker={"color": GREY, "size": size, "opacity": FAINT},
+                    unselected={"marker": {"opacity": FAINT}},
+                ),
+                **cell,
+            )  # fmt: skip
+        for number in np.unique(trace_of[lit]).tolist():
+            mine = np.flatnonzero(lit & (trace_of == number))
+            group = coloured[number]
+            figure.add_trace(
+                go.Scattergl(
+                    x=x[mine],
+                    y=y[mine],
                     mode="markers",
                     name=plain(short(group.name, 30)),
                     legendgroup=group.value,
                     showlegend=False,
                     customdata=rows[mine],
-                    text=hover[mine],
-                    hovertemplate="%{text}<extra></extra>",
+                    text=None if hover is None else hover[mine],
+                    hovertemplate=(plain(group.name) if hover is None else "%{text}") + "<extra></extra>",
                     marker={
-                        "color": group.colour, "symbol": _packed(symbols), "line": _outline(group.colour, symbols),
-                        **{name: _of(values, mine) for name, values in emphasis.items()},
+                        "color": group.colour,
+                        "size": size,
+                        "opacity": SOLID if opacity is None else opacity[mine],
+                        "symbol": "circle" if symbols is None else _packed(symbols[mine]),
                     },
+                    selectedpoints=np.flatnonzero(stands_out[mine]) if chosen else None,
                     selected={"marker": {"size": size + LARGER, "opacity": 1.0}},
-                    unselected={"marker": {"opacity": FADED}},
+                    unselected={"marker": {"color": GREY, "opacity": FAINT}},
                 ),
-                row=1, col=column,
+                **cell,
+            )
+        for name, at_x, at_y in cluster_names(places[lit], points["intent"].to_numpy(object)[lit], named):
+            figure.add_annotation(
+                x=at_x, y=at_y, text=f"<b>{plain(short(name, NAME))}</b>", showarrow=False,
+                font={"size": 12, "shadow": "auto", "color": ink}, **cell,
             )  # fmt: skip
-    _legends(figure, coloured, shaped, colour_by)
-    frame_map(figure)
+    _add_stars(figure, panels, stars or {})
+    if legend:
+        _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
+    _frame(figure, panels)
     on_page(figure, height=700)
     figure.update_layout(
         dragmode="pan",
@@ -94,35 +153,73 @@ def sentence_maps(
 
 
 def maps_page(
-    panels: Mapping[str, NDArray[np.float32]], points: pd.DataFrame, colour_by: ColourBy, chosen: Set[int]
+    panels: Mapping[str, NDArray[np.float32]],
+    points: pd.DataFrame,
+    colour_by: ColourBy,
+    chosen: Set[int],
+    shown: NDArray[np.bool_] | None = None,
 ) -> bytes:
     """Return `sentence_maps`, from the same arguments, as an HTML page's bytes that needs no network."""
-    figure = on_white(sentence_maps(panels, points, colour_by, chosen))
+    figure = on_white(sentence_maps(panels, points, colour_by, chosen, shown=shown))
     page: str = figure.to_html(include_plotlyjs=True, config={"displaylogo": False, "scrollZoom": True})
     return page.encode()
 
 
-def _emphasis(
-    rows: NDArray[np.int32], chosen: Set[int], size: float
-) -> dict[str, float | NDArray[np.float32]]:
-    """Size and opacity of all points, or of each."""
-    if not chosen:
-        return {"size": size, "opacity": 0.85}
-    stands_out = np.isin(rows, np.fromiter(chosen, dtype=np.int32, count=len(chosen)))
-    return {
-        "size": np.where(stands_out, size + LARGER, size).astype(np.float32),
-        "opacity": np.where(stands_out, 1.0, FADED).astype(np.float32),
-    }
+def _size(points: int) -> float:
+    return next(
+        size for size, most in ((8.0, 2_000), (6.0, 10_000), (4.0, 30_000), (3.0, points)) if points <= most
+    )
 
 
-def _of(values: float | NDArray[np.float32], mine: NDArray[np.intp]) -> float | NDArray[np.float32]:
-    """A group's part of what may be the same for all points."""
-    return values[mine] if isinstance(values, np.ndarray) else values
+def _hover(points: pd.DataFrame, *, one_trace_a_group: bool) -> NDArray[np.object_] | None:
+    """Return what each point says, (N,), or None where there are too many and the trace says it."""
+    if len(points) > MOST_HOVERED:
+        return None if one_trace_a_group else points["intent"].map(plain).to_numpy(object)
+    return np.array(
+        [
+            f"{plain(short(text, HOVER))}<br>{plain(intent)} · {plain(language)}"
+            for text, intent, language in points[["text", "intent", "language"]].itertuples(index=False)
+        ],
+        dtype=object,
+    )
 
 
-def _outline(colour: str, symbols: NDArray[np.int16]) -> dict[str, object]:
-    """A dot inside a full shape has the outline's colour, so that can't be the shape's own."""
-    return {"width": 1, "color": darker(colour) if (symbols // 100 == Fill.DOT).any() else colour}
+def _density(x: NDArray[np.float32], y: NDArray[np.float32]) -> go.Histogram2dContour:
+    return go.Histogram2dContour(
+        x=x, y=y, nbinsx=40, nbinsy=40, ncontours=8, showscale=False, hoverinfo="skip", name="density",
+        colorscale=[[0, TRANSPARENT], [1, "rgba(138,138,138,0.45)"]],
+        line={"width": 1, "color": "rgba(138,138,138,0.5)", "smoothing": 1.3},
+    )  # fmt: skip
+
+
+def _add_stars(
+    figure: go.Figure, panels: Mapping[str, NDArray[np.float32]], stars: Mapping[str, NDArray[np.floating]]
+) -> None:
+    for column, title in enumerate(panels, start=1):
+        if title in stars:
+            x, y = np.asarray(stars[title], dtype=np.float32).T
+            figure.add_trace(
+                go.Scattergl(
+                    x=x, y=y, mode="markers", name="your sentence", showlegend=column == 1, legend="legend2",
+                    marker={"symbol": "star", "size": 20, "color": CLOSEST, "line": {"width": 2, "color": "white"}},
+                    unselected={"marker": {"opacity": 1.0}},
+                    hovertemplate="your sentence, beside its nearest ones<extra></extra>",
+                ),
+                row=1, col=column,
+            )  # fmt: skip
+
+
+def _frame(figure: go.Figure, panels: Mapping[str, NDArray[np.float32]]) -> None:
+    """Frame the maps by all of their points, zoomed together, and have them stay zoomed while these are the maps."""
+    frame_map(figure)
+    everything = np.concatenate([*panels.values(), np.zeros((0, 2), dtype=np.float32)])
+    ranges = []
+    for axis, update in ((0, figure.update_xaxes), (1, figure.update_yaxes)):
+        low, high = (everything[:, axis].min(), everything[:, axis].max()) if len(everything) else (0.0, 1.0)
+        edge = 0.04 * (float(high - low) or 1.0)
+        ranges += [float(low) - edge, float(high) + edge]
+        update(range=ranges[-2:], matches="xy"[axis])
+    figure.update_layout(uirevision=str(ranges))
 
 
 def _packed(numbers: NDArray[np.int16]) -> dict[str, str]:
@@ -131,28 +228,39 @@ def _packed(numbers: NDArray[np.int16]) -> dict[str, str]:
 
 
 def _legends(
-    figure: go.Figure, coloured: tuple[Group, ...], shaped: tuple[Group, ...], colour_by: ColourBy
+    figure: go.Figure,
+    coloured: tuple[Group, ...],
+    shaped: Mapping[str, Group] | None,
+    colour_by: ColourBy,
+    *,
+    trained: bool,
 ) -> None:
     """Explain colours and shapes: the longer list beside the maps, the shorter under them."""
-    for group in coloured:
-        figure.add_trace(_key(group.name, group.colour, symbol(group, shaped[0]), "legend", group.value))
-    for group in shaped:
-        figure.add_trace(_key(group.name, GREY, symbol(coloured[0], group), "legend2", None))
+    if len(coloured) <= MOST_LISTED:
+        for group in coloured:
+            figure.add_trace(_key(group.name, group.colour, "circle", "legend", group.value))
+    for group in (shaped or {}).values():
+        figure.add_trace(_key(group.name, GREY, group.shape[0], "legend2", None))
+    for name, opacity in ((TRAINED, TRAINED_ON), (HELD_OUT, SOLID)) if trained else ():
+        figure.add_trace(_key(name, GREY, "circle", "legend2", None, opacity))
     beside = {"x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top", "tracegroupgap": 0}
     under = {"x": 0, "y": -0.02, "xanchor": "left", "yanchor": "top", "orientation": "h"}
-    colours_beside = len(coloured) >= len(shaped)
+    colours_beside = len(coloured) >= len(shaped or ())
+    title = f"{TITLES[other(colour_by)]}: shape" if shaped else ""
     figure.update_layout(
         legend={**(beside if colours_beside else under), "title": {"text": f"{TITLES[colour_by]}: colour"}},
         legend2={
             **(under if colours_beside else beside),
-            "title": {"text": f"{TITLES[other(colour_by)]}: shape"},
+            "title": {"text": title},
             "itemclick": False,  # a shape runs through every colour's points: the page's filter hides it
             "itemdoubleclick": False,
         },
     )
 
 
-def _key(name: str, colour: str, shape: int, legend: str, legend_group: str | None) -> go.Scattergl:
+def _key(
+    name: str, colour: str, shape: int | str, legend: str, legend_group: str | None, opacity: float = 1.0
+) -> go.Scattergl:
     """A legend's entry: a trace without points, so that fading and sizes don't reach its mark."""
     return go.Scattergl(
         x=[None],
@@ -161,12 +269,7 @@ def _key(name: str, colour: str, shape: int, legend: str, legend_group: str | No
         name=plain(short(name, 30)),
         legend=legend,
         legendgroup=legend_group,
-        marker={
-            "color": colour,
-            "symbol": shape,
-            "size": 9,
-            "line": _outline(colour, np.array([shape], dtype=np.int16)),
-        },
+        marker={"color": colour, "symbol": shape, "size": 9, "opacity": opacity},
         hoverinfo="skip",
     )
 

@@ -12,10 +12,21 @@ from matplotlib import font_manager, rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from emu_core.charts.marks import TITLES, ColourBy, Fill, Group, fill, groups, other
-from emu_core.charts.style import GREY, darker, short
+from emu_core.charts.marks import (
+    MOST_LISTED,
+    NAME,
+    NAMED,
+    TITLES,
+    ColourBy,
+    cluster_names,
+    groups,
+    other,
+    shapes,
+)
+from emu_core.charts.style import FAINT, GREY, short
 
 Format = Literal["png", "svg"]
 # A glyph is taken from the first of these that has it: intents are named in every script.
@@ -27,7 +38,6 @@ _FONTS = (
     "Noto Sans Thai",
     "Arial Unicode MS",
 )
-_MOST_NAMED = 60  # groups in the legend
 _ROWS = 34  # in a column of the legend
 _settings = Lock()  # matplotlib's are the whole process's
 
@@ -39,28 +49,33 @@ def maps_file(
     chosen: Set[int],
     *,
     file_format: Format,
+    shown: NDArray[np.bool_] | None = None,
 ) -> bytes:
     """Return the picture of `sentence_maps`, from the same arguments, as a file's bytes, on white.
 
     Text in an SVG stays text.
     """
-    coloured, shaped = groups(points, colour_by), groups(points, other(colour_by))
+    coloured, shaped = groups(points, colour_by), shapes(points, colour_by)
+    lit = np.ones(len(points), dtype=bool) if shown is None else shown
+    if chosen:
+        lit = lit & points["row"].isin(chosen).to_numpy()
     with drawing() as figure_of:
         figure = figure_of((5.8 * len(panels) + 2.6, 6.6))
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (title, places) in zip(axes, panels.items(), strict=True):
-            _draw(axis, places, points, colour_by, chosen)
+            _draw(axis, places, points, colour_by, lit)
             axis.set(title=title, xticks=[], yticks=[])
-        colours = [_key(group.name, group.colour, group, shaped[0]) for group in coloured]
+        colours = [_key(group.name, group.colour) for group in coloured]
         figure.legend(
             handles=_named(colours), title=f"{TITLES[colour_by]}: colour", loc="outside right upper",
-            ncols=-(-min(len(colours), _MOST_NAMED) // _ROWS), frameon=False,
+            ncols=-(-min(len(colours), MOST_LISTED) // _ROWS), frameon=False,
         )  # fmt: skip
-        shapes = [_key(group.name, GREY, coloured[0], group) for group in shaped]
-        figure.legend(
-            handles=_named(shapes), title=f"{TITLES[other(colour_by)]}: shape", loc="outside lower left",
-            ncols=4 * len(panels), frameon=False,
-        )  # fmt: skip
+        if shaped:
+            figure.legend(
+                handles=_named([_key(group.name, GREY, group.shape[1]) for group in shaped.values()]),
+                title=f"{TITLES[other(colour_by)]}: shape", loc="outside lower left",
+                ncols=4 * len(panels), frameon=False,
+            )  # fmt: skip
         out = io.BytesIO()
         figure.savefig(
             out, format=file_format, dpi=150, metadata={"Date": None} if file_format == "svg" else None
@@ -88,40 +103,37 @@ def _draw(
     places: NDArray[np.float32],
     points: pd.DataFrame,
     colour_by: ColourBy,
-    chosen: Set[int],
+    lit: NDArray[np.bool_],
 ) -> None:
-    coloured = {group.value: group for group in groups(points, colour_by)}
-    shaped = {group.value: group for group in groups(points, other(colour_by))}
-    stands_out = points["row"].isin(chosen).to_numpy() if chosen else np.ones(len(points), dtype=bool)
-    for drawn, alpha in ((~stands_out, 0.12), (stands_out, 0.9)):
-        part, at_part = points[drawn], places[drawn]
-        # One call for a colour with a shape: as many as there are groups, however many points.
-        for (colour, shape), at in part.groupby([colour_by, other(colour_by)]).indices.items():
-            paint = _paint(coloured[colour].colour, coloured[colour], shaped[shape])
-            axis.scatter(at_part[at, 0], at_part[at, 1], s=22, alpha=alpha, **paint)
+    """Draw N points, those that are not `lit` (N,) in grey, and the intents' names."""
+    colour_of = {group.value: group.colour for group in groups(points, colour_by)}
+    shaped = shapes(points, colour_by)
+    size = 22 if len(points) <= 2_000 else 8
+    axis.scatter(*places[~lit].T, s=size, alpha=FAINT, color=GREY, linewidths=0)
+    part, at_part = points[lit], places[lit]
+    alpha = np.where(part["trained"], 0.2, 0.9) if "trained" in part else np.full(len(part), 0.9)
+    letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
+    marks = part[other(colour_by)].map(lambda value: letters.get(value, "o")).rename("mark")
+    # One call for a colour with a shape: as many as there are groups, however many points.
+    for (value, mark), at in part.groupby([part[colour_by], marks]).indices.items():
+        axis.scatter(
+            *at_part[at].T, s=size, alpha=alpha[at], color=colour_of[value], marker=mark, linewidths=0
+        )
+    for name, x, y in cluster_names(at_part, part["intent"].to_numpy(object), NAMED):
+        axis.annotate(
+            short(name, NAME), (x, y), ha="center", va="center", weight="bold", size=8,
+            path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.8)],
+        )  # fmt: skip
 
 
-def _paint(colour: str, coloured: Group, shaped: Group) -> dict[str, Any]:
-    """Return matplotlib's marker of a point: its shape, and one of four ways to fill it."""
-    style = fill(coloured, shaped)
-    return {
-        "marker": shaped.shape[1],
-        "facecolors": "none" if style in (Fill.OPEN, Fill.OPEN_DOT) else colour,
-        "edgecolors": darker(colour) if style is Fill.DOT else colour,
-        "linewidths": 1.8 if style is Fill.OPEN_DOT else 0.8,
-    }
-
-
-def _key(name: str, colour: str, coloured: Group, shaped: Group) -> Line2D:
-    paint = _paint(colour, coloured, shaped)
+def _key(name: str, colour: str, marker: str = "o") -> Line2D:
     return Line2D(
-        [], [], linestyle="none", label=short(name, 30), marker=paint["marker"], markersize=6,
-        markerfacecolor=paint["facecolors"], markeredgecolor=paint["edgecolors"],
-        markeredgewidth=paint["linewidths"],
+        [], [], linestyle="none", label=short(name, 30), marker=marker, markersize=6, color=colour,
+        markeredgewidth=0,
     )  # fmt: skip
 
 
 def _named(keys: Sequence[Line2D]) -> list[Line2D]:
-    rest = len(keys) - _MOST_NAMED
+    rest = len(keys) - MOST_LISTED
     more = [Line2D([], [], linestyle="none", label=f"and {rest} more")] if rest > 0 else []
-    return [*keys[:_MOST_NAMED], *more]
+    return [*keys[:MOST_LISTED], *more]

@@ -11,6 +11,7 @@ CLOSEST = "#D55E00"
 PLAIN = "#6C8EBF"
 GREY = "#8A8A8A"
 TRANSPARENT = "rgba(0,0,0,0)"
+FAINT = 0.25  # opacity of what is there and not meant; in `GREY`
 _PLACE = ("domain", "anchor")  # of an axis in its own figure
 
 
@@ -50,9 +51,11 @@ def frame_map(figure: go.Figure) -> None:
         axes(showticklabels=False, showgrid=False, zeroline=False, showline=True, mirror=True, linecolor=GREY)
 
 
-def darker(colour: str) -> str:
-    """Return a colour (#RRGGBB) at a third of its brightness."""
-    return "#" + "".join(f"{int(colour[at : at + 2], 16) // 3:02X}" for at in (1, 3, 5))
+def tinted(colour: str, share: float) -> str:
+    """Return a colour (#RRGGBB) mixed with so large a share of white, or of black where the share is below 0."""
+    goal = 255 if share > 0 else 0
+    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (goal - part) * abs(share)):02X}" for part in parts)
 
 
 def short(text: str, most: int) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name, unit_vectors
 from emu_core.evaluation.leave_one_out import leave_one_out
-from emu_core.evaluation.projection import principal_axes, with_a_sign
+from emu_core.evaluation.projection import principal_axes, turned_onto, with_a_sign
 
 ACCURACY, TRANSLATIONS = "Acc@1", "P@1 of translations"
 
@@ -72,8 +72,7 @@ def _places(units: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     for frame in reversed(units):
         centred = frame - frame.mean(axis=0, keepdims=True)
         if turned and not np.array_equal(centred, turned[-1]):
-            left, _, right = np.linalg.svd(centred.T @ turned[-1])
-            centred = centred @ (left @ right)
+            centred = turned_onto(centred, turned[-1])
         turned.append(centred)
     turned.reverse()
     axes = principal_axes(np.sum([(frame.T @ frame).astype(np.float64) for frame in turned], axis=0))

@@ -1,18 +1,38 @@
 """Sentence vectors as points on a plane."""
 
-import warnings
-from collections.abc import Sequence
+import io
+import time
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length, codes, id_keys, turns, unit_vectors
+from emu_core.evaluation.arrays import (
+    check_dimensions,
+    check_length,
+    check_paired,
+    codes,
+    id_keys,
+    turns,
+    unit_vectors,
+)
+from emu_core.evaluation.retrieval import blocks
 
+OnMap = Callable[[float, NDArray[np.float32]], object]  # the share that is done, and the map (N, 2) so far
 PERPLEXITY = 30.0  # t-SNE's usual value
 NEIGHBOURS = 15  # UMAP's usual value, the point itself included
 FEWEST = 4  # different vectors that t-SNE and UMAP need to have neighbours to tell apart
+# Iterations of t-SNE, exaggeration, momentum. The usual 250 and 500 take twice the time, and from the PCA on end at the
+# same trustworthiness.
+EARLY, LATE = (100, 12.0, 0.5), (250, 1.0, 0.8)
+THETA = 0.8  # of Barnes and Hut: a third faster than 0.5, with the same trustworthiness
+EPOCHS, EPOCHS_OF_MANY, MANY = 500, 200, 10_000  # UMAP's own defaults
+EVERY_S = 0.5  # that a map in the making is shown
+PLACED_BY = 5  # sentences on a map place a further one
+TRUSTED_NEIGHBOURS, TRUSTED_POINTS = 10, 2_000
 
 
 class Projection(StrEnum):
@@ -28,17 +48,24 @@ class Projection(StrEnum):
         return "t-SNE" if self is Projection.TSNE else self.name
 
 
-def project(vectors: NDArray[np.floating], method: Projection | str, *, seed: int = 0) -> NDArray[np.float32]:
+def project(
+    vectors: NDArray[np.floating],
+    method: Projection | str,
+    *,
+    seed: int = 0,
+    on_map: OnMap | None = None,
+) -> NDArray[np.float32]:
     """Lay out sentence vectors on a plane by their directions, since cosine is what every measure uses.
 
-    t-SNE and UMAP start from the PCA, so that two layouts of like vectors look alike. On the same machine the
-    same vectors and seed give the same points. With 2 cores, 3,000 sentences of 512 dimensions take PCA a
-    moment, UMAP some 4 seconds (and 10 more at its first call in a process) and t-SNE some 9.
+    t-SNE (van der Maaten and Hinton 2008) and UMAP (McInnes et al. 2018) refine the PCA, from which they start, so
+    that two layouts of like vectors look alike. On the same machine the same vectors and seed give the same points.
 
     Args:
         vectors: (N, d).
         method: PCA takes any N; t-SNE and UMAP need `FEWEST` different directions.
         seed: 0 to 2**32 - 1.
+        on_map: told at least every second how far t-SNE or UMAP is (0 to 1) and the map (N, 2) so far. What it raises
+            ends the work.
 
     Returns:
         Points (N, 2), float32, in the order of `vectors`.
@@ -60,9 +87,100 @@ def project(vectors: NDArray[np.floating], method: Projection | str, *, seed: in
             f"{different}; choose more sentences, or PCA"
         )
     # Points that start on one spot, or all on one line, would pull on each other in no direction.
-    jitter = np.random.default_rng(seed).normal(size=points.shape, scale=1e-3)
+    jitter = np.random.default_rng(seed).normal(size=points.shape, scale=1e-3).astype(np.float32)
     start = (points / points[:, 0].std() + jitter).astype(np.float32)
-    return (_tsne if method == Projection.TSNE else _umap)(units, start, seed)
+    refine = _tsne if method == Projection.TSNE else _umap
+    return refine(units, start, seed, on_map)
+
+
+def aligned(points: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Turn, mirror, scale and shift a map so that it lies on another map of the same N sentences as well as it can.
+
+    The rotation is that of the orthogonal Procrustes problem (Schönemann 1966); the size becomes the target's, so that
+    neither map looks denser. Who is near whom stays as it is.
+
+    Args:
+        points: (N, 2).
+        target: (N, 2).
+
+    Returns:
+        (N, 2), float32.
+
+    Raises:
+        DataError: the two differ in length.
+    """
+    check_paired(points, target)
+    middle = target.mean(axis=0, keepdims=True)
+    turned = turned_onto(points - points.mean(axis=0, keepdims=True), target - middle)
+    size = float(np.linalg.norm(turned))
+    scale = float(np.linalg.norm(target - middle)) / size if size else 1.0
+    return np.asarray(turned * scale + middle, dtype=np.float32)
+
+
+def turned_onto(centred: NDArray[np.floating], target: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return centred points (N, d), rotated or mirrored to lie nearest to a centred target (N, d)."""
+    left, _, right = np.linalg.svd(centred.T @ target)
+    turned: NDArray[np.floating] = centred @ (left @ right)
+    return turned
+
+
+def trustworthiness(vectors: NDArray[np.floating], points: NDArray[np.floating], seed: int = 0) -> float:
+    """Return how far a map can be trusted: 1 where the neighbours on it are neighbours by cosine, 0.5 by chance.
+
+    Venna and Kaski 2001, with `TRUSTED_NEIGHBOURS` neighbours, on at most `TRUSTED_POINTS` sentences drawn at random.
+
+    Args:
+        vectors: (N, d).
+        points: (N, 2).
+        seed: what the sentences are drawn with.
+
+    Returns:
+        From 0 to 1; NaN of fewer than 4 sentences, of which all are neighbours.
+
+    Raises:
+        DataError: a vector is zero or not finite, or the two differ in length.
+    """
+    from sklearn.manifold import trustworthiness as measure
+
+    check_paired(vectors, points)
+    if len(points) < FEWEST:
+        return float("nan")
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(points))[:TRUSTED_POINTS])
+    # Fewer than half of the points, or there is nobody who is no neighbour.
+    k = min(TRUSTED_NEIGHBOURS, (len(drawn) - 1) // 2)
+    return float(measure(unit_vectors(vectors)[drawn], points[drawn], n_neighbors=k))
+
+
+def place_on_map(
+    vectors: NDArray[np.floating],
+    points: NDArray[np.float32],
+    new_vectors: NDArray[np.floating],
+    k: int = PLACED_BY,
+) -> NDArray[np.float32]:
+    """Place further sentences on a map: each at the mean of its k nearest sentences, weighted by cosine.
+
+    That is approximate: a sentence whose neighbours stand in several crowds comes to lie between these.
+
+    Args:
+        vectors: (N, d) of the sentences on the map.
+        points: (N, 2), their places.
+        new_vectors: (M, d) of the others.
+        k: neighbours, at least 1; all N where there are fewer.
+
+    Returns:
+        (M, 2), float32.
+
+    Raises:
+        DataError: a vector is zero or not finite, lengths or dimensions differ, or k is below 1.
+    """
+    check_paired(vectors, points)
+    check_dimensions(new_vectors, vectors)
+    if k < 1 or not len(points):
+        raise DataError(
+            "a sentence is placed by 1 neighbour or more; give the map's sentences, and a k of 1 or more"
+        )
+    place = _neighbours_on_map(unit_vectors(vectors), unit_vectors(new_vectors), min(k, len(points)))
+    return place(np.asarray(points, dtype=np.float32))
 
 
 def stratified_sample(
@@ -150,38 +268,140 @@ def _pca(units: NDArray[np.float32]) -> NDArray[np.float32]:
     return with_a_sign(centred @ principal_axes(centred.T @ centred)).astype(np.float32)
 
 
-def _tsne(units: NDArray[np.float32], start: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    from sklearn.manifold import TSNE
+class _Progress:
+    """Tells of a map in the making, seldom enough to cost nothing."""
 
-    # The squared distance of unit vectors is 2 - 2 cosine, so Euclid's metric is cosine here, and the faster.
-    tsne = TSNE(
-        perplexity=min(PERPLEXITY, (len(units) - 1) / 3),
-        init=start / start[:, 0].std() * 1e-4,
+    def __init__(self, tell: OnMap | None, start: NDArray[np.float32]) -> None:
+        self._tell, self._places, self._told = tell, start, -np.inf
+        self(0.0)
+
+    def __call__(self, share: float, places: NDArray[np.floating] | None = None) -> None:
+        """Say that a share is done, and how the map looks now; without `places` it looks as it did."""
+        if self._tell is not None and time.monotonic() - self._told >= EVERY_S:
+            if places is not None:
+                self._places = np.array(places, dtype=np.float32)
+            self._tell(share, self._places)
+            self._told = time.monotonic()
+
+
+def _neighbours(
+    units: NDArray[np.float32], k: int, on_share: Callable[[float], None]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return each vector's k nearest others (N, k), the nearest first, and 1 - cosine to them (N, k): exact."""
+    n = len(units)
+    rows, far = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=np.float32)
+    for block in blocks(n, n):
+        cosines = units[block] @ units.T  # (B, N)
+        np.fill_diagonal(cosines[:, block.start :], -np.inf)
+        rows[block], far[block] = _highest(cosines, k)
+        on_share(min(block.stop, n) / n)
+    return rows, np.clip(1 - far, 0, 2)
+
+
+def _highest(cosines: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the columns of the k highest of each row (B, N), the highest first, and these, (B, k) each."""
+    columns = np.argpartition(cosines, -k, axis=1)[:, -k:]
+    found = np.take_along_axis(cosines, columns, axis=1)
+    order = np.argsort(-found, axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1), np.take_along_axis(found, order, axis=1)
+
+
+def _neighbours_on_map(
+    units: NDArray[np.float32], others: NDArray[np.float32], k: int
+) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
+    """Return what places M others, (M, 2), on any map (N, 2) of N vectors: at the weighted mean of the k nearest."""
+    rows = np.empty((len(others), k), dtype=np.int64)
+    weights = np.empty((len(others), k), dtype=np.float32)
+    for block in blocks(len(others), len(units)):
+        rows[block], weights[block] = _highest(others[block] @ units.T, k)
+    # A cosine below 0 would push away; with none above, all count alike.
+    weights = np.maximum(weights, 1e-6)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return lambda points: np.einsum("mkd,mk->md", points[rows], weights)
+
+
+def _tsne(
+    units: NDArray[np.float32],
+    start: NDArray[np.float32],
+    seed: int,
+    tell: OnMap | None,
+) -> NDArray[np.float32]:
+    """Optimise t-SNE from `start` (N, 2)."""
+    progress = _Progress(tell, start)
+    from openTSNE import TSNEEmbedding
+    from openTSNE.affinity import PerplexityBasedNN
+    from openTSNE.nearest_neighbors import PrecomputedNeighbors
+
+    n = len(units)
+    perplexity = min(PERPLEXITY, (n - 1) / 3)
+    rows, far = _neighbours(units, min(n - 1, int(3 * perplexity)), lambda share: progress(0.2 * share))
+    # The squared distance of unit vectors is 2 - 2 cosine, so Euclid's metric is cosine here.
+    known = PrecomputedNeighbors(rows, np.sqrt(2 * far.astype(np.float64)))
+    embedding = TSNEEmbedding(
+        (start / start[:, 0].std() * 1e-4).astype(np.float64),
+        PerplexityBasedNN(perplexity=perplexity, knn_index=known),
+        negative_gradient_method="bh" if n <= MANY else "fft",  # each the faster one
+        theta=THETA,
         random_state=seed,
     )
-    return np.asarray(tsne.fit_transform(units), dtype=np.float32)
+    total, done = EARLY[0] + LATE[0], 0
+    for iterations, exaggeration, momentum in (EARLY, LATE):
+
+        def step(iteration: int, _: float, places: Any, done: int = done) -> None:
+            progress(0.2 + 0.8 * (done + iteration) / total, places)
+
+        embedding.optimize(
+            iterations, exaggeration=exaggeration, momentum=momentum, inplace=True,
+            callbacks=step, callbacks_every_iters=2, use_callbacks=True,
+        )  # fmt: skip
+        done += iterations
+    return np.array(embedding, dtype=np.float32)
 
 
-def _umap(units: NDArray[np.float32], start: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    from sklearn.neighbors import NearestNeighbors
-    from umap import UMAP  # takes 3 to 15 seconds
+def _umap(
+    units: NDArray[np.float32],
+    start: NDArray[np.float32],
+    seed: int,
+    tell: OnMap | None,
+) -> NDArray[np.float32]:
+    """Optimise UMAP from `start` (N, 2)."""
+    progress = _Progress(tell, start)
+    # `UMAP.fit` step by step, since it shows no map before the last. The import takes 3 to 15 seconds.
+    from umap.layouts import optimize_layout_euclidean
+    from umap.umap_ import find_ab_params, fuzzy_simplicial_set, make_epochs_per_sample
 
-    # Exact neighbours found here spare UMAP a minute of compiling its own search, and are the same every time.
     n = len(units)
     k = min(NEIGHBOURS, n - 1)
-    distances, rows = NearestNeighbors(n_neighbors=k - 1, algorithm="brute").fit(units).kneighbors()
-    rows = np.hstack([np.arange(n)[:, None], rows])
-    distances = np.hstack([np.zeros((n, 1)), distances**2 / 2]).astype(np.float32)  # 1 - cosine
-    with warnings.catch_warnings():
-        # UMAP warns that it can't place new points later, which nobody asks of it.
-        warnings.filterwarnings("ignore", message=".*knn_search_index.*")
-        layout = UMAP(
-            n_neighbors=k,
-            metric="cosine",
-            init=start,
-            random_state=seed,
-            n_jobs=1,
-            precomputed_knn=(rows, distances),
-            force_approximation_algorithm=True,
-        )
-        return np.asarray(layout.fit_transform(units), dtype=np.float32)
+    rows, far = _neighbours(units, k - 1, lambda share: progress(0.4 * share))
+    random = np.random.RandomState(seed)
+    graph, *_ = fuzzy_simplicial_set(
+        units, k, random, "cosine",
+        knn_indices=np.hstack([np.arange(n)[:, None], rows]),
+        knn_dists=np.hstack([np.zeros((n, 1), dtype=np.float32), far]),
+    )  # fmt: skip
+    graph = graph.tocoo()
+    epochs = EPOCHS if n <= MANY else EPOCHS_OF_MANY
+    graph.data[graph.data < graph.data.max() / epochs] = 0
+    graph.eliminate_zeros()
+    low, high = start.min(axis=0), start.max(axis=0)
+    places = np.ascontiguousarray(10 * (start - low) / (high - low), dtype=np.float32)
+
+    class Bar(io.StringIO):
+        """What tqdm writes its bar to; the map is changed in place meanwhile."""
+
+        def write(self, text: str) -> int:
+            if text.strip().isdigit():
+                progress(0.4 + 0.6 * int(text) / epochs, places)
+            return len(text)
+
+    optimize_layout_euclidean(
+        places, places, graph.row, graph.col, epochs, n,
+        make_epochs_per_sample(graph.data, epochs),
+        *find_ab_params(1.0, 0.1),
+        random.randint(np.iinfo(np.int32).min + 1, np.iinfo(np.int32).max, 3).astype(np.int64),
+        tqdm_kwds={
+            "disable": tell is None, "file": Bar(), "bar_format": "{n}", "mininterval": EVERY_S / 2, "leave": False,
+        },
+        move_other=True,
+    )  # fmt: skip
+    return places

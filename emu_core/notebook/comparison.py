@@ -35,7 +35,7 @@ from emu_core.evaluation.metric_rows import (
     guard_rows,
     leakage_table,
 )
-from emu_core.evaluation.projection import project, stratified_sample
+from emu_core.evaluation.projection import aligned, project, stratified_sample
 from emu_core.files import disk_fault, write_whole
 from emu_core.notebook.explore import Explorer
 from emu_core.runs.run import Run
@@ -189,7 +189,8 @@ class NotebookComparison(Comparison):
             sentences: at most so many, drawn evenly from every intent in every language.
 
         Returns:
-            By the encoder's name the points (n, 2), and the n sentences with their number as `row`.
+            By the encoder's name the points (n, 2), the second map turned onto the first; the n sentences with their
+            number as `row`.
 
         Raises:
             DataError: there is no such method, or there are too few sentences for it.
@@ -203,6 +204,8 @@ class NotebookComparison(Comparison):
                 name: project(vectors[rows], method)
                 for name, vectors in zip(self.names, (self.base, self.other), strict=True)
             }
+            base, other = self.names
+            maps[other] = aligned(maps[other], maps[base])
             self._layouts[key] = maps, part
         return self._layouts[key]
 
