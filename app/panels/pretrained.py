@@ -78,7 +78,9 @@ def draw_held_out(history: Sequence[dict[str, Any]]) -> None:
     """Draw P@1 after each epoch, where it was measured."""
     if any("dev_accuracy" in record for record in history):
         st.markdown("**Translations found on held-out pairs, after each epoch**")
-        draw_chart(charts.held_out_curve(history), "held-out", "P@1 on held-out pairs after each epoch.")
+        draw_chart(
+            charts.held_out_curves({"": history}), "held-out", "P@1 on held-out pairs after each epoch."
+        )
 
 
 def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
