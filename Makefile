@@ -16,6 +16,7 @@ TOOLS := .venv-release/bin
 .PHONY: app demo setup setup-dev test lint types chromium notebooks docs dist lock sbom audit container-check bench gpu torture clean
 
 app: setup
+	test -e runs/demo || $(BIN)/emu train demo --out runs/demo  # what the first page shows
 	$(BIN)/emu app --port $(PORT)
 
 demo: setup

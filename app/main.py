@@ -1,12 +1,29 @@
-"""The app's pages."""
+"""The app's pages, and over each of them the way to the others and the bar."""
 
 from pathlib import Path
 
 import streamlit as st
 
-from app.users import draw_sign_in
+from app.context import draw_bar, draw_link, draw_problems
+from app.users import draw_account, draw_sign_in
 
 ICON = Path(__file__).parent / "icon.svg"  # a file: icons by name are fetched from elsewhere
+# The bar takes the place of Streamlit's empty header, whose menu stays at its right end.
+_STYLE = """
+<style>
+[data-testid="stHeader"] { background: transparent; pointer-events: none; height: 2.75rem; min-height: 0 }
+[data-testid="stToolbar"] { pointer-events: auto; }
+[data-testid="stMainBlockContainer"] { padding: 0.4rem 1.5rem 2rem; }
+/* The bar shows where one is; who reads by ear still hears the heading. */
+[data-testid="stElementContainer"]:has(h1) {
+  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+}
+.st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }
+}
+</style>
+"""
 
 
 def main() -> None:
@@ -14,19 +31,32 @@ def main() -> None:
     st.set_page_config(page_title="Emu", page_icon=ICON, layout="wide", initial_sidebar_state="collapsed")
     if not draw_sign_in():
         return
-    pages = [
-        st.Page("views/data.py", title="Data", icon=":material/table:", default=True),
+    tabs = [
+        st.Page("views/data.py", title="Data", icon=":material/table:"),
         st.Page("views/train.py", title="Train", icon=":material/model_training:"),
+        st.Page("views/workbench.py", title="Workbench", icon=":material/scatter_plot:", default=True),
+    ]
+    lab = [
         st.Page("views/pretrain.py", title="Pretrain", icon=":material/foundation:"),
-        st.Page("views/compare.py", title="Compare", icon=":material/compare_arrows:"),
-        st.Page("views/explore.py", title="Explore", icon=":material/scatter_plot:"),
-        st.Page("views/predict.py", title="Predict", icon=":material/label:"),
-        st.Page("views/split.py", title="Split", icon=":material/call_split:"),
         st.Page("views/translations.py", title="Translations", icon=":material/g_translate:"),
+        st.Page("views/split.py", title="Split", icon=":material/call_split:"),
         st.Page("views/bench.py", title="Evidence", icon=":material/query_stats:"),
         st.Page("views/encoders.py", title="Encoders", icon=":material/translate:"),
     ]
-    st.navigation(pages, position="top").run()
+    page = st.navigation([*tabs, *lab], position="hidden")
+    st.html(_STYLE)
+    with st.container(key="bar", horizontal=True, vertical_alignment="bottom"):
+        ways = st.container(horizontal=True, width="content", vertical_alignment="center", gap="small")
+        draw_bar()
+    with ways:  # drawn after the bar, whose choices every link carries
+        for tab in tabs:
+            draw_link(tab, tab.title, tab.icon)
+        with st.popover("Lab", icon=":material/science:", type="primary" if page in lab else "tertiary"):
+            for tab in lab:
+                draw_link(tab, tab.title, tab.icon)
+        draw_account()
+    draw_problems()
+    page.run()
 
 
 if __name__ == "__main__":  # not in the background worker, which imports this file as well

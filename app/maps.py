@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from app import cache
 from app.background import Done, Failed, Pending
 from app.mapping import lay_out
-from app.panels.widgets import choose_languages
-from app.state import ChosenData
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core.charts.marks import ColourBy
@@ -28,7 +26,7 @@ from emu_core.evaluation.projection import Projection, aligned, project, stratif
 FIRST_POINTS = 5_000  # of a larger set a sample of so many is drawn first: its map is there in seconds
 MOST_POINTS = 30_000  # a browser draws and selects that many with ease
 NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA"}
-POLL_S, REDRAWN_AT = 0.5, 0.1  # a map in the making is drawn anew when so much more of it is done
+POLL_S, REDRAWN_AT = 0.5, 0.2  # a map in the making is drawn anew when so much more of it is done
 Drag = Literal["pan", "lasso", "select"]
 _ASKED, _STOPPED, _SESSION = "maps-asked", "maps-stopped", "maps-session"
 
@@ -197,29 +195,6 @@ def sample(labelled: LabelledSet, most: int = MOST_POINTS) -> pd.DataFrame:
     most = min(most, MOST_POINTS)
     rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), most)
     return frame.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
-
-
-def draw_filters(chosen: ChosenData) -> dict[str, list[str]]:
-    """Draw the filters of a set and return what a person wants, by column, as `is_shown` takes it."""
-    labelled, prefix = chosen.labelled, f"explore-{chosen.sha256[:12]}"
-    places = st.columns([3, 4, 2] if labelled.splits else [3, 4])
-    of = {
-        "language": choose_languages(
-            "Languages", labelled.languages, f"{prefix}-languages", place=places[0], placeholder="All"
-        ),
-        "intent": places[1].multiselect(
-            "Intents",
-            labelled.intents,
-            placeholder="All",
-            key=f"{prefix}-intents",
-            persist_state="session",
-        ),
-    }
-    if labelled.splits:
-        of["split"] = places[2].multiselect(
-            "Splits", labelled.splits, placeholder="All", key=f"{prefix}-splits", persist_state="session"
-        )
-    return of
 
 
 def say_how_many(total: int, drawn: int, shown: int) -> None:

@@ -117,6 +117,14 @@ def config_of(run: Run) -> RunConfig | None:
         return None
 
 
+def data_sha_of(run: Run) -> str:
+    """Return the hash of the data that a run was trained on; "" where it can't be read."""
+    try:
+        return str(run.data().get("sha256", ""))
+    except RunError:
+        return ""
+
+
 def is_training(run: Run) -> bool:
     """Return whether a run trains an encoder, and is no benchmark."""
     config = config_of(run)
@@ -148,21 +156,6 @@ def split_picker(label: str, key: str, explanation: str, place: Any = st) -> str
         help=explanation,
     )
     return split
-
-
-def run_picker(
-    key: str = "run", runs: Mapping[str, Run] | None = None, missing: str = "There is no finished run yet."
-) -> Run | None:
-    """Draw a choice among finished runs, all by default; None, with what is missing and a way to it, without any.
-
-    The choice holds on every page with this key and is part of the address, so that a link or a reload brings it back.
-    """
-    runs = finished_runs() if runs is None else runs
-    if not runs:
-        st.info(missing)
-        st.page_link("views/train.py", label="Train one", icon=":material/model_training:")
-        return None
-    return runs[st.selectbox("Run", list(runs), key=key, bind="query-params")]
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

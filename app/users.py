@@ -68,20 +68,28 @@ def draw_sign_in() -> bool:
             st.button("Sign in", on_click=st.login, type="primary", icon=":material/login:")
             return False
         root, email = runs_root(), st.user.get("email")
-        name = shown(email or st.user.get("name") or "somebody without a name", 80)
         if settings.admits(email, verified=st.user.get("email_verified") is True):
             if not (root / OWNER).exists():  # so that whoever runs the server can tell whose folder it is
                 root.mkdir(parents=True, exist_ok=True)
                 write_json(root / OWNER, {key: st.user.get(key) for key in ("iss", "sub", "email", "name")})
-            with st.sidebar:
-                st.text(f"Signed in as {name}")  # as markdown an address becomes a link
-                _draw_sign_out()
             return True
-        st.error(f"{literal(name)} may not use this server. Ask whoever runs it.", icon=":material/block:")
+        st.error(f"{literal(_name())} may not use this server. Ask whoever runs it.", icon=":material/block:")
         _draw_sign_out()
     except (EmuError, OSError) as error:
         st.error(sentence(error), icon=":material/error:")
     return False
+
+
+def draw_account() -> None:
+    """Draw who has signed in and the way out, where people sign in."""
+    if server().sign_in:
+        with st.popover("Account", icon=":material/account_circle:", type="tertiary"):
+            st.text(f"Signed in as {_name()}")  # as markdown an address becomes a link
+            _draw_sign_out()
+
+
+def _name() -> str:
+    return shown(st.user.get("email") or st.user.get("name") or "somebody without a name", 80)
 
 
 def _draw_sign_out() -> None:

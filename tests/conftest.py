@@ -16,6 +16,7 @@ from emu_core.runs.run import list_runs
 
 ROOT = Path(__file__).parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders")  # pages behind one button
 PATIENCE_MS = 60_000  # how long a condition may take to come true on a busy machine
 LONGEST = ("test_notebooks.py",)  # files with tests of a minute
 
@@ -112,6 +113,16 @@ def settle(page: Page) -> None:
     """Wait until the app has drawn the page and runs no script."""
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     page.locator('[data-testid="stMain"] h1').wait_for()
+
+
+def go_to(page: Page, name: str) -> None:
+    """Press the link to another page of the app and wait until it is drawn."""
+    link = page.get_by_role("link", name=name, exact=True)
+    if name in LAB:
+        page.get_by_role("button", name="Lab", exact=True).click()
+    link.click()
+    page.get_by_role("heading", name=name, level=1).wait_for()
+    settle(page)
 
 
 @pytest.fixture(scope="session")

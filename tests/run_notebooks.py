@@ -9,7 +9,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from stills import pictures
+from stills import pictures, small
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -79,7 +79,7 @@ def add_stills(notebook: NotebookNode) -> None:
     ]
     found = [data for data in outputs if PLOTLY in data and "image/png" not in data]
     for data, picture in zip(found, pictures([data[PLOTLY] for data in found]), strict=True):
-        data["image/png"] = base64.b64encode(picture).decode()
+        data["image/png"] = base64.b64encode(small(picture)).decode()
 
 
 def main(names: list[str]) -> int:

@@ -90,7 +90,7 @@ def app(root: Path) -> AppTest:
 
 
 def evidence(frame: pd.DataFrame | None = None, name: str = "tiny.csv") -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     if frame is not None:
         app.file_uploader[0].set_value([(name, frame.to_csv(index=False).encode(), "")])
         app.run()

@@ -1,4 +1,4 @@
-"""The Compare and the Explore page without a browser, on a run that was really trained."""
+"""The Workbench without a browser, on a run that was really trained."""
 
 import base64
 import io
@@ -95,7 +95,7 @@ def app(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def with_data(content: bytes) -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     app.file_uploader[0].set_value([("small.csv", content, "")])
     app.run()
     assert not app.error
@@ -106,17 +106,13 @@ def with_frame(frame: pd.DataFrame) -> AppTest:
     return with_data(frame.to_csv(index=False).encode())
 
 
-def compare(app: AppTest, tab: str = "Accuracy") -> AppTest:
-    app.switch_page("views/compare.py")
-    app.session_state["compare-tab"] = tab
-    app.run()
-    assert not app.exception
-    return app
-
-
-def explore(app: AppTest, **state: Any) -> AppTest:
-    app.switch_page("views/explore.py")
-    app.session_state["explore-method"] = "pca"
+def compare(app: AppTest, tab: str = "Accuracy", run: str | None = None, **state: Any) -> AppTest:
+    """Open the workbench with this tab of its drawer, and a run beside its base: the newest on the data by default."""
+    app.query_params["tab"] = tab
+    if run is not None:
+        app.query_params["b"] = f"run:{run}"
+    app.switch_page("views/workbench.py")
+    app.session_state["explore-method"] = "pca"  # no test waits for t-SNE
     for key, value in state.items():
         app.session_state[key] = value
     app.run()
@@ -124,9 +120,27 @@ def explore(app: AppTest, **state: Any) -> AppTest:
     return app
 
 
+def explore(app: AppTest, **state: Any) -> AppTest:
+    """Open the workbench as `compare` does, with a drawer that draws no chart."""
+    return compare(app, "Predict", **state)
+
+
+def figures(app: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def is_map(spec: dict[str, Any]) -> bool:
+    return spec["layout"].get("clickmode") == "event+select"
+
+
 def figure(app: AppTest) -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(app.get("plotly_chart")[0].proto.spec)
-    return spec
+    """The maps."""
+    return next(spec for spec in figures(app) if is_map(spec))
+
+
+def drawn(app: AppTest) -> list[dict[str, Any]]:
+    """The figures of the drawer."""
+    return [spec for spec in figures(app) if not is_map(spec)]
 
 
 def numbers(array: Any) -> list[float]:
@@ -174,11 +188,16 @@ def cosine(first: np.ndarray, second: np.ndarray) -> float:
 # ------------------------------------------------------------------------------------------------ Compare
 
 
-def test_without_a_run_compare_says_where_to_train_one() -> None:
-    app = compare(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
-    assert app.info[0].value == "There is no finished run yet."
-    assert app.get("page_link")[0].proto.page == "train"
-    assert not app.get("plotly_chart")
+def test_without_a_run_the_workbench_says_where_to_train_one_and_shows_the_base_alone(
+    trained: Trained,
+) -> None:
+    app = explore(with_data(trained[2].read_bytes()))
+    assert app.info[0].value.startswith("There is no encoder B")
+    assert any(
+        link.proto.label == "Train a run" and link.proto.page == "train" for link in app.get("page_link")
+    )
+    assert drawn_rows(app, "x") == list(range(len(trained[1])))
+    assert drawn_rows(app, "x2") == []
 
 
 def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained) -> None:
@@ -190,10 +209,10 @@ def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained
     assert mean.delta.endswith(f"points from {measured['mean_base']:.1f}")
     table = app.dataframe[0].value
     assert len(table) == 9
-    assert table["Base %"].tolist() == pytest.approx(list(measured["base"].values()))
-    assert table["Specialised %"].tolist() == pytest.approx(list(measured["specialised"].values()))
+    assert table["A %"].tolist() == pytest.approx(list(measured["base"].values()))
+    assert table["B %"].tolist() == pytest.approx(list(measured["specialised"].values()))
     assert not app.info  # nothing to warn of: the run's own data, its test rows
-    charts = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
+    charts = [spec["data"] for spec in drawn(app)]
     guarded, (base, *_), (new, *_), (difference, *_) = charts
     points = {point for trace in guarded for point in numbers(trace["x"])}
     assert points == {change["difference"] for change in measured["guard"].values()}
@@ -235,10 +254,11 @@ def test_data_that_the_run_has_not_seen_are_named_as_such(
     app: AppTest, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compare(app)
-    next(box for box in app.selectbox if box.label == "Rows").set_value("all").run()
+    app.selectbox(key="choose-on").set_value("all").run()
     assert "learnt from these sentences" in app.info[0].value
-    other = compare(with_frame(trained[1].frame.iloc[:-3]))
+    other = compare(with_frame(trained[1].frame.iloc[:-3]), run=trained[0].name)
     assert r"trained on small\.csv" in other.info[0].value
+    assert other.selectbox(key="choose-b").label == "B: other data"
 
 
 def test_a_large_set_is_measured_on_a_sample_and_says_so(
@@ -257,17 +277,17 @@ def test_compare_shows_progress_and_computes_nothing_itself(
     shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
     compare(app)
     progress = app.get("progress")[0].proto
-    assert (progress.value, progress.text) == (25, "Base encoder use: opening it and encoding 108 sentences")
+    assert (progress.value, progress.text) == (25, "A encoder use: opening it and encoding 324 sentences")
     assert not app.tabs
 
 
 def test_too_few_sentences_are_an_error_and_triples_still_work(trained: Trained, app: AppTest) -> None:
     frame = trained[1].frame
     german = frame[frame["language"] == "de"].iloc[[0]].assign(split="test")
-    thin = compare(with_frame(pd.concat([frame[frame["language"] == "en"], german])))
+    thin = compare(with_frame(pd.concat([frame[frame["language"] == "en"], german])), run=trained[0].name)
     assert "Language 'de' has one sentence" in thin.error[0].value.replace("\\", "")
     compare(thin, "Sentence triples")
-    assert len(thin.get("plotly_chart")) == 1
+    assert len(drawn(thin)) == 1
 
 
 def test_a_damaged_run_is_an_error_and_not_a_crash(
@@ -289,14 +309,12 @@ def test_a_typed_triple_has_the_cosines_of_both_encoders(app: AppTest, trained: 
         app.text_area[place].set_value(text)
     app.run()
     table = app.dataframe[0].value
-    for name, spec in (("Base", "use"), ("Specialised", f"run:{trained[0].folder}")):
+    for name, spec in (("A", "use"), ("B", f"run:{trained[0].folder}")):
         a, b, c = load_encoder(spec).encode(list(TRIPLE))
         cosines = [cosine(a, b), cosine(a, c), cosine(b, c)]
         assert table[name].tolist() == pytest.approx(cosines, abs=1e-5)
     # Rounded to what is shown, so that no change is never "-0.000".
-    assert table["Change"].tolist() == pytest.approx(
-        (table["Specialised"] - table["Base"]).tolist(), abs=5.01e-4
-    )
+    assert table["Change"].tolist() == pytest.approx((table["B"] - table["A"]).tolist(), abs=5.01e-4)
     app.text_area[1].set_value("  ").run()
     assert app.info[0].value == "Type all three sentences."
 
@@ -310,8 +328,8 @@ def test_a_suggested_triple_is_one_that_the_base_encoder_gets_wrong(app: AppTest
     first, second, third = (frame.loc[text, "intent"] for text in texts)
     assert first == third != second
     table = app.dataframe[0].value
-    assert table["Base"].iloc[0] > table["Base"].iloc[1]
-    closest = {name: table["Sentences"].iloc[int(table[name].argmax())] for name in ("Base", "Specialised")}
+    assert table["A"].iloc[0] > table["A"].iloc[1]
+    closest = {name: table["Sentences"].iloc[int(table[name].argmax())] for name in ("A", "B")}
     said = app.markdown[-1].value
     assert re.findall(r"\*\*(.+?)\*\*", said) == list(dict.fromkeys(closest.values()))
 
@@ -323,7 +341,7 @@ def test_similarity_takes_sentences_of_the_data_and_typed_ones(app: AppTest) -> 
     box.set_value([box.options[0], box.options[5], "Is there a sauna?"]).run()
     assert not app.exception
     assert set(app.dataframe[0].value["Text"]) >= {"Is there a sauna?"}
-    cells = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]["z"]
+    cells = drawn(app)[0]["data"][0]["z"]
     assert np.diag(np.reshape(numbers(cells), (3, 3))).tolist() == pytest.approx([1, 1, 1])
     box = next(box for box in app.multiselect if box.label.startswith("Sentences: "))
     box.set_value(box.value[:1]).run()
@@ -334,11 +352,11 @@ def test_changed_neighbours_are_filtered_and_counted(app: AppTest, trained: Trai
     compare(app, "Changed neighbours")
     shown = app.dataframe[0].value
     assert set(shown["change"]) <= {"fixed", "broken"}
-    for kinds in (["same", "moved", "fixed", "broken"], ["same"]):
+    for kinds in (["unchanged", "changed", "fixed", "broken"], ["unchanged"]):
         app.session_state["changed-kinds"] = kinds
         app.run()
         assert set(app.dataframe[0].value["change"]) <= set(kinds)
-    app.session_state["changed-kinds"] = ["same", "moved", "fixed", "broken"]
+    app.session_state["changed-kinds"] = ["unchanged", "changed", "fixed", "broken"]
     app.run()
     assert len(app.dataframe[0].value) == 108
     languages = next(box for box in app.multiselect if box.label == "Of the sentences in")
@@ -361,8 +379,8 @@ def test_every_kind_of_encoder_can_be_compared_and_explored(
     run = train(str(file), out=root / "other", encoder=spec, method="emu", config=config, device="cpu")
     monkeypatch.setenv("EMU_RUNS", str(root))
     app = compare(with_data(file.read_bytes()))
-    assert app.dataframe[0].value["Base %"].tolist() == pytest.approx(list(run.metrics()["base"].values()))
-    assert app.dataframe[0].value["Specialised %"].tolist() == pytest.approx(
+    assert app.dataframe[0].value["A %"].tolist() == pytest.approx(list(run.metrics()["base"].values()))
+    assert app.dataframe[0].value["B %"].tolist() == pytest.approx(
         list(run.metrics()["specialised"].values())
     )
     explore(app)
@@ -389,7 +407,7 @@ def own_run(trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_without_a_forgetting_check_the_command_that_makes_it_is_said(own_run: Run, trained: Trained) -> None:
     app = compare(with_data(trained[2].read_bytes()), "Forgetting")
     assert app.code[0].value == f"emu forgetting {own_run.folder} --sts FOLDER --translations FOLDER"
-    assert not app.get("plotly_chart") and not app.dataframe and not app.error
+    assert not drawn(app) and not app.dataframe and not app.error
 
 
 def test_what_was_forgotten_is_said_drawn_and_tabled(own_run: Run, trained: Trained) -> None:
@@ -403,7 +421,7 @@ def test_what_was_forgotten_is_said_drawn_and_tabled(own_run: Run, trained: Trai
     assert [error.value for error in app.error] == [
         "**Forgotten:** similarity of sentences, German 0.740 → 0.690."
     ]
-    sts, translations = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+    sts, translations = drawn(app)
     by_name = {trace["name"]: numbers(trace["x"]) for trace in sts["data"]}
     assert by_name == {"fell too far": [-0.05], "retained": [0.0]}
     assert {trace["name"]: numbers(trace["x"]) for trace in translations["data"]} == {"rose": [1.5]}
@@ -419,7 +437,7 @@ def test_nothing_forgotten_is_good_news(own_run: Run, trained: Trained) -> None:
     own_run.write("forgetting.json", {"sts": {}, "translations": {"zh-TW-en": KEPT_PAIRS}, "flagged": []})
     app = compare(with_data(trained[2].read_bytes()), "Forgetting")
     assert app.success[0].value.startswith("Nothing was forgotten") and not app.error
-    assert len(app.get("plotly_chart")) == 1
+    assert len(drawn(app)) == 1
     assert app.dataframe[0].value["Language"].tolist() == ["zh-TW to English"]
 
 
@@ -447,7 +465,7 @@ def test_a_table_goes_out_as_it_was_filtered_and_with_the_page(
         st, "download_button", lambda label, data, **_: sent.append(data) if "CSV" in label else None
     )
     compare(app, "Changed neighbours")
-    for kinds in (["same", "moved"], ["same"]):
+    for kinds in (["unchanged", "changed"], ["unchanged"]):
         app.session_state["changed-kinds"] = kinds
         app.run()
         file = pd.read_csv(io.BytesIO(sent[-1]), encoding="utf-8-sig")
@@ -479,13 +497,6 @@ def test_two_tables_of_one_name_have_their_own_files_and_a_long_one_is_made_when
 # ------------------------------------------------------------------------------------------------ Explore
 
 
-def test_without_a_run_explore_shows_the_base_alone(trained: Trained) -> None:
-    app = explore(with_data(trained[2].read_bytes()))
-    assert app.info[0].value == "There is no finished run yet."
-    assert drawn_rows(app, "x") == list(range(len(trained[1])))
-    assert drawn_rows(app, "x2") == []
-
-
 def test_both_maps_show_every_sentence_and_share_their_colours(app: AppTest, trained: Trained) -> None:
     explore(app)
     everyone = list(range(len(trained[1])))
@@ -497,7 +508,7 @@ def test_both_maps_show_every_sentence_and_share_their_colours(app: AppTest, tra
     }
     assert colour["x"] == colour["x2"]
     titles = [note["text"] for note in spec["layout"]["annotations"]]
-    assert titles[:2] == ["Base: PCA", "Specialised: PCA"]
+    assert titles[:2] == ["A: use, PCA", f"B: {trained[0].name}, PCA"]
     assert {f"<b>{intent}</b>" for intent in trained[1].intents} >= set(titles[2:]) != set()
     assert {t["legendgroup"] for t in spec["data"] if t.get("xaxis") == "x"} == set(trained[1].intents)
     explore(app, **{"explore-colour": "language"})
@@ -524,8 +535,8 @@ def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> No
     for label, value in (("Languages", ["ja"]), ("Intents", ["pool"])):
         next(box for box in explore_app.multiselect if box.label == label).set_value(value)
     explore_app.run()
-    assert "leave no sentence" in explore_app.info[0].value
-    assert not explore_app.get("plotly_chart")
+    assert any("leave no sentence" in info.value for info in explore_app.info)
+    assert not any(map(is_map, figures(explore_app)))
 
 
 def test_a_large_set_is_drawn_in_part_and_says_so(
@@ -555,14 +566,14 @@ def test_one_picked_sentence_has_its_neighbours_by_both_encoders(app: AppTest, t
     row = 7
     explore(app, **{"explore-picked": (labelled.sha256(), (row,))})
     frame = labelled.frame
-    for table, space in zip(app.dataframe[1:], vectors(labelled, run), strict=True):
+    for table, space in zip(app.dataframe[:2], vectors(labelled, run), strict=True):
         units = space / np.linalg.norm(space, axis=1, keepdims=True)
         cosines = units @ units[row]
         order = [j for j in np.argsort(-cosines) if frame["id"].iloc[j] != frame["id"].iloc[row]][:10]
-        assert table.value["Cosine"].tolist() == pytest.approx(cosines[order].tolist(), abs=1e-5)
-        assert table.value["Sentence"].iloc[0] == frame["text"].iloc[order[0]]
-        same = ["✓" if frame["intent"].iloc[j] == frame["intent"].iloc[row] else "" for j in order]
-        assert table.value["Same intent"].tolist() == same
+        assert table.value["cosine"].tolist() == pytest.approx(cosines[order].tolist(), abs=1e-5)
+        assert table.value["text"].iloc[0] == frame["text"].iloc[order[0]]
+        same = ["✓" if frame["intent"].iloc[j] == frame["intent"].iloc[row] else "✗" for j in order]
+        assert table.value["right"].tolist() == same
 
 
 def test_explore_shows_the_first_map_and_how_far_the_refined_one_is(
@@ -571,13 +582,17 @@ def test_explore_shows_the_first_map_and_how_far_the_refined_one_is(
     explore(app)  # leaves the vectors on disk
     worker.never = True
     explore(app, **{"explore-method": "umap"})
-    progress = app.get("progress")[0].proto
+    progress = app.get("progress")[-1].proto
     assert progress.value == 25
-    assert progress.text == "Refining Base: UMAP, Specialised: UMAP"
+    assert progress.text == "Refining A: UMAP, B: UMAP"
     # Until then the PCA is drawn, the second map turned onto the first.
     base, specialised = (project(found, Projection.PCA) for found in vectors(trained[1], trained[0]))
     for axis, expected in (("x", base), ("x2", aligned(specialised, base))):
         np.testing.assert_allclose(drawn_places(app, axis), expected, atol=1e-4)
+
+
+def refining(app: AppTest) -> bool:
+    return any(bar.proto.text.startswith("Refining") for bar in app.get("progress"))
 
 
 def test_stopped_maps_stay_as_they_are_until_they_are_refined_again(app: AppTest, worker: AtOnce) -> None:
@@ -586,10 +601,10 @@ def test_stopped_maps_stay_as_they_are_until_they_are_refined_again(app: AppTest
     explore(app, **{"explore-method": "umap"})
     next(button for button in app.button if button.label == "Stop").click().run()
     assert worker.stopped[-2:] == [key for key in worker.asked if ":umap:" in key][:2]
-    assert not app.get("progress")
+    assert not refining(app)
     assert drawn_rows(app, "x2")
     next(button for button in app.button if button.label == "Refine again").click().run()
-    assert app.get("progress")
+    assert refining(app)
 
 
 def test_maps_that_are_no_longer_wanted_are_stopped(app: AppTest, worker: AtOnce) -> None:
@@ -606,7 +621,7 @@ def test_maps_say_how_far_they_can_be_trusted(app: AppTest, trained: Trained) ->
     explore(app)
     [said] = [caption.value for caption in app.caption if caption.value.startswith("Trustworthiness")]
     base, _ = vectors(trained[1], trained[0])
-    assert f"Base: **{trustworthiness(base, project(base, Projection.PCA)):.2f}**" in said
+    assert f"A: **{trustworthiness(base, project(base, Projection.PCA)):.2f}**" in said
 
 
 def test_what_cannot_be_laid_out_is_said_beside_its_first_map(app: AppTest, worker: AtOnce) -> None:
@@ -617,7 +632,7 @@ def test_what_cannot_be_laid_out_is_said_beside_its_first_map(app: AppTest, work
             worker.outcomes[key] = Failed("t-SNE needs 4 sentences")
     explore(app)
     assert [error.value for error in app.error] == [
-        rf"{name}: t\-SNE needs 4 sentences." for name in ("Base", "Specialised")
+        rf"{name}: t\-SNE needs 4 sentences." for name in ("A", "B")
     ]
     assert drawn_rows(app, "x2")
 
@@ -646,16 +661,13 @@ def test_filters_alone() -> None:
 def test_a_run_with_snapshots_is_played_epoch_by_epoch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, app: AppTest
 ) -> None:
-    def offered() -> list[str]:
-        return explore(app).button_group(key="explore-show").options
-
-    assert "A run, epoch by epoch" not in offered()
-    run = train(small_file(tmp_path, ("en", "de")), out=tmp_path / "runs" / "filmed", snapshots=True)
+    compare(app, "Epochs")
+    assert "kept no vectors" in app.info[0].value and not drawn(app)
+    file = small_file(tmp_path, ("en", "de"))
+    run = train(file, out=tmp_path / "runs" / "filmed", snapshots=True)
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
-    assert "A run, epoch by epoch" in offered()
-    explore(app, **{"explore-show": "A run, epoch by epoch"})
-    [chart] = app.get("plotly_chart")
-    figure = json.loads(chart.proto.spec)
+    app = compare(with_data(file.read_bytes()), "Epochs")
+    figure = next(spec for spec in figures(app) if "frames" in spec)
     assert figure["layout"]["sliders"][0]["steps"][0]["label"] == "before training"
     assert len(figure["frames"]) >= 3
     assert any("Acc@1 by language" in caption.value for caption in app.caption)

@@ -36,7 +36,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def app(root: Path) -> AppTest:
-    return AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    return AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
 
 
 def table(
@@ -142,7 +142,7 @@ def test_the_bytes_are_let_go_and_the_choice_outlives_the_page(app: AppTest) -> 
 
 def test_a_new_session_begins_with_the_demo_set(app: AppTest) -> None:
     upload(app, ("a.csv", csv(table())))
-    other = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    other = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     assert size(other) == ("3,024", "28", "6")
 
 
@@ -458,7 +458,10 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
     until(lambda: run.status().state is RunState.RUNNING)
     assert run.data()["rows"] == 3024
     app.switch_page("views/data.py").run()
-    for session in (app, AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()):
+    for session in (
+        app,
+        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run(),
+    ):
         train_page(session)
         assert session.selectbox(key="watched").value == "emu-use-1"
         assert session.get("progress")[0].proto.text.startswith("Training: step 1 of 4, epoch 1 of 2")
@@ -498,7 +501,9 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
         "new_intents": {"base": 50.0, "specialised": 48.0, **changes["[x](y)"].facts(), "divisions": 2},
     }  # fmt: skip
     past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
-    app = train_page(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
+    app = train_page(
+        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    )
     assert [box.value.replace("\\", "") for box in app.error] == ["Loses: German (de, -8.0 points)."]
     assert len(app.warning) == 2 and r"\[x\]\(y\)" in app.warning[0].value
     assert app.warning[0].value.startswith("May lose")
@@ -520,7 +525,9 @@ def test_a_collapse_is_an_alarm_while_the_run_goes_on(root: Path) -> None:
 
     def seen(*more: dict[str, Any]) -> list[str]:
         (run.folder / "log.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [*records, *more]))
-        app = train_page(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
+        app = train_page(
+            AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+        )
         return [box.value for box in app.error]
 
     assert seen() == []
@@ -548,7 +555,9 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
     (root / "damaged").mkdir()
     (root / "damaged" / "config.json").write_text("{}")
     (root / "damaged" / "status.json").write_text("{")
-    app = train_page(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
+    app = train_page(
+        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    )
     listed = app.dataframe[0].value.set_index("Run")
     assert listed["State"].to_dict() == {
         "good": "finished",

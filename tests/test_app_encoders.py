@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import cache, jobs, vectors
+from app import cache, context, jobs, vectors
 from app.background import Done, Failed, Outcome, Pending
 from app.forms import encoder as encoder_form
 from app.forms import model_name
@@ -44,13 +44,13 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     manager = JobManager(root, (sys.executable, "-c", "pass"))
     monkeypatch.setenv("EMU_RUNS", str(root))
     monkeypatch.setattr(jobs, "_job_manager", lambda root: manager)
-    return AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    return AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
 
 
 @pytest.fixture
 def with_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = (*available_encoders(), ABSENT)
-    for module in (registry, encoder_form):
+    for module in (registry, encoder_form, context):
         monkeypatch.setattr(module, "available_encoders", lambda: everything)
 
 
@@ -321,10 +321,20 @@ def test_no_two_encoders_share_their_vectors() -> None:
     assert len({weights_of(spec) for spec in specs}) == len(specs)
 
 
-def test_a_base_encoder_can_be_explored_without_a_run(app: AppTest, with_absent: None) -> None:
-    open_page(app, "explore")
-    app.selectbox(key="explore-encoder").set_value("hf:").run()
-    assert "Name a transformer" in app.info[-1].value
-    app.selectbox(key="explore-encoder").set_value("absent").run()
-    assert "is not available here" in app.info[-1].value
-    assert not app.exception
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("hf:", "Encoder A: Name a transformer"),
+        ("absent", "is not available here"),
+        ("run:gone", "Encoder A: there is no finished run gone here."),
+        ("run:../..", "there is no finished run"),
+        ("nonsense://", "is an address"),
+    ],
+)
+def test_an_address_that_names_no_encoder_is_said_and_the_usual_one_taken(
+    app: AppTest, with_absent: None, named: str, told: str
+) -> None:
+    app.query_params["a"] = named
+    open_page(app, "encoders")
+    assert told in app.warning[0].value.replace("\\", "")
+    assert app.selectbox(key="choose-a").value == "use" and app.query_params["a"] == "use"

@@ -1,11 +1,12 @@
-"""The Predict page without a browser, on a run that was really trained."""
+"""Predictions on the Workbench without a browser, by a run that was really trained."""
 
+import re
 from pathlib import Path
 
 import pytest
 from small_run import small_run
 from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import MAIN, PATIENCE_S, AtOnce, with_data
+from test_app_compare_explore import AtOnce, compare, with_data
 
 from app import cache
 from emu_core.api.predict import NO_INTENT
@@ -33,13 +34,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
 def app(trained: tuple[Run, Path], monkeypatch: pytest.MonkeyPatch) -> AppTest:
     run, file = trained
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
-    return opened(with_data(file.read_bytes()))
-
-
-def opened(app: AppTest) -> AppTest:
-    app.switch_page("views/predict.py").run()
-    assert not app.exception
-    return app
+    return compare(with_data(file.read_bytes()), "Predict")
 
 
 def test_typed_sentences_are_answered_by_both_encoders(app: AppTest) -> None:
@@ -48,15 +43,15 @@ def test_typed_sentences_are_answered_by_both_encoders(app: AppTest) -> None:
     assert not app.exception and not app.error
     answers = app.dataframe[0].value
     assert answers["Sentence"].tolist() == ["Can I bring my dog?", "Wo ist das Schwimmbad?"]
-    assert list(answers.columns[1:3]) == ["Base: intent", "Specialised: intent"]
-    for number, name in ((1, "Base"), (2, "Specialised")):
+    assert list(answers.columns[1:3]) == ["A: intent", "B: intent"]
+    for number, name in ((1, "A"), (2, "B")):
         near = app.dataframe[number].value
         intent = answers[f"{name}: intent"][0]
-        assert len(near) == 5 and {"English", "German", "Japanese"} & set(near["Language"])
-        assert (near[""] == "✓").tolist() == (near["Intent"] == intent).tolist()
-    before = app.dataframe[1].value["Labelled sentence"].tolist()
+        assert len(near) == 5 and {"English", "German", "Japanese"} & set(near["language"])
+        assert (near["right"] == "✓").tolist() == (near["intent"] == intent).tolist()
+    before = app.dataframe[1].value["text"].tolist()
     app.selectbox[-1].set_value(1).run()
-    assert app.dataframe[1].value["Labelled sentence"].tolist() != before
+    assert app.dataframe[1].value["text"].tolist() != before
     assert any(NO_INTENT.capitalize() in caption.value for caption in app.caption)
 
 
@@ -77,9 +72,12 @@ def test_a_file_is_read_and_one_that_is_none_is_refused(app: AppTest) -> None:
     assert app.error and not app.dataframe
 
 
-def test_without_a_run_there_is_a_way_to_one() -> None:
-    app = opened(AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run())
-    assert "no finished run" in app.info[0].value and not app.text_area
+def test_a_sentence_beside_the_maps_is_answered_at_once(app: AppTest) -> None:
+    app.text_input(key="try-sentence").set_value(" Can I bring my dog? ").run()
+    assert not app.exception and not app.error
+    answers = [line.value for line in app.markdown if re.match(r"[AB]\\: .+: \*\*", line.value)]
+    assert len(answers) == 2 and len(app.dataframe) == 2
+    assert app.dataframe[0].value["cosine"].tolist() != app.dataframe[1].value["cosine"].tolist()
 
 
 def test_the_page_waits_for_the_worker_and_says_so(app: AppTest, worker: AtOnce) -> None:

@@ -36,7 +36,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def app(root: Path) -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     app.switch_page("views/pretrain.py").run()
     assert not app.exception
     return app

@@ -29,7 +29,7 @@ def jobs_(root: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
 
 
 def train_page() -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     app.switch_page("views/train.py").run()
     assert not app.exception
     return app

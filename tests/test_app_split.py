@@ -79,7 +79,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
 
 
 def opened(frame: pd.DataFrame, page: str) -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     app.file_uploader[0].set_value([("slots.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
     assert not app.error
@@ -93,7 +93,7 @@ def app(root: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The Split page with the runs and their own data; its run is FMDA's."""
     monkeypatch.setenv("EMU_RUNS", str(root))
     app = opened(fmda_set().frame, "split")
-    app.selectbox(key="split-run").set_value("fmda").run()
+    app.selectbox(key="choose-run").set_value("fmda").run()
     return app
 
 
@@ -136,12 +136,13 @@ def written(app: AppTest) -> list[str]:
 def test_without_a_run_the_page_says_what_to_do() -> None:
     app = opened(fmda_set().frame, "split")
     assert "Train one by the method FMDA" in app.info[0].value
-    assert app.get("page_link")[0].proto.page == "train"
+    link = app.get("page_link")[-1].proto
+    assert link.page == "train" and "method=fmda" in link.query_string
     assert not app.get("plotly_chart")
 
 
 def test_runs_that_split_nothing_are_not_offered(app: AppTest) -> None:
-    assert sorted(app.selectbox(key="split-run").options) == ["fmda", "meaning-language"]
+    assert sorted(app.selectbox(key="choose-run").options) == ["fmda", "meaning-language"]
 
 
 def test_a_damaged_encoder_is_said_in_a_sentence(
@@ -229,7 +230,7 @@ def test_the_nearest_come_first_in_every_column(app: AppTest, root: Path, langua
 
 
 def test_the_baseline_has_no_attention_and_says_so(app: AppTest) -> None:
-    app.selectbox(key="split-run").set_value("meaning-language").run()
+    app.selectbox(key="choose-run").set_value("meaning-language").run()
     assert not app.exception
     assert not app.get("plotly_chart")
     assert any("has no attention over words" in info.value for info in app.info)
@@ -324,7 +325,7 @@ def test_a_few_templates_are_coloured_by_template(app: AppTest) -> None:
     tab(app, "Maps")
     assert app.info[0].value.startswith("No intent has 4 sentences with different templates")
     everything = opened(fmda_set().frame.replace({"intent": {"intent1": "intent0"}}), "split")
-    everything.selectbox(key="split-run").set_value("fmda").run()
+    everything.selectbox(key="choose-run").set_value("fmda").run()
     everything.session_state["split-map-kind"] = FEW_TEMPLATES
     tab(everything, "Maps")
     legend = [trace["name"] for trace in figure(everything)["data"] if trace.get("legend") == "legend"]

@@ -79,7 +79,7 @@ def files() -> list[tuple[str, bytes, str]]:
 
 
 def opened(page: str = "translations") -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     app.switch_page(f"views/{page}.py").run()
     assert not app.exception
     return app
@@ -130,7 +130,7 @@ def vectors(run: Run, sentences: tuple[str, ...]) -> np.ndarray:
 
 
 def test_the_newest_pretrained_run_is_chosen_and_its_list_is_right(app: AppTest, run: Run) -> None:
-    assert app.selectbox(key="translations-encoder").value == f"run:{run.folder}"
+    assert app.selectbox(key="translations-encoder").value == f"run:{run.name}"
     german = texts()[0]
     queries, targets = vectors(run, german.first), vectors(run, german.second)
     shown = table(app, "German")
@@ -332,10 +332,7 @@ def test_nearest_words_by_plain_arithmetic() -> None:
 # ------------------------------------------------------------------------------------------- other pages
 
 
-@pytest.mark.parametrize("view", ["compare", "explore"])
-def test_another_encoder_is_set_beside_a_run_from_nothing(
-    view: str, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_encoder_is_set_beside_a_run_from_scratch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
     frame = pd.DataFrame(
         {
@@ -344,20 +341,20 @@ def test_another_encoder_is_set_beside_a_run_from_nothing(
             "language": [code for code in WORDS for _ in range(12)],
         }
     )
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     app.file_uploader[0].set_value([("own.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
-    app.switch_page(f"views/{view}.py").run()
+    app.query_params.update({"b": f"run:{run.name}", "tab": "Forgetting"})
+    app.switch_page("views/workbench.py").run()
     assert not app.exception and not app.error
-    assert app.selectbox(key="beside-pretrained").value == "use"
+    assert app.selectbox(key="choose-a").value == "use"
     assert len(app.get("plotly_chart")) > 0
-    if view == "compare":
-        assert any(
-            "bicvm from scratch; translations: en-de, en-fr" in plain(found.value) for found in app.caption
-        )
-        app.session_state["compare-tab"] = "Forgetting"
-        app.run()
-        assert not app.exception and any("no base of which" in info.value for info in app.info)
+    assert any("no base of which" in info.value for info in app.info)
+    app.query_params["tab"] = "Training"
+    app.run()
+    assert any(
+        "bicvm from scratch; translations: en-de, en-fr" in plain(found.value) for found in app.caption
+    )
 
 
 @pytest.mark.parametrize("view", ["split", "encoders", "train", "pretrain", "bench"])

@@ -63,7 +63,7 @@ def sign_in(tmp_path: Path, queue: JobManager, monkeypatch: pytest.MonkeyPatch) 
 
 
 def train_page() -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     if app.title and app.title[0].value == "Data":
         app.switch_page("views/train.py").run()
     assert not app.exception
@@ -100,7 +100,7 @@ def test_users_share_a_queue_and_see_nothing_of_each_others_runs(
     sign_in("ben", email="<b>@example.org")
     ben = train_page()
     assert "1 job of other people waits or runs." in said(ben)
-    assert ben.sidebar.text[0].value == "Signed in as <b>@example.org" and "annas" not in said(ben)
+    assert ben.text[0].value == "Signed in as <b>@example.org" and "annas" not in said(ben)
     assert not {"Cancel", "Cancel it anyway"} & labels(ben)
     press(ben, "Start the run")
     own = Run(users.runs_root() / "posterior-use-1")
@@ -147,7 +147,7 @@ def test_who_has_not_signed_in_or_may_not_sees_no_page(
     sign_in: SignIn, tmp_path: Path, claims: dict[str, Any], words: str
 ) -> None:
     sign_in(**claims)
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     assert not app.exception and words in said(app)
     assert not app.get("file_uploader") and not (tmp_path / "runs" / users.USERS).exists()
 
@@ -165,7 +165,7 @@ def test_a_server_whose_settings_are_gone_lets_nobody_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMU_SETTINGS", str(tmp_path / "gone.toml"))
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     assert "read gone" in said(app) and str(tmp_path.name) not in said(app) and not app.title
 
 
@@ -215,7 +215,7 @@ def test_an_upload_of_more_rows_than_allowed_is_refused(
     queue: JobManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMU_SETTINGS", str(write_server(tmp_path, "rows = 3\n")))
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     for count, refused in ((4, True), (3, False)):
         rows = pd.DataFrame(
             {"text": [f"t{i}" for i in range(count)], "intent": list("abab")[:count], "language": "en"}

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE_MS, settle
+from conftest import PATIENCE_MS, go_to, settle
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import list_runs
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.browser
 def test_a_benchmark_is_started_left_and_its_report_read(
     page: Page, app_url: str, runs_folder: Path, tmp_path: Path
 ) -> None:
-    page.goto(app_url)
+    page.goto(f"{app_url}/data")
     settle(page)
     page.locator('input[type="file"]').set_input_files(bench_file(tmp_path))
     expect(page.get_by_role("heading", name="tiny.csv", level=2)).to_be_visible()
-    page.get_by_role("link", name="Evidence", exact=True).click()
+    go_to(page, "Evidence")
     expect(page.get_by_text("tiny.csv: 36 sentences, 3 intents, en, de")).to_be_visible()
 
     page.get_by_role("button", name="Remove Table 2: every method").click()

@@ -7,7 +7,9 @@ import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import conftest
 import pytest
 from conftest import settle
 from playwright.sync_api import Download, Page, expect
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.browser
 RUN = "compared"
 # Where the first trace's points of a panel stand on the screen, and which rows they are.
 POINTS = """axis => {
-    const graph = document.querySelector('.js-plotly-plot'), layout = graph._fullLayout
+    const graph = document.querySelector('.st-key-explore-map .js-plotly-plot'), layout = graph._fullLayout
     const x = layout[axis.replace('x', 'xaxis')], y = layout[axis.replace('x', 'yaxis')]
     const box = graph.getBoundingClientRect()
     const traces = graph._fullData.filter(trace => trace.xaxis === axis && trace.customdata)
@@ -41,24 +43,21 @@ def trained(runs_folder: Path) -> tuple[LabelledSet, Path]:
 @pytest.fixture
 def opened(page: Page, app_url: str, trained: tuple[LabelledSet, Path]) -> Page:
     """The app with the run's own data."""
-    page.goto(app_url)
+    page.goto(f"{app_url}/data")
     settle(page)
     page.locator('input[type="file"]').set_input_files(trained[1])
     page.get_by_role("heading", name="small.csv", level=2).wait_for()
     return page
 
 
-def go_to(page: Page, name: str) -> None:
-    page.get_by_role("link", name=name, exact=True).click()
-    page.get_by_role("heading", name=name, level=1).wait_for()
-    settle(page)
-    choose(page, "Run", RUN)
-
-
-def choose(page: Page, label: str, option: str) -> None:
-    page.get_by_role("combobox", name=re.compile(label)).click()
-    page.get_by_role("option", name=option, exact=True).click()
-    settle(page)
+def go_to(page: Page, name: str, tab: str = "") -> None:
+    conftest.go_to(page, name)
+    if name == "Workbench":
+        expect(page.get_by_role("combobox", name=re.compile("^B"))).to_have_value(RUN)
+        show_pca(page)
+    if tab:
+        page.get_by_role("tab", name=tab).click()
+        settle(page)
 
 
 def press(page: Page, option: str) -> None:
@@ -67,7 +66,7 @@ def press(page: Page, option: str) -> None:
 
 def until_drawn(page: Page, condition: str, argument: object = None) -> None:
     """Wait until a condition on the map's figure holds: a new figure comes some time after the page's text."""
-    graph = "document.querySelector('.js-plotly-plot')"
+    graph = "document.querySelector('.st-key-explore-map .js-plotly-plot')"
     page.wait_for_function(
         f"argument => {{ const g = {graph}; return g?._fullLayout && ({condition}) }}", arg=argument
     )
@@ -76,7 +75,7 @@ def until_drawn(page: Page, condition: str, argument: object = None) -> None:
 def until_refined(page: Page) -> None:
     """Wait until the maps are the final ones, and drawn."""
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
-    expect(page.get_by_text("Trustworthiness Base")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Trustworthiness"))).to_be_visible()
 
 
 def show_pca(page: Page) -> None:
@@ -85,7 +84,9 @@ def show_pca(page: Page) -> None:
     until_drawn(page, "g._fullLayout.annotations.slice(0, 2).every(note => note.text.endsWith('PCA'))")
     until_refined(page)
     settle(page)
-    until_drawn(page, "g.emuTold && document.querySelectorAll('.js-plotly-plot').length === 1")
+    until_drawn(
+        page, "g.emuTold && document.querySelectorAll('.st-key-explore-map .js-plotly-plot').length === 1"
+    )
 
 
 def until_standing_out(page: Page, count: int) -> None:
@@ -95,7 +96,7 @@ def until_standing_out(page: Page, count: int) -> None:
 
 
 def points(page: Page, axis: str) -> list[dict[str, Any]]:
-    page.locator(".js-plotly-plot .nsewdrag").first.wait_for()
+    page.locator(".st-key-explore-map .nsewdrag").first.wait_for()
     found: list[dict[str, Any]] = page.evaluate(POINTS, axis)
     return found
 
@@ -112,11 +113,11 @@ def content(download: Download) -> bytes:
 
 
 def test_a_triple_is_typed_and_compared(opened: Page) -> None:
-    go_to(opened, "Compare")
+    go_to(opened, "Workbench")
     expect(opened.get_by_text("Mean of 9 directions")).to_be_visible()
-    expect(opened.locator(".js-plotly-plot")).to_have_count(4)  # the guard and three matrices
+    expect(opened.locator(".js-plotly-plot")).to_have_count(5)  # the maps, the guard and three matrices
     opened.get_by_role("tab", name="Sentence triples").click()
-    picture = opened.locator(".js-plotly-plot")
+    picture = opened.locator(".st-key-triple-picture .js-plotly-plot")
     expect(picture.get_by_text("closest")).to_have_count(2)
     before = picture.inner_text()
     field = opened.get_by_label("S2: looks like S1")
@@ -126,27 +127,39 @@ def test_a_triple_is_typed_and_compared(opened: Page) -> None:
     expect(picture.get_by_text("1.00 closest")).to_have_count(2)
     assert picture.inner_text() != before
 
-    go_to(opened, "Explore")
-    go_to(opened, "Compare")
-    opened.get_by_role("tab", name="Sentence triples").click()
-    expect(opened.get_by_label("S2: looks like S1")).to_have_value("When does the pool open?")  # kept
+    go_to(opened, "Train")
+    go_to(opened, "Workbench")  # the tab is kept, and what was typed
+    expect(opened.get_by_label("S2: looks like S1")).to_have_value("When does the pool open?")
+
+
+def test_the_address_holds_the_view(opened: Page, app_url: str, page: Page) -> None:
+    go_to(opened, "Workbench", "Similarity")
+    opened.get_by_role("combobox", name="Measured on").click()
+    opened.get_by_role("option", name="split train", exact=True).click()
+    expect(opened.get_by_text("seen in training")).to_be_visible()
+    settle(opened)
+    wanted = {"a": ["use"], "b": [f"run:{RUN}"], "on": ["train"], "tab": ["Similarity"]}
+    here = parse_qs(urlsplit(opened.url).query)
+    assert {key: here[key] for key in wanted} == wanted
+    opened.go_back()
+    expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split test")
+    opened.go_forward()
+    expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split train")
 
 
 def test_tables_go_out_as_csv(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
-    go_to(opened, "Compare")
-    opened.get_by_role("tab", name="Changed neighbours").click()
-    opened.get_by_role("button", name=re.compile("^moved")).click()
-    opened.get_by_role("button", name=re.compile("^same")).click()
+    go_to(opened, "Workbench", "Changed neighbours")
+    opened.get_by_role("button", name=re.compile("^changed")).click()
+    opened.get_by_role("button", name=re.compile("^unchanged")).click()
     expect(opened.get_by_text("108 sentences; a sentence never meets")).to_be_visible()
     rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
     test = trained[0].select(splits=["test"]).frame
     assert sorted(row["sentence"] for row in rows) == sorted(test["text"])
-    assert {row["change"] for row in rows} <= {"fixed", "broken", "moved", "same"}
+    assert {row["change"] for row in rows} <= {"fixed", "broken", "changed", "unchanged"}
 
 
 def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
-    go_to(opened, "Explore")
-    show_pca(opened)
+    go_to(opened, "Workbench")
     press(opened, "Lasso")
     until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
     before = points(opened, "x")
@@ -162,7 +175,7 @@ def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]
     for x, y in ((middle, high), (middle, low), (left - 8, low), (left - 8, high)):
         opened.mouse.move(x, y, steps=12)
     opened.mouse.up()
-    expect(opened.get_by_role("heading", name=f"Picked: {len(inside)} sentences")).to_be_visible()
+    expect(opened.get_by_text(f"Picked: {len(inside)} sentences")).to_be_visible()
     until_standing_out(opened, 2 * len(inside))
     for axis in ("x", "x2"):  # they stand out on both maps
         assert {point["row"] for point in points(opened, axis) if point["chosen"]} == inside
@@ -170,13 +183,12 @@ def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]
     assert sorted(row["text"] for row in rows) == sorted(trained[0].frame["text"].iloc[list(inside)])
 
     opened.get_by_role("button", name="Clear").click()
-    expect(opened.get_by_role("heading", name="Picked sentences")).to_be_visible()
+    expect(opened.get_by_text("Picked:")).to_have_count(0)
     until_standing_out(opened, 0)
 
 
 def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
-    go_to(opened, "Explore")
-    show_pca(opened)
+    go_to(opened, "Workbench")
     everyone = points(opened, "x2")
 
     def alone(point: dict[str, Any]) -> float:
@@ -189,41 +201,38 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple
     target = max(everyone, key=alone)
     text = trained[0].frame["text"].iloc[target["row"]]
     opened.mouse.move(target["x"], target["y"])
-    expect(opened.locator(".hoverlayer")).to_contain_text(text[:40])
+    expect(opened.locator(".st-key-explore-map .hoverlayer")).to_contain_text(text[:40])
     opened.mouse.click(target["x"], target["y"])
-    expect(opened.get_by_role("heading", name="Nearest neighbours")).to_be_visible()
-    expect(opened.get_by_text(re.compile(f"^of {re.escape(text)}"))).to_be_visible()
-    expect(opened.get_by_text(re.compile(r"^Base: \d+ of 10 have its intent"))).to_be_visible()
-    expect(opened.get_by_text(re.compile(r"^Specialised: \d+ of 10 have its intent"))).to_be_visible()
+    expect(opened.get_by_text(text, exact=True).first).to_be_visible()
+    for title in ("A: use", f"B: {RUN}"):
+        expect(opened.get_by_text(re.compile(rf"^{title}: \d+ of 10 have its intent"))).to_be_visible()
 
 
 def ranges(page: Page) -> list[list[float]]:
     """What part of each map is seen."""
     axes = "['xaxis', 'yaxis', 'xaxis2', 'yaxis2']"
     found: list[list[float]] = page.evaluate(
-        f"{axes}.map(axis => document.querySelector('.js-plotly-plot')._fullLayout[axis].range)"
+        f"{axes}.map(axis => document.querySelector('.st-key-explore-map .js-plotly-plot')._fullLayout[axis].range)"
     )
     return found
 
 
 def middle_point(page: Page) -> dict[str, Any]:
     """The point nearest to the middle of the right map as it is seen: there it stays when the map is zoomed."""
-    box = page.locator(".js-plotly-plot .nsewdrag").last.bounding_box()
+    box = page.locator(".st-key-explore-map .nsewdrag").last.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     return min(points(page, "x2"), key=lambda point: (point["x"] - x) ** 2 + (point["y"] - y) ** 2)
 
 
 def test_picking_points_keeps_the_zoom(opened: Page) -> None:
-    go_to(opened, "Explore")
-    show_pca(opened)
+    go_to(opened, "Workbench")
     whole = ranges(opened)
     target = middle_point(opened)
     opened.mouse.move(target["x"], target["y"])
     # Plotly tells of a new layout when a wheel has come to its end.
-    opened.evaluate(
-        "document.querySelector('.js-plotly-plot').once('plotly_relayout', () => { window.still = true })"
-    )
+    graph = "document.querySelector('.st-key-explore-map .js-plotly-plot')"
+    opened.evaluate(f"{graph}.once('plotly_relayout', () => {{ window.still = true }})")
     opened.mouse.wheel(0, -600)
     until_drawn(opened, "window.still")
     zoomed = ranges(opened)
@@ -232,14 +241,14 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
         target = middle_point(opened)
         opened.mouse.move(target["x"], target["y"])
         expect(
-            opened.locator(".hoverlayer .hovertext")
+            opened.locator(".st-key-explore-map .hoverlayer .hovertext")
         ).to_be_visible()  # plotly knows the point under the mouse
         opened.mouse.click(target["x"], target["y"])
-        expect(opened.get_by_role("heading", name="Picked: 1 sentence")).to_be_visible()
+        expect(opened.get_by_text("Picked: 1 sentence")).to_be_visible()
         until_standing_out(opened, 2)
         assert ranges(opened) == zoomed
         opened.get_by_role("button", name="Clear").click()
-        expect(opened.get_by_role("heading", name="Picked sentences")).to_be_visible()
+        expect(opened.get_by_text("Picked:")).to_have_count(0)
         until_standing_out(opened, 0)
         assert ranges(opened) == zoomed
     press(opened, "Lasso")
@@ -248,8 +257,8 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
 
 
 def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: Path) -> None:
-    go_to(opened, "Explore")
-    show_pca(opened)
+    go_to(opened, "Workbench")
+    opened.get_by_role("button", name="Download the maps").click()
     assert content(download(opened, "PNG")).startswith(b"\x89PNG\r\n\x1a\n")
     svg = download(opened, "SVG")
     assert svg.suggested_filename == "emu-pca.svg"
@@ -260,12 +269,12 @@ def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: P
     alone.route(re.compile("^https?://"), lambda route: route.abort())  # it needs no network
     alone.goto(page_file.as_uri())
     titles = alone.locator(".js-plotly-plot .annotation-text")
-    expect(titles.first).to_have_text("Base: PCA")
-    expect(titles.nth(1)).to_have_text("Specialised: PCA")
+    expect(titles.first).to_have_text("A: use, PCA")
+    expect(titles.nth(1)).to_have_text(f"B: {RUN}, PCA")
 
 
 def test_maps_are_refined_in_view(opened: Page) -> None:
-    go_to(opened, "Explore")
+    go_to(opened, "Workbench")
     press(opened, "UMAP")
     until_drawn(opened, "g._fullLayout.annotations[0].text.endsWith('UMAP')")
     expect(opened.get_by_role("button", name="Stop")).to_be_visible()
@@ -276,8 +285,7 @@ def test_maps_are_refined_in_view(opened: Page) -> None:
 def test_points_are_reached_and_picked_with_the_keyboard(
     opened: Page, trained: tuple[LabelledSet, Path]
 ) -> None:
-    go_to(opened, "Explore")
-    show_pca(opened)
+    go_to(opened, "Workbench")
     maps = opened.get_by_role("application", name=re.compile("Map of sentences"))
     maps.focus()
     passed = []
@@ -296,8 +304,7 @@ def test_points_are_reached_and_picked_with_the_keyboard(
 
 
 def test_on_a_phone_the_maps_stand_one_above_the_other(opened: Page) -> None:
-    go_to(opened, "Explore")
-    show_pca(opened)
+    go_to(opened, "Workbench")
     opened.set_viewport_size({"width": 390, "height": 844})
     until_drawn(opened, "g._fullLayout.xaxis._length > 300 && g._fullLayout.xaxis2._length > 300")
     until_drawn(opened, "g._fullLayout.yaxis2._offset > g._fullLayout.yaxis._offset + 200")

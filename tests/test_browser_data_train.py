@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE_MS, settle
+from conftest import PATIENCE_MS, go_to, settle
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import Run
@@ -48,12 +48,6 @@ def open_app(page: Page, url: str) -> None:
     settle(page)
 
 
-def go_to(page: Page, name: str) -> None:
-    page.get_by_role("link", name=name, exact=True).click()
-    page.get_by_role("heading", name=name, level=1).wait_for()
-    settle(page)
-
-
 def upload(page: Page, file: Path) -> None:
     settle(page)
     box = page.locator('input[type="file"]')
@@ -78,7 +72,7 @@ def start_training(page: Page, name: str, epochs: int) -> None:
 def test_a_csv_goes_in_and_a_trained_run_comes_out(
     page: Page, app_url: str, runs_folder: Path, table: Path
 ) -> None:
-    open_app(page, app_url)
+    open_app(page, f"{app_url}/data")
     expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()
     upload(page, table)
     expect(page.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
@@ -104,7 +98,7 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
 
 
 def test_a_run_goes_on_without_its_page_and_is_cancelled(page: Page, app_url: str, table: Path) -> None:
-    open_app(page, app_url)
+    open_app(page, f"{app_url}/data")
     upload(page, table)
     page.get_by_role("heading", name="guests.csv", level=2).wait_for()
     go_to(page, "Train")
@@ -137,7 +131,7 @@ def test_a_hostile_name_draws_nothing_and_calls_nobody(
 ) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    open_app(page, app_url)
+    open_app(page, f"{app_url}/data")
     # The language that is none is quoted by a message.
     linked = table.read_text("utf-8").replace(",de,", ",https://evil.example,").encode()
     for content in (table.read_bytes(), linked, b""):
@@ -161,7 +155,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
         file.truncate(300 * 2**20)
-    open_app(page, app_url)
+    open_app(page, f"{app_url}/data")
     upload(page, large)
     expect(page.get_by_text(re.compile("File must be 200.*MB or smaller"))).to_be_visible()
     expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()
@@ -172,7 +166,7 @@ def test_the_one_way_out_of_a_table_is_the_download_that_runs_no_formula(
 ) -> None:
     file = tmp_path / "formula.csv"
     file.write_text(table.read_text("utf-8").replace("please call me a taxi, 0", "=1+1"), "utf-8")
-    open_app(page, app_url)
+    open_app(page, f"{app_url}/data")
     upload(page, file)
     page.get_by_role("heading", name="formula.csv", level=2).wait_for()
     settle(page)

@@ -2,10 +2,11 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
-from conftest import settle
+from conftest import go_to, settle
 from playwright.sync_api import Page, expect
 from small_run import small_run
 
@@ -14,19 +15,18 @@ pytestmark = pytest.mark.browser
 
 def test_a_typed_sentence_is_answered_and_downloaded(page: Page, app_url: str, runs_folder: Path) -> None:
     _, _, file = small_run(runs_folder, "predicting")
-    page.goto(app_url)
+    page.goto(f"{app_url}/data")
     settle(page)
     page.locator('input[type="file"]').set_input_files(file)
     page.get_by_role("heading", name="small.csv", level=2).wait_for()
-    page.get_by_role("link", name="Predict", exact=True).click()
-    page.get_by_role("heading", name="Predict", level=1).wait_for()
-    settle(page)
+    go_to(page, "Workbench")
+    page.get_by_role("tab", name="Predict").click()
     page.get_by_label("One sentence a line").fill("Kann ich meinen Hund mitbringen?")
     page.keyboard.press("Control+Enter")
-    for name in ("Base", "Specialised"):
-        expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    for title in ("A: use", "B: predicting"):
+        expect(page.get_by_text(re.compile(rf"^{title}: \w+"))).to_be_visible()
     with page.expect_download() as downloading:
         page.get_by_role("button", name="Download as CSV").click()
     (row,) = csv.DictReader(io.StringIO(downloading.value.path().read_text("utf-8-sig")))
     assert row["text"] == "Kann ich meinen Hund mitbringen?"
-    assert row["base_nearest_5_language"] and row["specialised_intent"]
+    assert row["a_nearest_5_language"] and row["b_intent"]

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import settle
+from conftest import go_to, settle
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import Run, RunState
@@ -36,11 +36,9 @@ def files(folder: Path) -> list[Path]:
 def test_two_files_become_an_encoder_that_finds_translations(
     page: Page, app_url: str, runs_folder: Path, tmp_path: Path
 ) -> None:
-    page.goto(app_url)
+    page.goto(f"{app_url}/data")
     settle(page)
-    page.get_by_role("link", name="Pretrain", exact=True).click()
-    page.get_by_role("heading", name="Pretrain", level=1).wait_for()
-    settle(page)
+    go_to(page, "Pretrain")
     start = page.get_by_role("button", name="Start the run")
     expect(start).to_be_disabled()
     page.locator('input[type="file"]').set_input_files(files(tmp_path))

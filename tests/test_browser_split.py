@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import settle
+from conftest import go_to, settle
 from playwright.sync_api import Page, expect
 
 from app.views.split import NAMES
@@ -37,13 +37,11 @@ def file(runs_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def opened(page: Page, app_url: str, file: Path) -> Page:
     """The Split page with the run and its own data."""
-    page.goto(app_url)
+    page.goto(f"{app_url}/data")
     settle(page)
     page.locator('input[type="file"]').set_input_files(file)
     page.get_by_role("heading", name="slots.csv", level=2).wait_for()
-    page.get_by_role("link", name="Split", exact=True).click()
-    page.get_by_role("heading", name="Split", level=1).wait_for()
-    settle(page)
+    go_to(page, "Split")
     page.get_by_role("combobox", name=re.compile("Run")).click()
     page.get_by_role("option", name=RUN, exact=True).click()
     settle(page)
@@ -69,9 +67,8 @@ def test_a_typed_sentence_is_split_and_its_neighbours_go_out_as_csv(opened: Page
     nearest = next(row for row in rows if row["embedding"] == NAMES[Part.MEANING])
     expect(opened.get_by_text(nearest["sentence"]).first).to_be_visible()
 
-    opened.get_by_role("link", name="Explore", exact=True).click()
-    opened.get_by_role("heading", name="Explore", level=1).wait_for()
-    opened.get_by_role("link", name="Split", exact=True).click()
+    go_to(opened, "Train")
+    go_to(opened, "Split")
     expect(field).to_have_value("where is [place : the pool] ?")  # kept
 
 

@@ -105,13 +105,13 @@ def signed_in(browser: Browser, served: Served, name: str, path: str = "") -> Pa
 
 def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser, served: Served) -> None:
     anna, ben = (signed_in(browser, served, name) for name in ("Anna", "Ben"))
-    anna.goto(f"{served.address}/explore?run=annas-run")
-    expect(anna.get_by_role("combobox", name="Run", exact=True)).to_have_value("annas-run")
+    anna.goto(f"{served.address}/train?b=run:annas-run")
+    expect(anna.get_by_role("combobox", name=re.compile("^B"))).to_have_value("annas-run")
     for name in ("annas-run", "nobodys-run"):
-        ben.goto(f"{served.address}/explore?run={name}")
-        expect(ben.get_by_text("There is no finished run yet.")).to_be_visible()
+        ben.goto(f"{served.address}/train?b=run:{name}")
+        expect(ben.get_by_text(f"Encoder B: there is no finished run {name} here.")).to_be_visible()
         settle(ben)
-        assert "annas-run" not in ben.content()
+        assert ben.get_by_role("combobox", name=re.compile("^B")).input_value() == "no encoder"
 
     ben.get_by_role("link", name="Data", exact=True).click()
     rows = "".join(f"sentence {number},a,en\n" for number in range(6))
@@ -120,7 +120,7 @@ def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser,
     )
     refusal = "This has 6 rows, and the server takes 5 in an upload; take a sample of it."
     expect(ben.get_by_text(refusal)).to_be_visible()
-    ben.get_by_test_id("stExpandSidebarButton").click()
+    ben.get_by_role("button", name="Account").click()
     expect(ben.get_by_text("Signed in as ben@example.org")).to_be_visible()
     ben.get_by_role("button", name="Sign out").click()
     expect(ben.get_by_role("button", name="Sign in")).to_be_visible()
@@ -132,7 +132,7 @@ def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser,
 
 def test_a_hostile_identity_is_a_name_like_any_other(browser: Browser, served: Served) -> None:
     page = signed_in(browser, served, "Hostile", "encoders")
-    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_role("button", name="Account").click()
     expect(page.get_by_text("Signed in as <img src=x onerror=alert(1)>@example.org")).to_be_visible()
     page.context.close()
     made = {path.name for path in (served.runs / ".users").iterdir()}

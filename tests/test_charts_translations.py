@@ -24,15 +24,25 @@ def test_held_out_pairs_epoch_by_epoch_with_the_first_best_marked() -> None:
         {"kind": "epoch", "step": 3, "epoch": 3, "dev_accuracy": 75.5},
         {"kind": "epoch", "step": 4, "epoch": 4},  # nothing was held out
     ]
-    figure = charts.held_out_curve(history)
+    figure = charts.held_out_curves({"": history})
     (line,) = traces(figure)
     assert list(line.x) == [1, 2, 3] and list(line.y) == [50.0, 75.5, 75.5]
     (mark,) = figure.layout.annotations
     assert (mark.x, mark.y) == (2, 75.5) and mark.text == "best: 75.5 %, epoch 2"
 
 
+def test_runs_that_are_compared_have_a_line_each_and_a_legend() -> None:
+    epochs = [{"kind": "epoch", "epoch": number, "dev_accuracy": 10.0 * number} for number in (1, 2)]
+    figure = charts.held_out_curves({"a<b>": epochs, "other": epochs[:1]})
+    assert [(line.name, list(line.y)) for line in traces(figure)] == [
+        ("a&lt;b&gt;, best: 20.0 %, epoch 2", [10, 20]),
+        ("other, best: 10.0 %, epoch 1", [10]),
+    ]
+    assert figure.layout.showlegend and not figure.layout.annotations
+
+
 def test_no_epoch_is_no_error() -> None:
-    figure = charts.held_out_curve([{"kind": "step", "step": 1, "epoch": 1, "loss": 2.0}])
+    figure = charts.held_out_curves({"": [{"kind": "step", "step": 1, "epoch": 1, "loss": 2.0}]})
     assert not figure.layout.annotations and not list(traces(figure)[0].x)
 
 

@@ -84,7 +84,9 @@ def test_changes_equal_plain_loops(comparison: Comparison, pool: str | None) -> 
         assert row["base_cosine"] == pytest.approx(cosine(DATA.vectors[query], DATA.vectors[old]), abs=1e-6)
         assert row["other_cosine"] == pytest.approx(cosine(OTHER[query], OTHER[new]), abs=1e-6)
         was, now = (DATA.intents[near] == DATA.intents[query] for near in (old, new))
-        kinds.append("fixed" if now > was else "broken" if was > now else "same" if old == new else "moved")
+        kinds.append(
+            "fixed" if now > was else "broken" if was > now else "unchanged" if old == new else "changed"
+        )
     assert table["change"].tolist() == kinds
     counts = comparison.change_counts(pool).set_index("language")
     for language in ("en", "de", "ja"):
@@ -140,7 +142,7 @@ def test_everything_goes_into_one_json_object(comparison: Comparison) -> None:
     assert list(facts["guard"]) == ["en", "de", "ja"]
     assert {row["measure"] for row in facts["leakage"]} == {"probe", "neighbours"}
     changed = comparison.changes()
-    assert len(facts["changes"]) == (changed["change"] != "same").sum()
+    assert len(facts["changes"]) == (changed["change"] != "unchanged").sum()
     assert facts["forgetting"] is None
 
 

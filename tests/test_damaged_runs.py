@@ -92,16 +92,15 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
 
 
-@pytest.mark.parametrize(
-    "page", ["train", "pretrain", "compare", "explore", "split", "translations", "bench"]
-)
+@pytest.mark.parametrize("page", ["train", "pretrain", "workbench", "split", "translations", "bench"])
 def test_a_page_shows_the_sound_runs_whatever_the_others_hold(page: str, root: Path) -> None:
-    app = AppTest.from_file(str(MAIN), default_timeout=60).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=60).switch_page("views/data.py").run()
+    app.session_state["explore-method"] = "pca"
     app.switch_page(f"views/{page}.py").run()
     assert not app.exception
     if page == "train":
         for name in (*DAMAGE, "sound", "waiting"):
-            app.session_state["watched"] = name
+            app.query_params["watched"] = name
             app.run()
             assert not app.exception, name
         assert "Somebody else has queued it" in app.info[0].value  # the last one waits, and is not started

@@ -126,7 +126,7 @@ def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(jobs, "_job_manager", lambda root: queue)
     monkeypatch.setattr(cache, "background", lambda: beside)
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
     app.file_uploader[0].set_value([("small.csv", Path(data).read_bytes(), "")])
     app.run()
     app.switch_page("views/train.py").run()
@@ -153,6 +153,7 @@ def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     app.run()
     assert app.metric[1].value == f"{run.metrics()['mean_specialised']:.1f} %"
     assert app.dataframe[0].value["Method"].tolist() == ["Linear map from outside"]
-    app.switch_page("views/compare.py").run()
+    app.session_state["explore-method"] = "pca"
+    app.switch_page("views/workbench.py").run()
     until(lambda: not app.run().get("progress"))
     assert not app.exception and not app.error and app.get("plotly_chart")

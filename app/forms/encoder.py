@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from app.context import linked
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
 from app.panels.widgets import choose
 from app.users import server
-from app.wording import literal, sentence
+from app.wording import literal
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, RunError
@@ -17,7 +19,6 @@ from emu_core.runs.run import Run
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
 
-BASE, NEW = "Base", "Specialised"  # of two encoders side by side
 READS_WORDS = "e5-small"  # gives a state for each token, and is there without a download
 
 
@@ -31,27 +32,42 @@ class Choice:
 
 
 def draw_encoder(
-    key: str = "encoder", first: str | None = None, runs: Sequence[Run] = (), *, label: str = "Encoder"
+    key: str = "encoder",
+    first: str | None = None,
+    runs: Sequence[Run] = (),
+    *,
+    label: str = "Encoder",
+    param: str | None = None,
 ) -> Choice:
     """Ask for an encoder, and for the model's name where one is open for any.
 
     At first it is the one whose spec is `first`, or the first of the list; finished runs' encoders are offered, too.
+    `param` names the parameter of the address that has the choice, if one does: of a run its name.
     """
     encoders = {encoder.spec: encoder for encoder in (*available_encoders(), *map(of_run, runs))}
-    spec = choose(
-        label,
-        list(encoders),
-        key,
-        index=0 if first is None else list(encoders).index(first),
-        format_func=lambda spec: (
-            encoders[spec].name + ("" if encoders[spec].available else " (not available here)")
-        ),
-    )
+
+    def title(spec: str) -> str:
+        return encoders[spec].name + ("" if encoders[spec].available else " (not available here)")
+
+    if param is None:
+        index = 0 if first is None else list(encoders).index(first)
+        spec = choose(label, list(encoders), key, index=index, format_func=title)
+    else:
+        named = {_address_of(spec): spec for spec in encoders}
+        start = None if first is None else _address_of(first)
+        chosen = linked(
+            param, label, list(named), key=key, first=start, format_func=lambda value: title(named[value])
+        )
+        spec = named[chosen]
     info = encoders[spec]
     st.caption(facts(info))
     if not info.available:
         return Choice(info, spec, f"{info.name} is not available here: {info.reason}")
     return _draw_model(info, key) if spec == HF else Choice(info, spec, "")
+
+
+def _address_of(spec: str) -> str:
+    return f"{RUN}{Path(spec.removeprefix(RUN)).name}" if spec.startswith(RUN) else spec
 
 
 def is_transformer(encoder: str) -> bool:
@@ -106,26 +122,3 @@ def _draw_model(info: EncoderInfo, key: str) -> Choice:
         return Choice(info, model_spec(typed, folders=not server().sign_in), "")
     except EncoderError as error:
         return Choice(info, HF, str(error))
-
-
-def encoder_specs(run: Run) -> dict[str, str] | None:
-    """Return what `load_encoder` takes for a run's base encoder and for the specialised one, under their names.
-
-    A run that trained an encoder from scratch has no base: another encoder is asked for, to compare it with, and None
-    returned while that can't be used.
-
-    Raises:
-        RunError: the run's folder is damaged.
-    """
-    base = run.config().encoder
-    if not base:
-        choice = draw_encoder("beside-pretrained", label="Compare with")
-        if choice.problem:
-            st.info(sentence(choice.problem), icon=":material/edit:")
-            return None
-        st.caption(
-            "This run trained its encoder from scratch, so it has no base: below, *Base* is the encoder chosen here, "
-            "and *Specialised* is the run's own."
-        )
-        base = choice.spec
-    return {BASE: base, NEW: f"{RUN}{run.folder}"}

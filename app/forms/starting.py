@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from app.context import keep, linked
 from app.forms.encoder import KEPT
 from app.jobs import job_manager
 from app.panels.widgets import choose
@@ -26,7 +27,7 @@ def draw_device(place: str) -> str:
 def draw_method(key: str, *needs: Needs) -> Method:
     """Ask for one of the methods that are trained on such data."""
     known = methods_that_need(*needs)
-    name = choose("Method", list(known), key, format_func=lambda name: known[name].title)
+    name = linked(key, "Method", list(known), key=key, format_func=lambda name: known[name].title)
     st.caption(known[name].summary)
     return known[name]
 
@@ -73,7 +74,7 @@ def draw_start_button(
 ) -> None:
     """Draw the button that starts a run, or why it can't be started, and start it.
 
-    The page called `place` then shows the run whose name is under the key `watched` of the session.
+    The page called `place` then shows the run: `watched` is the parameter of the address that names it.
     """
     plan = (isinstance(plan, str) and plan) or misnamed(name) or plan
     if isinstance(plan, str):
@@ -94,6 +95,6 @@ def draw_start_button(
         st.error(sentence(error), icon=":material/error:")
         return
     make_mine(run)
-    st.session_state[watched] = run.name
+    keep(watched, run.name)
     st.session_state[f"{place}-started"] += 1
     st.rerun()

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.forms.encoder import BASE, NEW
+from app.context import A, B
 from app.panels.widgets import draw_chart, draw_csv_button, roomy_columns
 from app.wording import literal, sentence
 from emu_core import charts
@@ -73,8 +73,8 @@ def _draw_verdict(comparison: Comparison) -> None:
 
 def _draw_matrices(comparison: Comparison) -> None:
     figures = {
-        BASE: charts.accuracy(comparison, "base"),
-        NEW: charts.accuracy(comparison, "other"),
+        A: charts.accuracy(comparison, "base"),
+        B: charts.accuracy(comparison, "other"),
         "Difference": charts.accuracy(comparison, "difference"),
     }
     side_by_side = len(comparison.languages) <= MOST_SIDE_BY_SIDE
@@ -115,10 +115,10 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
                 "Queries": accuracy["queries"].map(language_name),
                 "Pool": accuracy["pool"].map(language_name),
                 "Sentences": accuracy["n"],
-                "Base %": accuracy["base"],
-                "Base, 95 %": _range(accuracy, "base"),
-                "Specialised %": accuracy["other"],
-                "Specialised, 95 %": _range(accuracy, "other"),
+                "A %": accuracy["base"],
+                "A, 95 %": _range(accuracy, "base"),
+                "B %": accuracy["other"],
+                "B, 95 %": _range(accuracy, "other"),
                 "Difference": accuracy["difference"],
                 "Difference, 95 %": _range(accuracy, "difference"),
                 "Fixed": accuracy["fixed"],
@@ -131,7 +131,7 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
         st.dataframe(
             table,
             hide_index=True,
-            column_config={"Base %": one, "Specialised %": one, "Difference": one, "p (McNemar)": three},
+            column_config={"A %": one, "B %": one, "Difference": one, "p (McNemar)": three},
         )
         draw_csv_button(accuracy, ("accuracy", *which), "emu-accuracy.csv", key="accuracy-csv")
 
@@ -154,7 +154,7 @@ def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
         "The gain or loss of the queries of each language: points of Acc@1 with 95 % intervals around zero.",
     )
     st.caption(
-        "Queries in each language, over all pools: points of Acc@1 against the base encoder, with 95 % intervals over "
+        "Queries in each language, over all pools: points of Acc@1 of B against A, with 95 % intervals over "
         "the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
     )
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import streamlit as st
 
+from app.context import as_b, draw_link, linked
 from app.jobs import OUTDATED, job_manager
 from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of
 from app.panels.run_table import P_AT_1, progress_line, runs_frame
-from app.panels.widgets import choose, draw_note, errors_shown, roomy_columns
+from app.panels.widgets import draw_note, errors_shown, roomy_columns
 from app.state import config_of, is_bench, is_from_scratch, is_mine, make_mine, runs_root, status_of
 from app.wording import literal, sentence
 from emu_core import charts
@@ -23,28 +24,23 @@ STEPS_A_SECOND = 2_000  # a log of so many steps is read and drawn again each se
 SLOWEST_S = 20.0
 
 
-def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> None:
-    """Draw which of the page's runs, the newest first, is watched; page and run follow what happens."""
+def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> Run | None:
+    """Draw which of the page's runs, the newest first, is watched, and return it; page and run follow what happens."""
     if others := job_manager().count(runs_root())[1]:
         st.caption(
             f"{counted(others, 'job')} of other people {'waits or runs' if others == 1 else 'wait or run'}."
         )
     if not runs:
         st.info(f"{label}s appear here. Start the first one on the left.", icon=":material/arrow_back:")
-        return
-    choose(label, [run.name for run in runs], key)
-    run = watched_run(runs, key)
+        return None
+    name = linked(key, label, [run.name for run in runs], key=key)
+    run = next(run for run in runs if run.name == name)
     status, seen = status_of(run), _moving(list_runs(runs_root()))
     st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
     running = status.state is RunState.RUNNING
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
     st.fragment(lambda: draw_curves(run), run_every=slower_s if running else None)()
-
-
-def watched_run(runs: Sequence[Run], key: str) -> Run:
-    """Return the run that is chosen under a key, or else the first."""
-    name = st.session_state.get(key)
-    return next((run for run in runs if run.name == name), runs[0])
+    return run
 
 
 def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
@@ -173,10 +169,10 @@ def draw_gain(run: Run) -> None:
             draw_guard(metrics["guard"], key="guard")
     if "new_intents" in metrics:  # of a method that takes seconds
         draw_new_intents(metrics["new_intents"])
-    st.page_link("views/compare.py", label="Compare the two in detail", icon=":material/compare_arrows:")
+    draw_link("views/workbench.py", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
     if "parts" in metrics:
-        st.page_link(
-            "views/split.py", label="See what it splits a sentence into", icon=":material/call_split:"
+        draw_link(
+            "views/split.py", "See what it splits a sentence into", ":material/call_split:", run=run.name
         )
     for warning in metrics.get("warnings", []):
         st.warning(sentence(warning), icon=":material/info:")

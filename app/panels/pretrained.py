@@ -6,6 +6,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app.context import draw_link
+from app.forms.model_name import RUN
 from app.panels.widgets import draw_chart, draw_csv_button, draw_note
 from app.wording import sentence
 from emu_core import charts
@@ -45,7 +47,9 @@ def draw_results(run: Run) -> None:
     draw_csv_button(
         table, (run.name, str(metrics.get("translation"))), f"{run.name}-translations.csv", key="found-csv"
     )
-    st.page_link("views/translations.py", label="Look at what it finds", icon=":material/g_translate:")
+    draw_link(
+        "views/translations.py", "Look at what it finds", ":material/g_translate:", encoder=f"{RUN}{run.name}"
+    )
     st.caption("On the Train page it can be chosen as the encoder to specialise with labelled sentences.")
     for warning in metrics.get("warnings", []):
         draw_note(sentence(warning))
@@ -74,7 +78,9 @@ def draw_held_out(history: Sequence[dict[str, Any]]) -> None:
     """Draw P@1 after each epoch, where it was measured."""
     if any("dev_accuracy" in record for record in history):
         st.markdown("**Translations found on held-out pairs, after each epoch**")
-        draw_chart(charts.held_out_curve(history), "held-out", "P@1 on held-out pairs after each epoch.")
+        draw_chart(
+            charts.held_out_curves({"": history}), "held-out", "P@1 on held-out pairs after each epoch."
+        )
 
 
 def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -61,6 +61,12 @@ def choose_languages(
     return codes
 
 
+def choose_many(label: str, options: Sequence[str], key: str) -> list[str]:
+    """Ask for some of many options, none standing for all; the session keeps the choice."""
+    chosen: list[str] = st.multiselect(label, options, placeholder="All", key=key, persist_state="session")
+    return chosen
+
+
 def roomy_columns(count: int, least_px: int, key: str, **options: Any) -> list[Any]:
     """Return columns, none narrower than `least_px` pixels: on a narrow page some come to stand under the others.
 

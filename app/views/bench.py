@@ -14,7 +14,7 @@ from app.forms.model_name import short_name
 from app.forms.settings import draw_fields
 from app.forms.starting import Plan, draw_device, draw_name, draw_start_button
 from app.forms.training import draw_pairs, draw_train_languages
-from app.panels.monitor import draw_resume, draw_runs, watched_run
+from app.panels.monitor import draw_resume, draw_runs
 from app.panels.run_table import run_row
 from app.panels.widgets import choose, draw_chart
 from app.state import ChosenData, chosen_data, config_of, is_bench, runs_root, status_of
@@ -68,8 +68,8 @@ def page() -> None:
         draw_start_button(PLACE, name, plan, WATCHED, "Start the benchmark")
     benches = [run for run in list_runs(runs_root()) if is_bench(run)]
     with watched:
-        draw_runs(benches, WATCHED, "Benchmark")
-    if benches and (run := watched_run(benches, WATCHED)) and (run.folder / JSON).is_file():
+        run = draw_runs(benches, WATCHED, "Benchmark")
+    if run is not None and (run.folder / JSON).is_file():
         draw_found(run)
     if benches:
         st.subheader("All benchmarks")

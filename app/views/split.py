@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from app.cache import computed, encoded
+from app.context import choose_run
 from app.maps import draw_downloads, draw_progress, laid_out
 from app.panels.run_table import run_facts
 from app.panels.widgets import (
@@ -22,7 +23,7 @@ from app.panels.widgets import (
     errors_shown,
     roomy_columns,
 )
-from app.state import chosen_data, finished_runs, run_picker, split_picker
+from app.state import chosen_data, finished_runs, split_picker
 from app.tasks import split
 from app.vectors import weights_of
 from app.wording import literal, sentence
@@ -96,7 +97,9 @@ def page() -> None:
     """Draw the page."""
     st.title("Split")
     st.caption("A sentence taken apart into its language, its template, the rest of it, and its meaning.")
-    run = run_picker("split-run", {name: run for name, run in finished_runs().items() if splits(run)}, NO_RUN)
+    run = choose_run(
+        {name: run for name, run in finished_runs().items() if splits(run)}, NO_RUN, method="fmda"
+    )
     if run is None:
         return
     with errors_shown():  # of a damaged run folder

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from app.cache import computed, encoded, start_helpers
+from app.context import draw_link
 from app.forms.encoder import Choice, draw_encoder
 from app.forms.model_name import RUN, short_name
 from app.maps import NAMES, draw_progress, laid_out
@@ -80,7 +81,7 @@ def draw_encoder_and_tabs() -> None:
     runs = list(finished_runs().values())
     pretrained = [run for run in runs if is_from_scratch(run)]
     first = f"{RUN}{pretrained[0].folder}" if pretrained else None
-    choice = draw_encoder("translations-encoder", first, runs)
+    choice = draw_encoder("translations-encoder", first, runs, param="encoder")
     if choice.problem:
         st.info(sentence(choice.problem), icon=":material/edit:")
         return
@@ -325,7 +326,7 @@ def draw_words(spec: str) -> None:
     """Draw a map of words and the nearest words of one; say so where an encoder has no words."""
     if encoder_kind(spec) != "bicvm":
         draw_note("Only BiCVM keeps a vector for each word; choose a run of that method above.")
-        st.page_link("views/pretrain.py", label="Train one", icon=":material/foundation:")
+        draw_link("views/pretrain.py", "Train one", ":material/foundation:")
         return
     weights = weights_of(spec)
     spaces: Spaces | None = computed(f"words:{weights}", "Reading the words", word_spaces, spec, weights)

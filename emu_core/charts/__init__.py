@@ -13,7 +13,7 @@ from emu_core.charts.comparison import (
     triple_picture,
 )
 from emu_core.charts.comparison_page import comparison_page
-from emu_core.charts.curves import held_out_curve, loss_curves, psi_distributions, spectrum_lines
+from emu_core.charts.curves import held_out_curves, loss_curves, psi_distributions, spectrum_lines
 from emu_core.charts.heat_maps import (
     accuracy_difference,
     accuracy_matrix,
@@ -41,7 +41,7 @@ __all__ = [
     "forgetting_intervals",
     "gains",
     "guard_intervals",
-    "held_out_curve",
+    "held_out_curves",
     "loss_curves",
     "maps_page",
     "psi_distributions",

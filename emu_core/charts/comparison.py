@@ -24,7 +24,12 @@ from emu_core.evaluation.retrieval import TIE
 
 Side = Literal["base", "other"]
 MOST_CONFUSED = 20  # intents in a heat map
-_CHANGES = {Change.FIXED: PALETTE[2], Change.BROKEN: CLOSEST, Change.MOVED: PALETTE[4], Change.SAME: GREY}
+_CHANGES = {
+    Change.FIXED: PALETTE[2],
+    Change.BROKEN: CLOSEST,
+    Change.CHANGED: PALETTE[4],
+    Change.UNCHANGED: GREY,
+}
 
 
 def accuracy(comparison: Comparison, which: Side | Literal["difference"] = "difference") -> go.Figure:

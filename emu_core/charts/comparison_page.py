@@ -48,7 +48,7 @@ _STYLE = """
 
 
 def comparison_page(comparison: Comparison) -> str:
-    """Return the page: everything that the Compare page of the app shows, plotly's script inside it once."""
+    """Return the page: everything that the workbench of the app shows, plotly's script inside it once."""
     base, other = comparison.names
     title = f"{other} compared with {base}"
     parts = [
@@ -130,7 +130,7 @@ def _neighbours(comparison: Comparison) -> Iterable[str]:
         "other_neighbour",
         "other_intent",
     ]
-    for kind in (Change.FIXED, Change.BROKEN, Change.MOVED):
+    for kind in (Change.FIXED, Change.BROKEN, Change.CHANGED):
         part = table[table["change"] == kind]
         if len(part):
             cut = f", the first {MOST_ROWS} of them" if len(part) > MOST_ROWS else ""

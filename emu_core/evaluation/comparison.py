@@ -76,8 +76,8 @@ class Change(StrEnum):
 
     FIXED = "fixed"
     BROKEN = "broken"
-    MOVED = "moved"
-    SAME = "same"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
 
     @property
     def meaning(self) -> str:
@@ -88,8 +88,8 @@ class Change(StrEnum):
 _MEANINGS = {
     Change.FIXED: "the old neighbour had another intent, the new one has the sentence's own",
     Change.BROKEN: "the old neighbour had the sentence's own intent, the new one has another",
-    Change.MOVED: "another neighbour, as right or as wrong as the old one",
-    Change.SAME: "the same neighbour",
+    Change.CHANGED: "another neighbour, as right or as wrong as the old one",
+    Change.UNCHANGED: "the same neighbour",
 }
 
 
@@ -283,8 +283,8 @@ class Comparison:
         was_right, is_right = intents[old] == intents, intents[new] == intents
         change = np.select(
             [~was_right & is_right, was_right & ~is_right, old != new],
-            [Change.FIXED.value, Change.BROKEN.value, Change.MOVED.value],
-            Change.SAME.value,
+            [Change.FIXED.value, Change.BROKEN.value, Change.CHANGED.value],
+            Change.UNCHANGED.value,
         )
         table = self.sentences[["text", "language", "intent"]].rename(columns={"text": "sentence"})
         table.insert(0, "change", change)
@@ -402,7 +402,7 @@ class Comparison:
             "guard": self.metrics["guard"],
             "leakage": None if self.leakage is None else _records(self.leakage),
             "change_counts": _records(self.change_counts()),
-            "changes": _records(changes[changes["change"] != Change.SAME]),
+            "changes": _records(changes[changes["change"] != Change.UNCHANGED]),
             "confusion": _records(self.confusion()),
             "triples": _records(self.triples()),
             "triples_across_languages": _records(self.triples(across_languages=True)),

@@ -1,0 +1,1 @@
+"""The rooms of the workbench: maps, inspector, and what its drawer holds."""

@@ -1,0 +1,90 @@
+"""What a specialised encoder has forgotten of its base's abilities."""
+
+import shlex
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.panels.widgets import draw_chart, draw_csv_button
+from app.vectors import weights_of
+from app.wording import literal
+from emu_core import charts
+from emu_core.api.forgetting import read_forgetting
+from emu_core.charts.intervals import ROW
+from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN, PARTS, measure_name
+from emu_core.runs.run import Run
+
+MOST_BARS = 20  # of a chart in view; a taller one scrolls
+
+
+def draw_forgetting(run: Run) -> None:
+    """Draw the run's forgetting check, or say which command makes it."""
+    measured = read_forgetting(run)
+    if measured is None:
+        st.markdown("Forgetting was not measured for this run. This command does it:")
+        folder = shlex.quote(str(run.folder))
+        st.code(
+            f"emu forgetting {folder} --sts FOLDER --translations FOLDER", language="bash", wrap_lines=True
+        )
+        return
+    fallen = measured[measured["flagged"]]
+    if fallen.empty:
+        st.success("Nothing was forgotten: no measure fell too far.", icon=":material/check_circle:")
+    else:
+        named = "; ".join(_fall(row) for row in fallen.to_dict("records"))
+        st.error(f"**Forgotten:** {named}.", icon=":material/trending_down:")
+    parts = {part: rows for part in PARTS if len(rows := measured[measured["part"] == part])}
+    for place, (part, rows) in zip(st.columns(max(1, len(parts))), parts.items(), strict=False):
+        with place:
+            _draw_part(part, rows)
+    st.caption(
+        "The base encoder's abilities on sentences that are not of your data, and how much of them is left. "
+        "Similarity: how well cosines order pairs of sentences as people do (Spearman's correlation). "
+        "Translations: how often the nearest neighbour of a sentence is its translation. Lines are 95 % intervals. "
+        f"The dotted line is the largest harmless fall, of {MOST_FALL_SPEARMAN:g} or of {MOST_FALL_POINTS:g} point."
+    )
+    _draw_measures(measured, weights_of(f"run:{run.folder}"))
+
+
+def _draw_part(part: str, rows: pd.DataFrame) -> None:
+    title = PARTS[part].title
+    st.subheader(title)
+    with st.container(height=ROW * MOST_BARS if len(rows) > MOST_BARS else "content", border=False):
+        draw_chart(
+            charts.forgetting(rows, part),
+            f"forgetting-{part}",
+            f"{title}: what rose and fell, with 95 % intervals around zero. The table below has the numbers.",
+        )
+
+
+def _fall(row: dict[str, Any]) -> str:
+    about = PARTS[row["part"]]
+    name = literal(measure_name(row["part"], row["name"]), 60)
+    return f"{about.title.lower()}, {name} {_shown(row, 'base')} → {_shown(row, 'specialised')}"
+
+
+def _draw_measures(measured: pd.DataFrame, weights: str) -> None:
+    rows = [
+        {
+            "Measure": PARTS[row["part"]].title,
+            "Language": measure_name(row["part"], row["name"]),
+            "Base": _shown(row, "base"),
+            "Specialised": _shown(row, "specialised"),
+            "Difference": _shown(row, "difference", "+"),
+            "Difference, 95 %": f"{_shown(row, 'low', '+')} to {_shown(row, 'high', '+')}",
+            "Pairs": row["count"],
+            "Verdict": "fell too far" if row["flagged"] else "",
+        }
+        for row in measured.to_dict("records")
+    ]
+    counts = st.column_config.NumberColumn(format="localized", help="Of sentences.")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config={"Pairs": counts}, key="forgetting-table")
+    draw_csv_button(
+        measured, ("forgetting", weights, *measured["difference"], *measured["base"]), "emu-forgetting.csv"
+    )
+
+
+def _shown(row: dict[str, Any], column: str, sign: str = "") -> str:
+    """Return a number with the decimals of its part."""
+    return f"{row[column]:{sign}.{PARTS[row['part']].places}f}"

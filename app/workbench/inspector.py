@@ -1,0 +1,93 @@
+"""The inspector: a typed or a picked sentence, what each encoder makes of it, and its neighbours."""
+
+import numpy as np
+import streamlit as st
+
+from app.context import Context, draw_link
+from app.wording import literal
+from app.workbench.answer import draw_answer, draw_neighbours
+from app.workbench.maps import TRIED, draw_picked, inspected, picked
+from app.workbench.predict import answers
+from app.workbench.subject import Space, Subject
+from emu_core.data.languages import language_name
+from emu_core.data.wording import counted
+from emu_core.evaluation.retrieval import nearest
+
+NEIGHBOURS = 10
+
+
+def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
+    """Ask for a sentence; draw it, or else the one picked on the maps, or else a triple that B got right."""
+    typed = st.text_input(
+        "Try a sentence",
+        placeholder="In any language",
+        max_chars=1_000,
+        key=TRIED,
+        persist_state="session",
+    ).strip()
+    if typed:
+        _draw_typed(typed, now)
+        return
+    draw_picked(space.points, now.chosen.sha256)
+    row = inspected(now.chosen.sha256)
+    places = np.flatnonzero(space.points["row"].to_numpy() == row)
+    if len(places):
+        _draw_picked(int(places[0]), space, now)
+        return
+    if picked(now.chosen.sha256):
+        st.caption("Select a row for its nearest neighbours.")
+        return
+    st.caption("Or click a point on a map, or draw around some with *Lasso*: they appear here.")
+    if now.chosen.is_demo:
+        draw_link("views/data.py", "Use my own file", ":material/upload_file:")
+    if subject is not None and subject.is_measured:
+        _draw_flipped(subject)
+
+
+def _draw_flipped(subject: Subject) -> None:
+    """Draw a triple that A gets wrong and B gets right, if the data have one."""
+    triples = subject.comparison.triples()
+    flipped = triples[(triples["base_closest"] == "1-2") & (triples["other_closest"] == "1-3")]
+    if flipped.empty:
+        return
+    row = flipped.iloc[(flipped["language"] != "en").argsort(kind="stable")].iloc[0]
+    st.markdown("**Whom it puts together**")
+    for name, side in zip(subject.specs, ("base", "other"), strict=True):
+        looks, means = row[f"{side}_s12"], row[f"{side}_s13"]
+        near, cosine, mark = (row["s2"], looks, "✗") if looks > means else (row["s3"], means, "✓")
+        st.markdown(
+            f"{name}: {literal(row['s1'], 120)} ↔ **{literal(near, 120)}** {mark} ({cosine:.2f}, "
+            f"the other {min(looks, means):.2f})"
+        )
+    st.caption(
+        f"The first is {literal(row['intent'], 60)}. {len(flipped):,} of {counted(len(triples), 'triple')} that A "
+        "gets wrong are right by B: *Sentence triples* below."
+    )
+
+
+def _draw_typed(text: str, now: Context) -> None:
+    """Draw the predicted intent of a typed sentence, and the labelled sentences that decide."""
+    found = answers(now, [text])
+    if found is None:
+        return
+    for (name, (table, facts)), title in zip(found.items(), now.titles, strict=True):
+        draw_answer(title, table.iloc[0], facts, f"nearest-{name}")
+
+
+def _draw_picked(place: int, space: Space, now: Context) -> None:
+    """Draw a picked sentence's nearest neighbours among the N points, by each encoder's vectors (N, dim)."""
+    sentence = space.points.iloc[place]
+    st.markdown(f"**{literal(sentence['text'], 300)}**")
+    st.caption(f"{literal(sentence['intent'], 60)}, {literal(language_name(sentence['language']))}")
+    without = st.toggle(
+        "Leave out its translations", value=True, key="explore-no-translations", persist_state="session"
+    )
+    ids = space.points["id"].tolist() if without else None
+    for (name, vectors), title in zip(space.vectors.items(), now.titles, strict=True):
+        found = nearest(vectors, [place], NEIGHBOURS, ids)
+        there = found.rows[0] >= 0
+        near = space.points.iloc[found.rows[0][there]]
+        same = int((near["intent"] == sentence["intent"]).sum())
+        st.markdown(f"{literal(title)}: {same} of {len(near)} have its intent")
+        table = near[["text", "intent", "language"]].assign(cosine=found.cosines[0][there])
+        draw_neighbours(table, sentence["intent"], f"neighbours-{name}")

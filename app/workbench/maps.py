@@ -1,0 +1,208 @@
+"""The maps of the workbench: every point a sentence, one map an encoder, and what is picked on them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from app.cache import encoded
+from app.context import Context
+from app.forms.encoder import KEPT
+from app.maps import (
+    NAMES,
+    Drag,
+    Layout,
+    draw_downloads,
+    draw_emphasis,
+    draw_progress,
+    ink,
+    is_shown,
+    layouts,
+    say_how_many,
+    say_trust,
+)
+from app.panels.widgets import choose_languages, choose_many, choose_one, draw_csv_button
+from app.state import data_sha_of
+from app.workbench.subject import Space
+from emu_core import charts
+from emu_core.charts.marks import ColourBy
+from emu_core.data.wording import counted
+from emu_core.evaluation.projection import Projection, place_on_map
+
+MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
+CHART, TRIED = "explore-map", "try-sentence"
+_PICKED, _INSPECTED = "explore-picked", "explore-inspected"
+HEIGHT_PX = 560
+MOST_ROWS = 1_000  # shown; the download has them all
+_COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
+
+
+def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
+    """Draw the controls in one place and the maps in another; what is picked stays in the session."""
+    points, sha = space.points, now.chosen.sha256
+    with left:
+        method, colour_by, drag = draw_controls()
+        kept = draw_filters(now, points)
+        density = st.toggle("Density", key="explore-density", help="Lines where most sentences are.", **KEPT)
+    rows = picked(sha)
+    with middle:
+        maps = layouts(space.vectors, space.specs, sha, method)
+        say_how_many(len(now.chosen.labelled), len(points), int(kept.sum()))
+        if not kept.any():
+            st.info("The filters leave no sentence; take one away.", icon=":material/filter_alt_off:")
+            return
+        draw_progress(maps)
+        titles = {name: f"{title}, {NAMES[method]}" for name, title in zip(maps, now.titles, strict=True)}
+        panels = {titles[name]: one.places for name, one in maps.items()}
+        stars = _stars(space, maps)
+        figure = charts.sentence_maps(
+            panels,
+            _seen(points, now),
+            colour_by,
+            shown=kept,
+            density=density,
+            stars={titles[name]: places for name, places in stars.items()},
+            ink=ink(),
+        )
+        figure.update_layout(height=HEIGHT_PX)
+        st.plotly_chart(
+            figure,
+            key=CHART,
+            on_select=lambda: take_from_chart(sha),
+            selection_mode=("points", "box", "lasso"),
+            config={"scrollZoom": True, "displaylogo": False},
+            alt=f"{' and '.join(panels)} of {kept.sum()} sentences, coloured by {colour_by}.",
+        )
+        draw_emphasis(CHART, rows, drag, lambda row: pick(sha, [row]))
+        say_trust(maps)
+    with left, st.popover("Download the maps", icon=":material/download:", width="stretch"):
+        draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
+
+
+def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
+    """Return the points with a column `trained`, where A or B was trained on a part of them."""
+    if not any(data_sha_of(run) == now.chosen.sha256 for run in now.runs) or not now.chosen.labelled.splits:
+        return points
+    return points.assign(trained=points["split"] == "train")
+
+
+def _stars(space: Space, maps: Mapping[str, Layout]) -> dict[str, NDArray[np.float32]]:
+    """Return where the sentence that is tried stands on each map, (1, 2), by the encoder's name."""
+    typed = str(st.session_state.get(TRIED, "")).strip()
+    vectors = encoded(space.specs, "", [typed]) if typed else None
+    if vectors is None:
+        return {}
+    return {name: place_on_map(space.vectors[name], one.places, vectors[name]) for name, one in maps.items()}
+
+
+def draw_controls() -> tuple[Projection, ColourBy, Drag]:
+    """Draw what the maps are, what their colours say and what the mouse does."""
+    method = choose_one(
+        "Map",
+        list(NAMES),
+        "explore-method",
+        format_func=NAMES.__getitem__,
+        help="t-SNE and UMAP keep neighbours together; PCA keeps the large distances, and is there at once.",
+    )
+    colour_by = choose_one(
+        "Colour by", ["intent", "language"], "explore-colour", help="The shape says the other one."
+    )
+    drag = choose_one(
+        "Mouse",
+        list(MOUSE),
+        "explore-mouse",
+        help="Click a point for its nearest neighbours, or draw around points to fill a table. Scroll to zoom. "
+        "With the keyboard: arrows go from point to point, Enter picks.",
+    )
+    return Projection(method), cast(ColourBy, colour_by), MOUSE[drag]
+
+
+def draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
+    """Draw the filters and the search, and return which of N points they leave, (N,)."""
+    labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
+    filters = {
+        "language": choose_languages(
+            "Languages", labelled.languages, f"{prefix}-languages", placeholder="All"
+        ),
+        "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents"),
+    }
+    if labelled.splits:
+        filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits")
+    wanted = st.text_input("Search", placeholder="Part of a sentence", key=f"{prefix}-search", **KEPT).strip()
+    kept = is_shown(points, filters)
+    if wanted:
+        kept &= points["text"].str.contains(wanted, case=False, regex=False).to_numpy()
+    return kept
+
+
+def picked(data_sha: str) -> tuple[int, ...]:
+    """Return the picked rows of a set, as many as were picked in it."""
+    of_data, rows = st.session_state.get(_PICKED, ("", ()))
+    return rows if of_data == data_sha else ()
+
+
+def pick(data_sha: str, rows: Sequence[int]) -> None:
+    """Have just these rows of a set picked."""
+    st.session_state[_PICKED] = (data_sha, tuple(dict.fromkeys(rows)))
+
+
+def take_from_chart(data_sha: str) -> None:
+    """Pick what was just selected on the map; an empty selection changes nothing.
+
+    The map is redrawn with the picked points standing out, and a redrawn map has no selection of its own.
+    """
+    points: Sequence[Mapping[str, Any]] = st.session_state[CHART]["selection"]["points"]
+    rows = [row for point in points if (row := _row(point.get("customdata"))) is not None]
+    if rows:
+        pick(data_sha, rows)
+
+
+def draw_picked(points: pd.DataFrame, data_sha: str) -> None:
+    """Draw the picked sentences, where there are several; a row that is chosen in their table is inspected."""
+    rows = picked(data_sha)
+    if not rows:
+        return
+    title, clear = st.columns([3, 2], vertical_alignment="center")
+    title.markdown(f"**Picked: {counted(len(rows), 'sentence')}**")
+    if clear.button("Clear", icon=":material/close:", width="stretch"):
+        pick(data_sha, ())
+        st.rerun(scope="fragment")
+    if len(rows) == 1:
+        return
+    table = points[points["row"].isin(rows)]
+    shown = [column for column in _COLUMNS if column not in ("split", "id") or (table[column] != "").any()]
+
+    def inspect() -> None:
+        chosen = st.session_state[key]["selection"]["rows"]
+        st.session_state[_INSPECTED] = (data_sha, int(table["row"].iloc[chosen[0]])) if chosen else ("", -1)
+
+    key = f"explore-table-{hash(rows)}"  # another table has no row selected yet
+    st.dataframe(
+        table[shown].rename(columns=_COLUMNS).head(MOST_ROWS),
+        hide_index=True,
+        on_select=inspect,
+        selection_mode="single-row",
+        key=key,
+        height="auto" if len(table) <= 6 else 240,
+        row_height=28,
+    )
+    if len(table) > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS:,} are shown, the download has all {len(table):,}.")
+    draw_csv_button(table.drop(columns="row"), (data_sha, rows), "emu-selection.csv", width="stretch")
+
+
+def inspected(data_sha: str) -> int | None:
+    """Return the row of a set that is looked at: the one chosen in the table, or the only one picked."""
+    of_data, row = st.session_state.get(_INSPECTED, ("", -1))
+    rows = picked(data_sha)
+    if of_data == data_sha and row in rows:
+        return int(row)
+    return rows[0] if len(rows) == 1 else None
+
+
+def _row(customdata: Any) -> int | None:
+    value = customdata[0] if isinstance(customdata, list | tuple) and customdata else customdata
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,51 @@
+"""What the workbench looks at: the sentences on its maps, and the two encoders on the sentences that are measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from app.cache import encoded
+from app.vectors import weights_of
+from emu_core.encoders.base import FloatArray
+from emu_core.evaluation.comparison import Comparison
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The sentences that are drawn, as one encoder or two place them."""
+
+    specs: dict[str, str]  # what `load_encoder` takes, by the encoder's name, A first
+    points: pd.DataFrame  # of N sentences: text, intent, language, split, id, and row, its number in the data
+    vectors: dict[str, FloatArray]  # (N, dim) by the encoder's name
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Two encoders on some sentences."""
+
+    specs: dict[str, str]  # what `load_encoder` takes, by the encoder's name, A first
+    key: str  # of the data and rows, so that other data begin with choices of their own
+    comparison: Comparison  # of the two encoders
+    is_measured: bool  # whether accuracy, leakage and neighbours can be measured on these sentences
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The fingerprints of both encoders' weights."""
+        return tuple(map(weights_of, self.specs.values()))
+
+    def of_texts(self, texts: Sequence[str]) -> dict[str, FloatArray] | None:
+        """Return both encoders' vectors (len(texts), dim), or None while those of typed texts are being computed."""
+        wanted = set(texts)
+        found = {text: row for row, text in enumerate(self.comparison.sentences["text"]) if text in wanted}
+        typed = sorted(wanted - found.keys())
+        fresh = encoded(self.specs, "", typed) if typed else {}
+        if fresh is None:
+            return None
+        place = {text: i for i, text in enumerate(typed)}
+        both = zip(self.specs, (self.comparison.base, self.comparison.other), strict=True)
+        return {
+            name: np.stack([vectors[found[t]] if t in found else fresh[name][place[t]] for t in texts])
+            for name, vectors in both
+        }

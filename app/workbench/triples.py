@@ -1,0 +1,125 @@
+"""Sentence triples: two sentences that look alike, and two that mean the same, by both encoders."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.context import A, B
+from app.panels.widgets import draw_chart
+from app.workbench.subject import Subject
+from emu_core import charts
+from emu_core.charts.style import short
+from emu_core.evaluation.triples import Triple, triple
+
+KEYS = ("triple-1", "triple-2", "triple-3")
+EXAMPLE = ("When does the pool open?", "When does the shop open?", "From what time can I go swimming?")
+ROLES = ("S1", "S2: looks like S1", "S3: means what S1 means")
+OWN = "Type three sentences"
+_PICK, _ACROSS = "triple-pick", "triple-across"
+
+
+def draw_triples(subject: Subject) -> None:
+    """Let a person type or pick three sentences and draw both encoders' cosines."""
+    st.markdown(
+        "An encoder that goes by the words puts *S1* next to *S2*, which looks like it; one that goes by the intent "
+        "puts it next to *S3*, which means the same."
+    )
+    words, picture = st.columns([2, 3], gap="medium")
+    with words:
+        _draw_suggestions(subject)
+        for key, role, text in zip(KEYS, ROLES, EXAMPLE, strict=True):
+            st.session_state.setdefault(key, text)
+            st.text_area(role, key=key, max_chars=1000, height="content", persist_state="session")
+    texts = tuple(" ".join(str(st.session_state[key]).split()) for key in KEYS)
+    with picture:
+        if not all(texts):
+            st.info("Type all three sentences.", icon=":material/edit:")
+            return
+        vectors = subject.of_texts(texts)
+        if vectors is not None:
+            _draw_cosines(texts, {name: triple(three) for name, three in vectors.items()})
+
+
+def _draw_suggestions(subject: Subject) -> None:
+    """Offer triples of the data on which encoder A goes by the words."""
+    if not subject.is_measured:
+        return
+    across = bool(st.session_state.get(_ACROSS))
+    rows = _suggested(subject, across)
+
+    def name(option: str) -> str:
+        if option == OWN:
+            return OWN
+        row = rows[option]
+        return f"{short(row['s1'], 60)} ({short(row['intent'], 30)}, not {short(row['intent_s2'], 30)})"
+
+    def fill_in() -> None:
+        offered = _suggested(subject, bool(st.session_state[_ACROSS]))
+        option = st.session_state[_PICK]
+        if option != OWN and option not in offered:  # of the other list, which is longer
+            option = st.session_state[_PICK] = next(iter(offered), OWN)
+        if option in offered:
+            for key, column in zip(KEYS, ("s1", "s2", "s3"), strict=True):
+                st.session_state[key] = offered[option][column]
+
+    st.toggle(
+        "S3 in another language",
+        key=_ACROSS,
+        persist_state="session",
+        disabled=len(subject.comparison.languages) < 2,
+        on_change=fill_in,
+    )
+
+    st.selectbox(
+        "From the data: sentences that encoder A takes for each other",
+        [OWN, *rows],
+        format_func=name,
+        key=_PICK,
+        on_change=fill_in,
+        help="S2 has another intent than S1 and S3, and yet encoder A puts it nearer to S1.",
+    )
+    if not rows:
+        st.caption("Encoder A takes no two intents for each other here: there is nothing to suggest.")
+
+
+def _suggested(subject: Subject, across: bool) -> dict[str, dict[str, Any]]:
+    """Return the triples of the data by their numbers; with `across` S3 is in another language."""
+    triples = subject.comparison.triples(across_languages=across).to_dict("records")
+    return {str(place): row for place, row in enumerate(triples)}
+
+
+def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
+    base, new = triples[A], triples[B]
+    if base.closest == new.closest:
+        verdict = f"Both encoders put **{_pair(base)}** closest."
+    else:
+        verdict = f"A puts **{_pair(base)}** closest, B **{_pair(new)}**."
+    st.markdown(verdict)
+    figure = charts.triple_picture(
+        {name: three.cosines for name, three in triples.items()},
+        (texts[0], texts[1], texts[2]),
+    )
+    draw_chart(
+        figure,
+        "triple-picture",
+        f"Triangles of the three sentences by both encoders. {verdict} The table below has the cosines.",
+    )
+    table = pd.DataFrame(
+        {
+            "Sentences": ["S1 and S2", "S1 and S3", "S2 and S3"],
+            A: base.cosines,
+            B: new.cosines,
+        }
+    )
+    table["Change"] = (table[B] - table[A]).round(3) + 0.0  # no minus before a zero
+    three = st.column_config.NumberColumn(format="%.3f")
+    change = st.column_config.NumberColumn(format="%+.3f")
+    st.dataframe(table, hide_index=True, column_config={A: three, B: three, "Change": change})
+    st.caption(
+        "Cosines, 1 for the same direction. A side of a triangle is as long as its two sentences are apart."
+    )
+
+
+def _pair(three: Triple) -> str:
+    return f"S{three.closest[0]} and S{three.closest[1]}"
