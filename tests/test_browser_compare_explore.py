@@ -277,9 +277,9 @@ def test_maps_are_refined_in_view(opened: Page) -> None:
     go_to(opened, "Workbench")
     press(opened, "UMAP")
     until_drawn(opened, "g._fullLayout.annotations[0].text.endsWith('UMAP')")
-    expect(opened.get_by_role("button", name="Stop")).to_be_visible()
+    expect(opened.get_by_test_id("stButton").get_by_role("button", name="Stop")).to_be_visible()
     until_refined(opened)
-    expect(opened.get_by_role("button", name="Stop")).to_have_count(0)
+    expect(opened.get_by_test_id("stButton").get_by_role("button", name="Stop")).to_have_count(0)
 
 
 def test_points_are_reached_and_picked_with_the_keyboard(
@@ -298,7 +298,7 @@ def test_points_are_reached_and_picked_with_the_keyboard(
         )
     assert len({point["row"] for point in passed}) > 1
     opened.keyboard.press("Enter")
-    expect(opened.get_by_role("heading", name="Picked: 1 sentence")).to_be_visible()
+    expect(opened.get_by_text("Picked: 1 sentence")).to_be_visible()
     until_standing_out(opened, 2)
     assert {point["row"] for point in points(opened, "x") if point["chosen"]} == {passed[-1]["row"]}
 
