@@ -105,16 +105,19 @@ const walkable = (graph, pick) => {
   graph.addEventListener('blur', () => show(null))
 }
 
-// Two maps side by side are too small on a phone: one above the other, and no legends, since the names stand on them.
+// Two maps side by side are too small on a phone: one above the other; and no legends, since names stand on the maps.
 const stacked = (graph, layout) => {
-  const { xaxis, xaxis2 } = graph._fullLayout
-  if (!xaxis2 || graph.clientWidth >= NARROW || xaxis2.domain[0] === 0) return null
-  const [first, second, ...names] = layout.annotations ?? []
-  const titles = [{ ...first, x: 0.5, y: 1 }, { ...second, x: 0.5, y: 0.47 }]
-  // The largest intents come first.
-  const few = ['x', 'x2'].flatMap(axis => names.filter(name => name.xref === axis).slice(0, FEW_NAMES))
+  if (graph.clientWidth >= NARROW || layout.meta === 'narrow') return null
+  const notes = layout.annotations ?? []
+  // The titles, then the names on each map, the largest intents first.
+  const names = axis => notes.filter(note => note.xref === axis).slice(0, FEW_NAMES)
+  const titles = notes.filter(note => note.xref === 'paper')
+  const one = { ...layout, meta: 'narrow', showlegend: false, annotations: [...titles, ...names('x'), ...names('x2')] }
+  if (!layout.xaxis2) return one
   return {
-    ...layout, annotations: [...titles, ...few], showlegend: false,
+    ...one, annotations: [
+      ...titles.map((title, place) => ({ ...title, x: 0.5, y: place ? 0.47 : 1 })), ...names('x'), ...names('x2')
+    ],
     xaxis: { ...layout.xaxis, domain: [0, 1] }, xaxis2: { ...layout.xaxis2, domain: [0, 1] },
     yaxis: { ...layout.yaxis, domain: [0.53, 1] }, yaxis2: { ...layout.yaxis2, domain: [0, 0.47] },
   }
