@@ -4,7 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.context import draw_bar, draw_link, draw_problems
+from app.address import draw_link
+from app.context import draw_bar, draw_problems
 from app.users import draw_account, draw_sign_in
 
 ICON = Path(__file__).parent / "icon.svg"  # a file: icons by name are fetched from elsewhere
@@ -51,7 +52,10 @@ def main() -> None:
     with ways:  # drawn after the bar, whose choices every link carries
         for tab in tabs:
             draw_link(tab, tab.title, tab.icon)
-        with st.popover("Lab", icon=":material/science:", type="primary" if page in lab else "tertiary"):
+        kind = "primary" if page in lab else "tertiary"
+        with st.popover(
+            "Lab", icon=":material/science:", type=kind, key=f"lab-{page.url_path}"
+        ):  # closed on each page
             for tab in lab:
                 draw_link(tab, tab.title, tab.icon)
         draw_account()

@@ -644,7 +644,7 @@ def test_what_people_wrote_is_never_markup(trained: Trained, app: AppTest) -> No
     frame["intent"] = frame["intent"].replace({"pool": evil})
     labelled = with_frame(frame)
     explore(labelled)
-    explore(labelled, **{"explore-picked": (labelled.session_state["data"].sha256, (0,))})
+    explore(labelled, **{"explore-picked": (labelled.session_state["data-added"].sha256, (0,))})
     said = [element.value for element in (*labelled.markdown, *labelled.caption, *labelled.info)]
     assert any("evil" in text for text in said)
     assert not any("![x](" in text or "$a$" in text or ":red[" in text for text in said)

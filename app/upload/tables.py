@@ -95,6 +95,16 @@ def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) 
     return missing
 
 
+def rows_of_upload(upload: Upload, mapping: ColumnMapping, language: str | None) -> pd.DataFrame:
+    """Return the rows of all tables as `labelled_from_frame` takes them; raises DataError where there are too many."""
+    parts = [
+        located(apply_columns(table, mapping, language=language, name=name), name)
+        for name, table in zip(upload.names, upload.tables, strict=True)
+    ]
+    check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
+    return pd.concat(parts, ignore_index=True)
+
+
 def labelled_from_upload(
     upload: Upload, mapping: ColumnMapping, language: str | None, hold_out: float, seed: int
 ) -> tuple[LabelledSet, Audit]:
@@ -105,10 +115,5 @@ def labelled_from_upload(
     Raises:
         DataError: it is not a labelled set.
     """
-    parts = [
-        located(apply_columns(table, mapping, language=language, name=name), name)
-        for name, table in zip(upload.names, upload.tables, strict=True)
-    ]
-    check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
-    labelled, audit = labelled_from_frame(pd.concat(parts, ignore_index=True), upload.title)
+    labelled, audit = labelled_from_frame(rows_of_upload(upload, mapping, language), upload.title)
     return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from app.address import draw_link
 from app.cache import computed, encoded, start_helpers
-from app.context import draw_link
 from app.forms.encoder import Choice, draw_encoder
 from app.forms.model_name import RUN, short_name
 from app.maps import NAMES, draw_progress, laid_out

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import streamlit as st
 
+from app.address import draw_link, kept_tab
 from app.background import Done
 from app.cache import encoded, outcome_of, start_helpers
-from app.context import Context, context, draw_link, kept_tab
+from app.context import Context, context
 from app.maps import FIRST_POINTS, MOST_POINTS, sample
 from app.panels.accuracy import draw_accuracy
 from app.panels.run_table import run_facts
