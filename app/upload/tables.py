@@ -79,6 +79,24 @@ def read_texts(name: str, payload: bytes) -> list[str]:
     return found
 
 
+def read_triples(name: str, payload: bytes) -> pd.DataFrame:
+    """Return the triples of one file, by its name and bytes: s1, s2, s3, and language and language_s3 if it has them.
+
+    Raises:
+        DataError: it is no table, or a column or a sentence is missing.
+    """
+    frame = read_table(payload, name)
+    frame.columns = [str(column).strip().lower() for column in frame.columns]
+    if missing := [column for column in ("s1", "s2", "s3") if column not in frame]:
+        raise DataError(f"{name} has no column {listed(missing, 3)}; its columns must be named s1, s2 and s3")
+    known = [column for column in ("s1", "s2", "s3", "language", "language_s3") if column in frame]
+    table = frame[known].apply(stripped)
+    empty = (table[["s1", "s2", "s3"]] == "").any(axis=1)
+    if empty.any():
+        raise DataError(f"row {int(empty.to_numpy().argmax()) + 1} of {name} lacks a sentence; fill it in")
+    return table.reset_index(drop=True)
+
+
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
     """Return the machine translations that the tables hold, by text."""
     found: dict[str, str] = {}
