@@ -23,7 +23,7 @@ _STYLE = """
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }
-  .st-key-bar [class*="st-key-choose-"] { width: calc(50vw - 1.2rem) !important; }
+  .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }
   /* The maps before their controls. */
   .st-key-space [data-testid="stHorizontalBlock"]:first-child > :first-child { order: 3; }
 }
