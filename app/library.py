@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,8 @@ def add(
     if not (name := next(known, "")):
         name = chosen.name or free_name(chosen.labelled.name)
         facts = {"title": chosen.labelled.name, "hold_out": hold_out, "seed": seed, "sha256": chosen.sha256}
-        facts |= {"changes": list(changes)}
+        facts |= {"changes": list(changes), "sentences": len(chosen.labelled)}
+        facts |= {"intents": len(chosen.labelled.intents), "languages": list(chosen.labelled.languages)}
         try:
             _root().mkdir(parents=True, exist_ok=True)
             with whole_folder(_root() / name) as new:
@@ -130,6 +132,26 @@ def add(
     st.session_state[_FRESH] = replace(chosen, name=name, translations=translations)
     keep("data", name)
     return name
+
+
+def library_table() -> pd.DataFrame:
+    """Return a row for each uploaded set: name, what it was made of, its size, what was changed, and when."""
+    rows = []
+    for name, folder in library().items():
+        facts = _facts(folder)
+        rows.append(
+            {
+                "Name": name,
+                "From": facts.get("title"),
+                "Sentences": facts.get("sentences"),
+                "Intents": facts.get("intents"),
+                "Languages": ", ".join(facts.get("languages") or ()),
+                "Changed": ", ".join(str(change) for change in (facts.get("changes") or ())[-1:]),
+                "Size, MB": sum(file.stat().st_size for file in folder.iterdir()) / 1e6,
+                "Stored": datetime.fromtimestamp(_stamp(folder) / 1e9, tz=UTC),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def rows_of(chosen: ChosenData) -> pd.DataFrame:
