@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from app.address import choices_of_session, keep, linked
-from app.state import config_of, data_sha_of
+from app.state import data_sha_of
 from app.users import runs_root
 from app.wording import literal
 from emu_core.data.demo import DEMO
@@ -23,10 +23,9 @@ from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.load import labelled_from_frame, read_labelled
 from emu_core.data.labelled.rows import located
 from emu_core.data.wording import shown
-from emu_core.errors import DataError, RunError
+from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
 from emu_core.runs.run import NAME, Run, list_runs
-from emu_core.runs.stored_data import LabelledData, load_data
 
 FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
 _ROWS, _FACTS, _NOT_NAME = "rows.parquet", "data.json", r"[^a-z0-9._-]+"
@@ -192,29 +191,18 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
 
 
 def data_of_run(run: Run) -> str:
-    """Return the name of the set that a run was trained on, which is stored in the library where the run has it yet.
+    """Return the name of the set that a run was trained on; a finished run itself holds no sentences any more.
 
     Raises:
-        DataError: neither the library nor the run has it.
+        DataError: the library does not have it.
     """
     sha256 = data_sha_of(run)
     if sha256 and sha256 == _demo().sha256:
         return DEMO
-    known = (name for name, folder in library().items() if sha256 and _facts(folder).get("sha256") == sha256)
-    if name := next(known, ""):
-        return name
-    config = config_of(run)
-    try:
-        data = load_data(run.training_folder, config.data if config else run.name)
-        if isinstance(data, LabelledData):
-            new = ChosenData(*labelled_from_frame(data.labelled.frame, data.labelled.name), "")
-            return add(new, located(data.labelled.frame, new.title), 0.0, 0, {})
-    except RunError:
-        pass
-    raise DataError(
-        f"the data that {run.name} was trained on are not here any more; upload the file of them again, and the set "
-        "is recognised"
-    )
+    for name, folder in library().items():
+        if sha256 and _facts(folder).get("sha256") == sha256:
+            return name
+    raise DataError(f"the data that {run.name} was trained on are not here; upload their file again")
 
 
 def belongs(run: Run, chosen: ChosenData) -> bool:
