@@ -1,5 +1,6 @@
 """The library of data: the demo set, and the sets that were uploaded, which stay until they are deleted."""
 
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from emu_core.runs.run import NAME
 FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
 _ROWS, _FACTS, _NOT_NAME = "rows.parquet", "data.json", r"[^a-z0-9._-]+"
 _FRESH, _UNDO = "data-added", "data-deleted"
+_ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # of a file's name
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,9 @@ def add(
 
 def free_name(title: str) -> str:
     """Return a name that no set has yet, made of a title."""
-    stem = title.lower().partition(".")[0] if "." in title else title.lower()
-    plain = pd.Series([stem]).str.replace(_NOT_NAME, "-", regex=True).str.strip("-._").iloc[0][:60] or "data"
+    plain = (
+        re.sub(_NOT_NAME, "-", re.sub(_ENDING, "", title.lower())).strip("-._")[:60].rstrip("-._") or "data"
+    )
     taken = {*library(), DEMO}
     return next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 10_000))) if name not in taken)
 
