@@ -115,6 +115,8 @@ class Predictor:
         self.classifier_ = NearestIntent().fit(
             vectors, frame["intent"].tolist(), frame["id"].tolist(), asked=asked, threshold=self.threshold
         )
+        del vectors
+        give_memory_back()
         self.notes_ = tuple(self._notes(len(asked)))
         return self
 

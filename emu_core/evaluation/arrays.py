@@ -12,8 +12,8 @@ from emu_core.errors import DataError
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> (N, d) sentence vectors."""
 
-ROWS = 8192
-"""Rows of a large array that are copied at once."""
+COPIED = 2**22
+"""Numbers of a large array that are copied at once (16 MB)."""
 
 
 class DistinctTexts:
@@ -71,8 +71,9 @@ def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
             f"the vector of row {_first(largest == 0)} (from 0) is zero and so has no cosine; leave the sentence out"
         )
     units = vectors / largest
-    for start in range(0, len(units), ROWS):
-        rows = units[start : start + ROWS]  # `norm` squares a copy
+    step = max(1, COPIED // units.shape[1])
+    for start in range(0, len(units), step):
+        rows = units[start : start + step]  # `norm` squares a copy
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return units
 
