@@ -1,15 +1,15 @@
 """The bar over every page: the data, encoders A and B, and the rows they are measured on; all of it in the address."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
-from streamlit.navigation.page import StreamlitPage
 
+from app.address import CHOSEN, choices_of_session, draw_link, linked, take_address
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, short_name
-from app.state import ChosenData, chosen_data, config_of, data_sha_of, finished_runs
+from app.library import ChosenData, chosen_data, draw_data_chooser
+from app.state import config_of, data_sha_of, finished_runs
 from app.users import runs_root, server
 from app.wording import literal, sentence
 from emu_core.api.compare import ALL, usual_split
@@ -21,12 +21,8 @@ from emu_core.runs.run import Run
 A, B = "A", "B"  # the two encoders side by side
 NONE = "none"  # in the place of B: encoder A alone
 USUAL = "use"
-# Of the address; those of pages are the keys of their choosers.
-_PARAMS = {
-    "data", "a", "b", "on", "tab", "run", "encoder", "method", "pretrain-method",
-    "watched", "pretrain-watched", "bench-watched",
-}  # fmt: skip
-_CHOICES, _WRITTEN, _OF_DATA, _CONTEXT = "choices", "choices-written", "choices-of-data", "context"
+_OF_DATA, _CONTEXT = "choices-of-data", "context"
+_OF_ENCODERS = {"a", "b", "on"}  # parameters of the address
 _HELP = {  # by the parameter of the address
     "a": f"An encoder or a finished run. For any other transformer type its name, such as {EXAMPLE}.",
     "b": "The encoder that is compared with A: a finished run or another encoder.",
@@ -102,13 +98,11 @@ def base_of(run: Run | None) -> str:
 
 def draw_bar() -> None:
     """Draw the choosers and keep what they say; what the address names wins, so that links, reload and Back hold."""
-    chosen, runs, choices = chosen_data(), finished_runs(), _choices()
-    written = st.session_state.get(_WRITTEN, {})
-    named = {param: st.query_params[param] for param in _PARAMS & st.query_params.keys()}
-    named = {param: value for param, value in named.items() if value != written.get(param)}
-    choices |= named
+    named, choices = take_address(), choices_of_session()
+    problems = draw_data_chooser()
+    chosen, runs = chosen_data(), finished_runs()
     _drop_defaults(choices, chosen, named)
-    problems = _check(choices, chosen, runs)
+    problems += _check(choices, chosen, runs)
     known = [encoder.spec for encoder in available_encoders() if encoder.available and encoder.spec != HF]
     encoders = list(dict.fromkeys([*known, *(f"{RUN}{name}" for name in runs), choices["a"], choices["b"]]))
     encoders = [value for value in encoders if value != NONE]
@@ -153,13 +147,15 @@ def draw_problems() -> None:
         st.warning(problem, icon=":material/link_off:")
 
 
-def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: Mapping[str, str]) -> None:
+def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: set[str]) -> None:
     """Drop what nobody chose, so that a run that is newer now is B; and what was chosen for other data."""
-    of_data, defaults = st.session_state.get(_OF_DATA, (chosen.sha256, frozenset()))
-    stale = defaults if of_data == chosen.sha256 else {"a", "b", "on"}
-    for param in (stale & choices.keys()) - named.keys():
+    made: set[str] = st.session_state.setdefault(CHOSEN, set())
+    made |= named
+    if st.session_state.get(_OF_DATA, chosen.sha256) != chosen.sha256:
+        made -= _OF_ENCODERS - named
+    st.session_state[_OF_DATA] = chosen.sha256
+    for param in (_OF_ENCODERS & choices.keys()) - made:
         del choices[param]
-    st.session_state[_OF_DATA] = chosen.sha256, {"a", "b", "on"} - choices.keys()
 
 
 def _check(choices: dict[str, str], chosen: ChosenData, runs: Mapping[str, Run]) -> list[str]:
@@ -196,66 +192,6 @@ def _problem(value: str, runs: Mapping[str, Run]) -> str:
     return ""
 
 
-def linked(
-    param: str,
-    label: str,
-    options: Sequence[str],
-    *,
-    key: str | None = None,
-    first: str | None = None,
-    changed: Callable[[str], str] = str,
-    **about: Any,
-) -> str:
-    """Ask for one of several options and keep the choice in the address, so that a reload or a link brings it back.
-
-    Args:
-        param: the parameter of the address.
-        label: of the chooser.
-        options: what there is to choose from.
-        key: the chooser's, where it is not the parameter's.
-        first: the choice until there is another; by default the first option.
-        changed: makes the parameter's value of what a person chose.
-        about: what else `st.selectbox` takes.
-    """
-    choices, widget = _choices(), key or f"choose-{param}"
-    if choices.get(param) not in options:
-        choices[param] = first or options[0]
-    st.session_state[widget] = choices[param]
-
-    def choose() -> None:
-        choices[param] = changed(st.session_state[widget])
-        of_data, defaults = st.session_state.get(_OF_DATA, ("", frozenset()))
-        st.session_state[_OF_DATA] = of_data, defaults - {param}
-
-    value: str = st.selectbox(label, options, key=widget, on_change=choose, **about)
-    _write(param, value)
-    return value
-
-
-def kept_tab(key: str, tabs: Sequence[str], param: str = "tab") -> dict[str, Any]:
-    """Return options of `st.tabs` that keep the open one in the address; only the open one is drawn."""
-    choices = _choices()
-    if choices.get(param) not in tabs:
-        choices[param] = tabs[0]
-    st.session_state[key] = choices[param]
-
-    def choose() -> None:
-        choices[param] = st.session_state[key]
-
-    _write(param, choices[param])
-    return {"key": key, "on_change": choose}
-
-
-def keep(param: str, value: str) -> None:
-    """Have a choice that `linked` draws be another from the next run of the page on."""
-    _choices()[param] = value
-
-
-def draw_link(page: str | StreamlitPage, label: str, icon: str, **choices: str) -> None:
-    """Draw a link to another page of the app, which finds the bar as it is here, but for these choices."""
-    st.page_link(page, label=label, icon=icon, query_params=_choices() | choices)
-
-
 def choose_run(runs: Mapping[str, Run], missing: str, **choices: str) -> Run | None:
     """Ask for one of some finished runs; without any None, with what is missing and a link to Train, with choices."""
     if runs:
@@ -263,19 +199,6 @@ def choose_run(runs: Mapping[str, Run], missing: str, **choices: str) -> Run | N
     st.info(missing)
     draw_link("views/train.py", "Train one", ":material/model_training:", **choices)
     return None
-
-
-def _choices() -> dict[str, str]:
-    """Return the session's choices by the parameters of the address."""
-    choices: dict[str, str] = st.session_state.setdefault(_CHOICES, {})
-    return choices
-
-
-def _write(param: str, value: str) -> None:
-    """Have the address name a choice, and remember that it does: whatever else it names later is a link's."""
-    st.session_state.setdefault(_WRITTEN, {})[param] = value
-    if st.query_params.get(param) != value:
-        st.query_params[param] = value
 
 
 def _run(value: str, runs: Mapping[str, Run]) -> Run | None:

@@ -1,10 +1,12 @@
 """The app's pages, and over each of them the way to the others and the bar."""
 
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
-from app.context import draw_bar, draw_link, draw_problems
+from app.address import draw_link
+from app.context import draw_bar, draw_problems
 from app.users import draw_account, draw_sign_in
 
 ICON = Path(__file__).parent / "icon.svg"  # a file: icons by name are fetched from elsewhere
@@ -21,6 +23,9 @@ _STYLE = """
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }
+  .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }
+  /* The maps before their controls. */
+  .st-key-space [data-testid="stHorizontalBlock"]:first-child > :first-child { order: 3; }
 }
 </style>
 """
@@ -51,7 +56,10 @@ def main() -> None:
     with ways:  # drawn after the bar, whose choices every link carries
         for tab in tabs:
             draw_link(tab, tab.title, tab.icon)
-        with st.popover("Lab", icon=":material/science:", type="primary" if page in lab else "tertiary"):
+        kind: Literal["primary", "tertiary"] = "primary" if page in lab else "tertiary"
+        with st.popover(
+            "Lab", icon=":material/science:", type=kind, key=f"lab-{page.url_path}"
+        ):  # closed on each page
             for tab in lab:
                 draw_link(tab, tab.title, tab.icon)
         draw_account()

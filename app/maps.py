@@ -112,7 +112,10 @@ const stacked = (graph, layout) => {
   // The titles, then the names on each map, the largest intents first.
   const names = axis => notes.filter(note => note.xref === axis).slice(0, FEW_NAMES)
   const titles = notes.filter(note => note.xref === 'paper')
-  const one = { ...layout, meta: 'narrow', showlegend: false, annotations: [...titles, ...names('x'), ...names('x2')] }
+  const one = {
+    ...layout, meta: 'narrow', annotations: [...titles, ...names('x'), ...names('x2')],
+    legend: { ...layout.legend, visible: false }, legend2: { ...layout.legend2, visible: false },
+  }
   if (!layout.xaxis2) return one
   return {
     ...one, annotations: [

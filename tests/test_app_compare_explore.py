@@ -255,7 +255,7 @@ def test_data_that_the_run_has_not_seen_are_named_as_such(
 ) -> None:
     compare(app)
     app.selectbox(key="choose-on").set_value("all").run()
-    assert "learnt from these sentences" in app.info[0].value
+    assert "was trained on these sentences" in app.info[0].value
     other = compare(with_frame(trained[1].frame.iloc[:-3]), run=trained[0].name)
     assert r"trained on small\.csv" in other.info[0].value
     assert other.selectbox(key="choose-b").label == "B: other data"
@@ -332,6 +332,32 @@ def test_a_suggested_triple_is_one_that_the_base_encoder_gets_wrong(app: AppTest
     closest = {name: table["Sentences"].iloc[int(table[name].argmax())] for name in ("A", "B")}
     said = app.markdown[-1].value
     assert re.findall(r"\*\*(.+?)\*\*", said) == list(dict.fromkeys(closest.values()))
+
+
+def test_triples_of_a_file_are_scored_by_both_encoders(app: AppTest, trained: Trained) -> None:
+    compare(app, "Sentence triples", **{"triples-from": "From a file"})
+    table = pd.DataFrame([TRIPLE, TRIPLE[::-1]], columns=["S1", "s2", "s3"]).assign(language=["en", "de"])
+    app.file_uploader[0].set_value([("triples.csv", table.to_csv(index=False).encode(), "")])
+    app.run()
+    assert not app.exception and not app.error
+    shown = next(frame.value for frame in app.dataframe if "A s1-s2" in frame.value)
+    for name, spec in (("A", "use"), ("B", f"run:{trained[0].folder}")):
+        for row, three in zip(shown.to_dict("records"), (TRIPLE, TRIPLE[::-1]), strict=True):
+            a, b, c = load_encoder(spec).encode(list(three))
+            assert row[f"{name} s1-s3"] == pytest.approx(cosine(a, c), abs=1e-5)
+            assert row[f"{name} right"] == (cosine(a, c) > cosine(a, b))
+    right = {name: int(shown[f"{name} right"].sum()) for name in "AB"}
+    assert any(f"**A** {right['A']}, **B** {right['B']}" in line.value for line in app.markdown)
+    for content, told in ((b"s1,s2\na,b\n", "has no column s3"), (b"s1,s2,s3\na,b,\n", "Row 1 of")):
+        app.file_uploader[0].set_value([("triples.csv", content, "")])
+        app.run()
+        assert told in app.error[0].value.replace("\\", "")
+
+
+def test_languages_that_an_encoder_does_not_know_are_named(app: AppTest, trained: Trained) -> None:
+    frame = trained[1].frame.replace({"language": {"ja": "he"}})
+    hebrew = compare(with_frame(frame), run=trained[0].name)
+    assert any("A: use was not trained on Hebrew" in note.value.replace("\\", "") for note in hebrew.info)
 
 
 def test_similarity_takes_sentences_of_the_data_and_typed_ones(app: AppTest) -> None:
@@ -644,7 +670,7 @@ def test_what_people_wrote_is_never_markup(trained: Trained, app: AppTest) -> No
     frame["intent"] = frame["intent"].replace({"pool": evil})
     labelled = with_frame(frame)
     explore(labelled)
-    explore(labelled, **{"explore-picked": (labelled.session_state["data"].sha256, (0,))})
+    explore(labelled, **{"explore-picked": (labelled.session_state["data-added"].sha256, (0,))})
     said = [element.value for element in (*labelled.markdown, *labelled.caption, *labelled.info)]
     assert any("evil" in text for text in said)
     assert not any("![x](" in text or "$a$" in text or ":red[" in text for text in said)

@@ -75,7 +75,8 @@ def test_a_typed_sentence_is_split_and_its_neighbours_go_out_as_csv(opened: Page
 def test_maps_are_drawn_side_by_side(opened: Page) -> None:
     opened.get_by_role("tab", name="Maps").click()
     titles = opened.locator(".js-plotly-plot .annotation-text")
-    expect(titles).to_have_text(["Language", "Meaning"])
+    for place, title in enumerate(("Language", "Meaning")):  # before the names of the clusters
+        expect(titles.nth(place)).to_have_text(title)
     opened.get_by_role("radio", name="template", exact=True).click()
     legend = opened.locator(".js-plotly-plot .legendtext")
     expect(legend.filter(has_text="where is the [place]")).to_be_visible()

@@ -4,7 +4,7 @@ from sentences import Sentences, cosine, random_sentences
 
 from emu_core.errors import DataError
 from emu_core.evaluation import triples
-from emu_core.evaluation.triples import suggest_triples, triple
+from emu_core.evaluation.triples import suggest_triples, triple, triple_cosines
 
 
 def test_cosines_and_the_closest() -> None:
@@ -14,6 +14,12 @@ def test_cosines_and_the_closest() -> None:
     assert result.closest == (1, 2)
     assert triple(vectors[[0, 2, 1]]).closest == (1, 3)
     assert triple(vectors[[2, 0, 1]]).closest == (2, 3)
+
+
+def test_many_triples_have_the_cosines_of_each() -> None:
+    spaces = np.random.default_rng(0).normal(size=(3, 7, 5))
+    found = triple_cosines(*spaces)
+    assert found == pytest.approx(np.array([triple(spaces[:, row]).cosines for row in range(7)]))
 
 
 def test_among_equals_the_first_pair_is_the_closest() -> None:

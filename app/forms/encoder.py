@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.context import linked
+from app.address import linked
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
 from app.panels.widgets import choose
 from app.users import server

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.context import keep, linked
+from app.address import keep, linked
 from app.forms.encoder import KEPT
 from app.jobs import job_manager
 from app.panels.widgets import choose

@@ -11,8 +11,9 @@ from app.forms.encoder import KEPT, READS_WORDS, Choice, draw_encoder, is_transf
 from app.forms.model_name import short_name
 from app.forms.settings import draw_settings
 from app.forms.starting import Plan, draw_identity, draw_method
+from app.library import ChosenData
 from app.panels.widgets import choose_languages, draw_note
-from app.state import ChosenData, runs_to_specialise
+from app.state import runs_to_specialise
 from app.wording import literal
 from emu_core.api.train import plan_training
 from emu_core.config.settings import Settings

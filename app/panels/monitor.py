@@ -5,7 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.context import as_b, draw_link, linked
+from app.address import draw_link, linked
+from app.context import as_b
 from app.jobs import OUTDATED, job_manager
 from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.context import draw_link
+from app.address import draw_link
 from app.forms.model_name import RUN
 from app.panels.widgets import draw_chart, draw_csv_button, draw_note
 from app.wording import sentence

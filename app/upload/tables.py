@@ -79,6 +79,24 @@ def read_texts(name: str, payload: bytes) -> list[str]:
     return found
 
 
+def read_triples(name: str, payload: bytes) -> pd.DataFrame:
+    """Return the triples of one file, by its name and bytes: s1, s2, s3, and language and language_s3 if it has them.
+
+    Raises:
+        DataError: it is no table, or a column or a sentence is missing.
+    """
+    frame = read_table(payload, name)
+    frame.columns = [str(column).strip().lower() for column in frame.columns]
+    if missing := [column for column in ("s1", "s2", "s3") if column not in frame]:
+        raise DataError(f"{name} has no column {listed(missing, 3)}; its columns must be named s1, s2 and s3")
+    known = [column for column in ("s1", "s2", "s3", "language", "language_s3") if column in frame]
+    table = frame[known].apply(stripped)
+    empty = (table[["s1", "s2", "s3"]] == "").any(axis=1)
+    if empty.any():
+        raise DataError(f"row {int(empty.to_numpy().argmax()) + 1} of {name} lacks a sentence; fill it in")
+    return table.reset_index(drop=True)
+
+
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
     """Return the machine translations that the tables hold, by text."""
     found: dict[str, str] = {}
@@ -95,6 +113,16 @@ def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) 
     return missing
 
 
+def rows_of_upload(upload: Upload, mapping: ColumnMapping, language: str | None) -> pd.DataFrame:
+    """Return the rows of all tables as `labelled_from_frame` takes them; raises DataError where there are too many."""
+    parts = [
+        located(apply_columns(table, mapping, language=language, name=name), name)
+        for name, table in zip(upload.names, upload.tables, strict=True)
+    ]
+    check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
+    return pd.concat(parts, ignore_index=True)
+
+
 def labelled_from_upload(
     upload: Upload, mapping: ColumnMapping, language: str | None, hold_out: float, seed: int
 ) -> tuple[LabelledSet, Audit]:
@@ -105,10 +133,5 @@ def labelled_from_upload(
     Raises:
         DataError: it is not a labelled set.
     """
-    parts = [
-        located(apply_columns(table, mapping, language=language, name=name), name)
-        for name, table in zip(upload.names, upload.tables, strict=True)
-    ]
-    check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
-    labelled, audit = labelled_from_frame(pd.concat(parts, ignore_index=True), upload.title)
+    labelled, audit = labelled_from_frame(rows_of_upload(upload, mapping, language), upload.title)
     return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit

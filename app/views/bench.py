@@ -14,10 +14,11 @@ from app.forms.model_name import short_name
 from app.forms.settings import draw_fields
 from app.forms.starting import Plan, draw_device, draw_name, draw_start_button
 from app.forms.training import draw_pairs, draw_train_languages
+from app.library import ChosenData, chosen_data
 from app.panels.monitor import draw_resume, draw_runs
 from app.panels.run_table import run_row
 from app.panels.widgets import choose, draw_chart
-from app.state import ChosenData, chosen_data, config_of, is_bench, runs_root, status_of
+from app.state import config_of, is_bench, runs_root, status_of
 from app.upload.parallel import draw_other_texts, draw_texts
 from app.wording import literal, sentence, time_span
 from emu_core.bench.emu.data import BenchData

@@ -6,19 +6,22 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from app.address import keep
 from app.cache import done_or_shown, read_in_limits, start_helpers
+from app.library import ChosenData, add, chosen_data, delete, deleted, rename, undelete
 from app.panels.widgets import choose, draw_csv_button, draw_note
-from app.state import ChosenData, chosen_data, set_data, set_demo
 from app.upload.tables import (
     Upload,
     labelled_from_upload,
     missing_roles,
     read_upload,
+    rows_of_upload,
     translations_of_upload,
 )
 from app.users import check_upload
 from app.wording import literal, sentence
 from emu_core import charts
+from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import LONG_TEXT, Audit
 from emu_core.data.labelled.columns import ColumnMapping
@@ -101,9 +104,8 @@ def draw_demo() -> None:
         "does the *shop* open), or other words with the same one."
     )
     if st.button("Use the demo set", icon=":material/hotel:", disabled=chosen_data().is_demo):
-        set_demo()
-        for key in (UPLOAD, REFUSED):
-            st.session_state.pop(key, None)
+        keep("data", DEMO)
+        _forget_upload()
         st.rerun()
 
 
@@ -187,7 +189,12 @@ def draw_upload(upload: Upload) -> None:
     if audited is None:
         return
     labelled, audit = audited
-    set_data(labelled, audit, translations_of_upload(upload, mapping))
+    rows, translations = rows_of_upload(upload, mapping, language), translations_of_upload(upload, mapping)
+    try:
+        add(ChosenData(labelled, audit, ""), rows, hold_out, seed, translations)
+    except DataError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return
     st.session_state[AUDITED] = asked
     st.rerun()
 
@@ -258,6 +265,7 @@ def draw_set(chosen: ChosenData) -> None:
     """Draw everything there is to know about the chosen set."""
     labelled, audit = chosen.labelled, chosen.audit
     st.header(f"In use: {literal(chosen.title, 80)}", divider="gray")
+    draw_keeping(chosen)
     draw_size(labelled, audit)
     draw_findings(audit, chosen.token)
     st.subheader("Sentences by intent and language")
@@ -266,6 +274,32 @@ def draw_set(chosen: ChosenData) -> None:
     st.subheader("Sentences")
     used = [column for column in labelled.frame if (labelled.frame[column] != "").any()]
     draw_table(labelled.frame[used], "sentences", chosen.token)
+
+
+def draw_keeping(chosen: ChosenData) -> None:
+    """Draw the name of an uploaded set, to change, and ways to delete it and to bring it back."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if not chosen.is_demo:
+            new = st.text_input("Name", chosen.name, max_chars=80, key=f"data-name-{chosen.name}", width=260)
+            if st.button("Rename", icon=":material/edit:", disabled=new == chosen.name):
+                try:
+                    rename(chosen.name, new)
+                except DataError as error:
+                    st.error(sentence(error), icon=":material/error:")
+                else:
+                    st.rerun()
+            if st.button("Delete", icon=":material/delete:", help="From this machine. It can be undone."):
+                delete(chosen.name)
+                _forget_upload()
+                st.rerun()
+        if (name := deleted()) and st.button(f"Undo: bring back {name}", icon=":material/undo:"):
+            undelete()
+            st.rerun()
+
+
+def _forget_upload() -> None:
+    for key in (UPLOAD, REFUSED):
+        st.session_state.pop(key, None)
 
 
 def draw_size(labelled: LabelledSet, audit: Audit) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import streamlit as st
 
 from app.cache import computed, encoded
-from app.context import choose_run
+from app.context import choose_run, context
+from app.library import chosen_data
 from app.maps import draw_downloads, draw_progress, laid_out
 from app.panels.run_table import run_facts
 from app.panels.widgets import (
@@ -23,7 +24,7 @@ from app.panels.widgets import (
     errors_shown,
     roomy_columns,
 )
-from app.state import chosen_data, finished_runs, split_picker
+from app.state import finished_runs
 from app.tasks import split
 from app.vectors import weights_of
 from app.wording import literal, sentence
@@ -64,7 +65,7 @@ from emu_core.runs.run import Run
 
 NO_RUN = (
     "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set it "
-    "takes a minute or two."
+    "takes some five minutes on two cores."
 )
 FROM_DATA, TYPED = "From the data", "Typed"
 EXAMPLE = "wake me up at [time : five am]"
@@ -161,14 +162,9 @@ def draw_utterance(run: Run, spec: str) -> None:
 
 
 def choose_pool() -> Pool:
-    """Ask for the rows that are used."""
+    """Return the rows that the bar names: neighbours are looked for among them, and the maps show them."""
     chosen = chosen_data()
-    split = split_picker(
-        "Sentences of the loaded data",
-        f"split-rows-{chosen.sha256[:12]}",
-        "Neighbours are looked for among these sentences, and the maps show them. Sentences that the run was not "
-        "trained on tell more.",
-    )
+    split = context().on
     pool = _pool(chosen.sha256, chosen.labelled, split)
     if len(pool.frame) < pool.total:
         st.info(

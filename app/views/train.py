@@ -5,9 +5,10 @@ import streamlit as st
 from app.cache import start_helpers
 from app.forms.starting import draw_start_button
 from app.forms.training import PLACE, draw_form
+from app.library import ChosenData, chosen_data
 from app.panels.monitor import WATCHED, draw_list, draw_runs
 from app.panels.widgets import draw_note, draw_notebook_button
-from app.state import ChosenData, chosen_data, is_training, runs_root
+from app.state import is_training, runs_root
 from emu_core.runs.run import list_runs
 
 

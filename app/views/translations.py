@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from app.address import draw_link
 from app.cache import computed, encoded, start_helpers
-from app.context import draw_link
 from app.forms.encoder import Choice, draw_encoder
 from app.forms.model_name import RUN, short_name
 from app.maps import NAMES, draw_progress, laid_out
@@ -203,7 +203,7 @@ def _draw_list(query: _Query, pairs: Pairs, targets: FloatArray, found: FoundTra
     table.columns = pd.Index(["Place", "Cosine", language_name(pairs.text.target), ""])
     if rank is not None and query.row is not None:
         what = "first" if rank == 1 else f"at place {rank:,} of {found.ranking.candidates:,}"
-        st.markdown(f"Its translation **{literal(pairs.text.second[query.row], 300)}** stands **{what}**.")
+        st.markdown(f"Its translation **{literal(pairs.text.second[query.row], 300)}** ranks **{what}**.")
     _draw_table(table, "translations-list")
 
 
@@ -214,11 +214,11 @@ def _draw_misses(spec: str, pairs: Pairs, found: FoundTranslations) -> None:
     )
     st.subheader("The worst misses")
     if table.empty:
-        st.success("Every translation stands first.", icon=":material/check_circle:")
+        st.success("Every translation ranks first.", icon=":material/check_circle:")
         return
     st.caption(
         f"{counted(len(table), 'sentence')} of {len(pairs.text):,} whose nearest sentence is not the translation, "
-        "those whose translation stands farthest down first."
+        "those whose translation ranks lowest first."
     )
     _draw_table(table.head(MOST_MISSES), "translations-misses")
     if len(table) > MOST_MISSES:

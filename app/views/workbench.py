@@ -1,13 +1,18 @@
 """The workbench: two encoders on the same sentences, as maps and in figures."""
 
+import shlex
 from collections.abc import Callable, Mapping
+from functools import partial
+from io import BytesIO
 
 import numpy as np
 import streamlit as st
 
+from app.address import draw_link, kept_tab
 from app.background import Done
 from app.cache import encoded, outcome_of, start_helpers
-from app.context import Context, context, draw_link, kept_tab
+from app.context import Context, context
+from app.forms.model_name import RUN
 from app.maps import FIRST_POINTS, MOST_POINTS, sample
 from app.panels.accuracy import draw_accuracy
 from app.panels.run_table import run_facts
@@ -33,8 +38,10 @@ from app.workbench.triples import draw_triples
 from emu_core import charts
 from emu_core.api.compare import choose_rows, training_notes
 from emu_core.charts import comparison_page
-from emu_core.data.wording import counted
+from emu_core.data.languages import language_name
+from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
+from emu_core.encoders.registry import available_encoders
 from emu_core.errors import DataError
 from emu_core.evaluation.comparison import Comparison
 from emu_core.runs.run import Run
@@ -72,11 +79,12 @@ def draw_workbench(now: Context) -> None:
     with maps:
         st.fragment(_draw_maps)(space, subject, now)
     if subject is not None or len(space.specs) == 1:
-        draw_drawer(subject, now)
+        draw_drawer(space, subject, now)
 
 
 def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
-    left, middle, right = st.columns([3, 11, 5], gap="small")
+    with st.container(key="space"):
+        left, middle, right = st.columns([3, 11, 5], gap="small")
     draw_space(space, now, left, middle)
     with right:
         draw_inspector(space, subject, now)
@@ -106,6 +114,7 @@ def _measure(space: Space, now: Context) -> Subject | None:
         notes += training_notes(
             run, now.chosen.labelled, now.on, sha256=now.chosen.sha256, title=now.chosen.title
         )
+    notes += _strangers(now)
     for note in dict.fromkeys(notes):
         draw_note(literal(note))
     key = f"{now.chosen.sha256}:{now.on}:{','.join(languages)}"
@@ -128,6 +137,20 @@ def _measure(space: Space, now: Context) -> Subject | None:
     return Subject(space.specs, key, comparison, isinstance(outcome, Done))
 
 
+def _strangers(now: Context) -> list[str]:
+    """Return a note for each encoder that knows some of the data's languages not, where it is known which it knows."""
+    known = {encoder.spec: encoder.languages for encoder in available_encoders()}
+    known |= {f"{RUN}{run.folder}": run.config().languages for run in now.runs}
+    notes = []
+    for title, spec in zip(now.titles, now.specs.values(), strict=True):
+        languages = known.get(spec, ())
+        strange = [code for code in now.chosen.labelled.languages if code not in languages]
+        if languages and strange:
+            names = listed(list(map(language_name, strange)))
+            notes.append(f"{title} was not trained on {names}: it may know little of it.")
+    return notes
+
+
 def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArray] | None:
     """Return the vectors of texts, taken from those of the maps where all of them are drawn."""
     place = {text: row for row, text in enumerate(space.points["text"])}
@@ -142,7 +165,7 @@ def _draw_verdict(subject: Subject, now: Context) -> None:
     row = subject.comparison.means.iloc[-1]
     better, worse = len(subject.comparison.risen), len(subject.comparison.fallen)
     seen = any(
-        "learnt from these" in note
+        "was trained on these" in note
         for run in now.runs
         for note in training_notes(run, now.chosen.labelled, now.on, sha256=now.chosen.sha256)
     )
@@ -158,7 +181,7 @@ def _draw_verdict(subject: Subject, now: Context) -> None:
     )
 
 
-def draw_drawer(subject: Subject | None, now: Context) -> None:
+def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
     """Draw the tabs below the maps; only the open one is computed."""
     run = now.run
     tabs: dict[str, Callable[[], None]] = {}
@@ -177,7 +200,7 @@ def draw_drawer(subject: Subject | None, now: Context) -> None:
         tabs["Training"] = lambda: _draw_training(run)
         tabs["Epochs"] = lambda: draw_epochs(run)
     if subject is not None:
-        tabs["Take away"] = lambda: _draw_files(subject, now)
+        tabs["Take away"] = lambda: _draw_files(space, subject, now)
     if len(now.chosen.labelled.languages) > 1 and subject is not None:
         choose_languages(
             "Languages measured",
@@ -224,7 +247,7 @@ def _draw_training(run: Run) -> None:
         draw_note("This run has no curves: its method is fitted in one step.")
 
 
-def _draw_files(subject: Subject, now: Context) -> None:
+def _draw_files(space: Space, subject: Subject, now: Context) -> None:
     """Offer what the page shows as files to keep."""
     run = now.run
     with st.container(horizontal=True):
@@ -241,6 +264,37 @@ def _draw_files(subject: Subject, now: Context) -> None:
         if run is not None and run.config().encoder:
             about = {"is_demo": now.chosen.is_demo, "split": now.on}
             draw_notebook_button(run.name, run.config(), run.folder, **about)
+        for name, found in space.vectors.items():
+            st.download_button(
+                f"Vectors of {name}",
+                partial(_parquet, space, found),
+                file_name=f"emu-vectors-{name.lower()}.parquet",
+                mime="application/vnd.apache.parquet",
+                icon=":material/download:",
+                on_click="ignore",
+                help="Parquet: the sentences on the maps, a vector each.",
+            )
+    specs = list(space.specs.values())
+    st.caption("In Python:")
+    st.code(
+        "from emu_core.encoders.registry import load_encoder\n\n"
+        f"encoder = load_encoder({specs[-1]!r})\n"
+        'vectors = encoder.encode(["Where is the pool?", "Wo ist das Schwimmbad?"])'
+    )
+    if run is not None:
+        st.caption("For sentence-transformers, or as an ONNX graph:")
+        st.code(
+            f"emu export {shlex.quote(str(run.folder))} --format sentence-transformers --out {run.name}-st\n"
+            f"emu export {shlex.quote(str(run.folder))} --format onnx --out {run.name}-onnx",
+            language="bash",
+        )
+
+
+def _parquet(space: Space, vectors: FloatArray) -> bytes:
+    table = space.points.drop(columns="row").assign(vector=list(np.asarray(vectors)))
+    out = BytesIO()
+    table.to_parquet(out, index=False)
+    return out.getvalue()
 
 
 page()

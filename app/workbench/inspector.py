@@ -3,7 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from app.context import Context, draw_link
+from app.address import draw_link
+from app.context import Context
 from app.wording import literal
 from app.workbench.answer import draw_answer, draw_neighbours
 from app.workbench.maps import TRIED, draw_picked, inspected, picked

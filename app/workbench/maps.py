@@ -108,7 +108,7 @@ def draw_controls() -> tuple[Projection, ColourBy, Drag]:
         help="t-SNE and UMAP keep neighbours together; PCA keeps the large distances, and is there at once.",
     )
     colour_by = choose_one(
-        "Colour by", ["intent", "language"], "explore-colour", help="The shape says the other one."
+        "Colour by", ["intent", "language"], "explore-colour", help="Of intents the shape says the language."
     )
     drag = choose_one(
         "Mouse",

@@ -2,24 +2,94 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from app.cache import encoded, read_in_limits
 from app.context import A, B
-from app.panels.widgets import draw_chart
+from app.panels.widgets import choose_one, draw_chart, draw_csv_button, draw_note
+from app.upload.tables import read_triples
+from app.users import check_upload
+from app.wording import sentence
 from app.workbench.subject import Subject
 from emu_core import charts
+from emu_core.api.inputs import ENDINGS
 from emu_core.charts.style import short
-from emu_core.evaluation.triples import Triple, triple
+from emu_core.data.wording import counted
+from emu_core.errors import DataError
+from emu_core.evaluation.triples import Triple, triple, triple_cosines
 
 KEYS = ("triple-1", "triple-2", "triple-3")
 EXAMPLE = ("When does the pool open?", "When does the shop open?", "From what time can I go swimming?")
 ROLES = ("S1", "S2: looks like S1", "S3: means what S1 means")
 OWN = "Type three sentences"
+ONE, FILE = "One triple", "From a file"
+FILE_MB = 20
+MOST_TRIPLES, MOST_SHOWN = 5_000, 1_000
 _PICK, _ACROSS = "triple-pick", "triple-across"
 
 
 def draw_triples(subject: Subject) -> None:
+    """Draw one triple, typed or picked, or score those of a file."""
+    if choose_one("Triples", [ONE, FILE], "triples-from", label_visibility="collapsed") == ONE:
+        draw_one(subject)
+    else:
+        draw_file(subject)
+
+
+def draw_file(subject: Subject) -> None:
+    """Ask for a table of triples and draw how many each encoder has right, and all of them."""
+    file = st.file_uploader(
+        "A table with the columns s1, s2 (looks like s1) and s3 (means what s1 means); language and language_s3 "
+        "if you like",
+        type=ENDINGS,
+        max_upload_size=FILE_MB,
+        key="triples-file",
+    )
+    if file is None:
+        return
+    payload = file.getvalue()
+    try:
+        table = read_in_limits(
+            f"triples:{file.file_id}", [(file.name, payload)], read_triples, file.name, payload
+        )
+        check_upload(0 if table is None else len(table))
+    except DataError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return
+    if table is None:
+        return
+    if len(table) > MOST_TRIPLES:
+        draw_note(f"The first {MOST_TRIPLES:,} of {len(table):,} triples are scored.")
+        table = table.head(MOST_TRIPLES)
+    vectors = encoded(subject.specs, "", [*table["s1"], *table["s2"], *table["s3"]])
+    if vectors is None:
+        return
+    for name, found in vectors.items():
+        cosines = triple_cosines(*np.split(np.asarray(found), 3))
+        table[f"{name} right"] = cosines[:, 1] > cosines[:, 0]
+        table[f"{name} s1-s2"], table[f"{name} s1-s3"] = cosines[:, 0], cosines[:, 1]
+    right = {name: int(table[f"{name} right"].sum()) for name in vectors}
+    said = ", ".join(f"**{name}** {count:,}" for name, count in right.items())
+    st.markdown(f"Right of {counted(len(table), 'triple')}: {said}. Right: S3 is nearer to S1 than S2 is.")
+    languages = [column for column in ("language", "language_s3") if column in table]
+    if languages:
+        by = table.groupby(languages)[[f"{name} right" for name in vectors]].agg(["sum", "size"])
+        by = by.droplevel(0, axis=1).iloc[:, [0, 2, 1]].set_axis([*vectors, "Triples"], axis=1)
+        st.dataframe(by.reset_index(), hide_index=True, key="triples-languages")
+    three = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(
+        table.head(MOST_SHOWN),
+        hide_index=True,
+        column_config={column: three for column in table if " s1-" in column},
+        key="triples-table",
+    )
+    weights = subject.weights
+    draw_csv_button(table, ("triples", file.file_id, *weights), "emu-triples.csv", key="triples-csv")
+
+
+def draw_one(subject: Subject) -> None:
     """Let a person type or pick three sentences and draw both encoders' cosines."""
     st.markdown(
         "An encoder that goes by the words puts *S1* next to *S2*, which looks like it; one that goes by the intent "

@@ -141,7 +141,7 @@ def training_notes(
         return []
     rows = "rows of split train, among them, are" if labelled.splits and split == ALL else "these rows are"
     return [
-        f"The run {run.name} learnt from these sentences: {rows} what it was trained on, so the accuracy in its "
+        f"The run {run.name} was trained on these sentences: {rows} its training data, so the accuracy in its "
         "training languages says little about new sentences."
     ]
 

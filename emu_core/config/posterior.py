@@ -35,7 +35,7 @@ class PosteriorConfig(Settings):
         1.5,
         "Above 1, intent probabilities are made less sure: translations stay closer together, and intents that are "
         "hard to tell apart are separated less.",
-        label="Softening of the posterior",
+        label="Temperature",
         source=_CHOSEN,
         above=0,
         common=True,

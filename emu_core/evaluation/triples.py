@@ -51,6 +51,23 @@ def triple(vectors: NDArray[np.floating]) -> Triple:
     return Triple(s12, s13, s23, PAIRS[first])
 
 
+def triple_cosines(
+    first: NDArray[np.floating], second: NDArray[np.floating], third: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """Return the cosines (N, 3) of N triples, in the order of `PAIRS`; an encoder has one right where s13 > s12.
+
+    Args:
+        first: vectors of the N sentences S1, (N, d).
+        second: of S2, which only look like S1.
+        third: of S3, which mean what S1 means.
+
+    Raises:
+        DataError: a vector is zero or not finite.
+    """
+    units = [unit_vectors(vectors).astype(np.float64) for vectors in (first, second, third)]
+    return np.stack([(units[i - 1] * units[j - 1]).sum(axis=1) for i, j in PAIRS], axis=1).clip(-1, 1)
+
+
 def suggest_triples(
     vectors: NDArray[np.floating],
     intents: Sequence[str],

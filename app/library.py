@@ -1,0 +1,210 @@
+"""The library of data: the demo set, and the sets that were uploaded, which stay until they are deleted."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pandas as pd
+import streamlit as st
+
+from app.address import choices_of_session, keep, linked
+from app.users import runs_root
+from app.wording import literal
+from emu_core.data.demo import DEMO
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.audit import Audit
+from emu_core.data.labelled.load import labelled_from_frame, read_labelled
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
+from emu_core.files import read_json, whole_folder, write_json
+from emu_core.runs.run import NAME
+
+FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
+_ROWS, _FACTS, _NOT_NAME = "rows.parquet", "data.json", r"[^a-z0-9._-]+"
+_FRESH, _UNDO = "data-added", "data-deleted"
+
+
+@dataclass(frozen=True)
+class ChosenData:
+    """A labelled set with its audit, and what machine translations of its sentences its files have, by the text.
+
+    Attributes:
+        name: in the library and the address.
+    """
+
+    labelled: LabelledSet
+    audit: Audit
+    name: str
+    translations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether it is the set that Emu brings."""
+        return self.name == DEMO
+
+    @cached_property
+    def sha256(self) -> str:
+        """`labelled.sha256()`, computed once."""
+        return self.labelled.sha256()
+
+    @cached_property
+    def token(self) -> str:
+        """Tells this set with its audit from every other of this server."""
+        return uuid4().hex
+
+    @property
+    def title(self) -> str:
+        """The name of the set on pages."""
+        return "Demo set" if self.is_demo else self.labelled.name
+
+    @property
+    def line(self) -> str:
+        """A description of the set in a line of Markdown."""
+        languages = literal(", ".join(self.labelled.languages), 80)
+        return (
+            f"On **{literal(self.title, 60)}**: {len(self.labelled):,} sentences, {len(self.labelled.intents):,} "
+            f"intents, {languages}"
+        )
+
+
+def chosen_data() -> ChosenData:
+    """Return the set that every page works on, with its audit: the demo set until another is chosen."""
+    name = choices_of_session().get("data", DEMO)
+    folder = library().get(name)
+    if folder is None:
+        return _demo()
+    fresh = st.session_state.get(_FRESH)
+    if isinstance(fresh, ChosenData) and fresh.name == name:
+        return fresh
+    return _opened(str(folder), _stamp(folder))
+
+
+def library() -> dict[str, Path]:
+    """Return the folders of the uploaded sets by their names, the newest first."""
+    folders = [path for path in _root().glob("*") if NAME.fullmatch(path.name) and (path / _FACTS).is_file()]
+    return {path.name: path for path in sorted(folders, key=_stamp, reverse=True)}
+
+
+def add(
+    chosen: ChosenData, rows: pd.DataFrame, hold_out: float, seed: int, translations: Mapping[str, str]
+) -> None:
+    """Store a set under a name of its own, or find it where its rows are stored already, and choose it.
+
+    Args:
+        chosen: the set; its name is made of its title.
+        rows: of which `labelled_from_frame` makes the set.
+        hold_out: the share of every intent that became split test where no row has a split.
+        seed: of that draw.
+        translations: machine translations of the sentences, by the text.
+
+    Raises:
+        DataError: it can't be stored.
+    """
+    known = (name for name, folder in library().items() if _facts(folder).get("sha256") == chosen.sha256)
+    if not (name := next(known, "")):
+        name = free_name(chosen.labelled.name)
+        facts = {"title": chosen.labelled.name, "hold_out": hold_out, "seed": seed, "sha256": chosen.sha256}
+        try:
+            _root().mkdir(parents=True, exist_ok=True)
+            with whole_folder(_root() / name) as new:
+                rows.to_parquet(new / _ROWS, index=False)
+                write_json(new / _FACTS, facts | {"translations": dict(translations)})
+        except OSError as error:
+            raise DataError(f"the set can't be stored: {error.strerror or error}; free some space") from error
+    st.session_state[_FRESH] = replace(chosen, name=name, translations=translations)
+    keep("data", name)
+
+
+def free_name(title: str) -> str:
+    """Return a name that no set has yet, made of a title."""
+    stem = title.lower().partition(".")[0] if "." in title else title.lower()
+    plain = pd.Series([stem]).str.replace(_NOT_NAME, "-", regex=True).str.strip("-._").iloc[0][:60] or "data"
+    taken = {*library(), DEMO}
+    return next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 10_000))) if name not in taken)
+
+
+def rename(name: str, new: str) -> None:
+    """Give a set another name. Raises DataError where none can have it."""
+    if not NAME.fullmatch(new):
+        raise DataError(
+            "a name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
+        )
+    if new in {*library(), DEMO}:
+        raise DataError(f"there is a set '{new}' already; choose another name")
+    (_root() / name).rename(_root() / new)
+    st.session_state.pop(_FRESH, None)
+    keep("data", new)
+
+
+def delete(name: str) -> None:
+    """Put a set aside; `undelete` brings it back until another is deleted. The demo set is chosen."""
+    trash = _root() / TRASH
+    shutil.rmtree(trash, ignore_errors=True)
+    trash.mkdir(parents=True)
+    (_root() / name).rename(trash / name)
+    st.session_state[_UNDO] = name
+    keep("data", DEMO)
+
+
+def deleted() -> str:
+    """Return the name of the set that can be brought back; "" for none."""
+    name = st.session_state.get(_UNDO, "")
+    return name if name and (_root() / TRASH / name).is_dir() and name not in library() else ""
+
+
+def undelete() -> None:
+    """Bring back what was deleted last, and choose it."""
+    if name := deleted():
+        (_root() / TRASH / name).rename(_root() / name)
+        keep("data", name)
+
+
+def draw_data_chooser() -> list[str]:
+    """Draw the choice of a set; return what was wrong with the one that the address names."""
+    names, choices, problems = [DEMO, *library()], choices_of_session(), []
+    if (named := choices.get("data", DEMO)) not in names:
+        problems.append(f"There is no data set {literal(shown(named, 80))} here: this is the demo set.")
+        del choices["data"]
+    try:
+        chosen_data()
+    except (DataError, OSError, ValueError, KeyError, TypeError):
+        problems.append(
+            f"The data set {literal(named)} is damaged: this is the demo set. Upload its file again."
+        )
+        del choices["data"]
+    linked("data", "Data", names, format_func=lambda name: "Demo set" if name == DEMO else name, width=190)
+    return problems
+
+
+def _root() -> Path:
+    return runs_root() / FOLDER
+
+
+def _stamp(folder: Path) -> int:
+    return (folder / _FACTS).stat().st_mtime_ns
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    try:
+        found = read_json(folder / _FACTS)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+@st.cache_resource(max_entries=8, show_spinner="Opening the data ...")
+def _opened(folder: str, stamp: int) -> ChosenData:
+    facts = _facts(Path(folder))
+    labelled, audit = labelled_from_frame(pd.read_parquet(Path(folder) / _ROWS), str(facts["title"]))
+    if facts["hold_out"] and not labelled.splits:
+        labelled = labelled.hold_out(float(facts["hold_out"]), int(facts["seed"]))
+    return ChosenData(labelled, audit, Path(folder).name, facts["translations"])
+
+
+@st.cache_resource(show_spinner="Reading the demo set ...")
+def _demo() -> ChosenData:
+    return ChosenData(*read_labelled([DEMO]), DEMO)

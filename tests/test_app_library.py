@@ -1,0 +1,89 @@
+"""The library of data: uploaded sets stay, have names, and are part of the address."""
+
+from pathlib import Path
+
+import pytest
+from small import small_file
+from streamlit.testing.v1 import AppTest
+from test_app_compare_explore import MAIN, PATIENCE_S, with_data
+
+from emu_core.data.labelled.load import read_labelled
+
+
+@pytest.fixture(autouse=True)
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return small_file(tmp_path, ("en", "de"))
+
+
+def opened(data: str) -> AppTest:
+    """A session of its own, begun with a link to a set."""
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
+    app.query_params["data"] = data
+    return app.run()
+
+
+def in_use(app: AppTest) -> str:
+    assert not app.exception and not app.error
+    return str(app.header[0].value).replace("\\", "")
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def test_an_upload_stays_and_a_link_opens_it_in_another_session(file: Path) -> None:
+    first = with_data(file.read_bytes())
+    assert first.query_params["data"] == "small" and in_use(first) == "In use: small.csv"
+    other = opened("small")
+    assert in_use(other) == "In use: small.csv"
+    sizes = [[metric.value for metric in app.metric] for app in (first, other)]
+    assert sizes[0] == sizes[1] and sizes[0][0] == str(len(read_labelled([file])[0]))
+    assert in_use(opened("demo")) == "In use: Demo set"
+
+
+def test_the_same_rows_are_stored_once_and_others_get_a_name_of_their_own(file: Path, runs: Path) -> None:
+    for content in (file.read_bytes(), file.read_bytes(), file.read_bytes().replace(b"taxi", b"cab")):
+        with_data(content)
+    assert sorted(path.name for path in (runs / ".data").iterdir()) == ["small", "small-2"]
+
+
+def test_a_set_is_renamed_deleted_and_brought_back(file: Path) -> None:
+    app = with_data(file.read_bytes())
+    app.text_input(key="data-name-small").set_value("Hotel!").run()
+    press(app, "Rename")
+    assert "letter or a digit" in app.error[0].value
+    app.text_input(key="data-name-small").set_value("hotel").run()
+    press(app, "Rename")
+    assert app.query_params["data"] == "hotel" and in_use(app) == "In use: small.csv"
+    press(app, "Delete")
+    assert in_use(app) == "In use: Demo set" and app.query_params["data"] == "demo"
+    assert "There is no data set hotel here" in opened("hotel").warning[0].value.replace("\\", "")
+    press(app, "Undo: bring back hotel")
+    assert in_use(app) == "In use: small.csv" == in_use(opened("hotel"))
+
+
+@pytest.mark.parametrize("name", ["../../etc", "/etc", "a\0b", "x" * 5_000, "<img src=x>", ".deleted"])
+def test_a_hostile_name_in_the_address_is_the_demo_set(name: str) -> None:
+    app = opened(name)
+    assert in_use(app) == "In use: Demo set"
+    assert "There is no data set" in app.warning[0].value and " <img" not in app.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("damaged", "content"),
+    [("rows.parquet", b"no"), ("data.json", b"{"), ("data.json", b"[]"), ("data.json", b'{"title": 3}')],
+)
+def test_a_damaged_set_is_said_and_the_demo_set_taken(
+    file: Path, runs: Path, damaged: str, content: bytes
+) -> None:
+    with_data(file.read_bytes())
+    (runs / ".data" / "small" / damaged).write_bytes(content)
+    app = opened("small")
+    assert in_use(app) == "In use: Demo set" and "is damaged" in app.warning[0].value
