@@ -1,4 +1,4 @@
-"""How fast sentences are encoded: `use` against its package, and against the core's matrix products; `e5-small`; loading.
+"""How fast sentences are encoded: `use` against its package and the core's matrix products; `e5-small`; loading.
 
 Prints one JSON object on one line. Both sides take the same texts, tokenising included, in turn in this process, so
 that a busy machine slows both; a ratio is the median over the repetitions of their time over ours.

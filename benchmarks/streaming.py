@@ -15,7 +15,22 @@ import sys
 import tempfile
 from pathlib import Path
 
-WORDS = "where is the pool when does breakfast open a towel in my room please".split()
+WORDS = [
+    "where",
+    "is",
+    "the",
+    "pool",
+    "when",
+    "does",
+    "breakfast",
+    "open",
+    "a",
+    "towel",
+    "in",
+    "my",
+    "room",
+    "please",
+]
 INTENTS = 50
 
 

@@ -218,9 +218,8 @@ def _delimited_columns(
                 "put quotes round text that holds the delimiter, or fix the line"
             )
         for column, cell in zip(columns, row, strict=True):
-            if len(cell) <= _SHORT_CELL:
-                cell = held.setdefault(cell, cell) if len(held) < _MOST_HELD else held.get(cell, cell)
-            column.append(cell)
+            is_new = len(cell) > _SHORT_CELL or (len(held) >= _MOST_HELD and cell not in held)
+            column.append(cell if is_new else held.setdefault(cell, cell))
         count += 1
         if count > max_rows:
             check_rows(count, max_rows, name)

@@ -82,7 +82,10 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
 def _shifts(rows: int, order: int, left: int) -> Iterator[tuple[slice, slice]]:
     """For each place in the window: the rows that have that neighbour, and the neighbours."""
     for by in range(-left, order - left):
-        yield slice(max(0, -by), max(0, min(rows, rows - by))), slice(max(0, by), max(0, min(rows, rows + by)))
+        yield (
+            slice(max(0, -by), max(0, min(rows, rows - by))),
+            slice(max(0, by), max(0, min(rows, rows + by))),
+        )
 
 
 class NgramBlock(nn.Module):
