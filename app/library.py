@@ -31,6 +31,7 @@ FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
 _ROWS, _FACTS, _NOT_NAME = "rows.parquet", "data.json", r"[^a-z0-9._-]+"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
 _FRESH, _UNDO = "data-added", "data-deleted"
+_ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # of a file's name
 
 
 @dataclass(frozen=True)
@@ -212,8 +213,9 @@ def belongs(run: Run, chosen: ChosenData) -> bool:
 
 def free_name(title: str) -> str:
     """Return a name that no set has yet, made of a title."""
-    stem = title.lower().partition(".")[0] if "." in title else title.lower()
-    plain = pd.Series([stem]).str.replace(_NOT_NAME, "-", regex=True).str.strip("-._").iloc[0][:60] or "data"
+    plain = (
+        re.sub(_NOT_NAME, "-", re.sub(_ENDING, "", title.lower())).strip("-._")[:60].rstrip("-._") or "data"
+    )
     taken = {*library(), DEMO}
     return next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 10_000))) if name not in taken)
 
