@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from app.address import choices_of_session, keep, linked
-from app.state import config_of, data_sha_of
+from app.state import data_sha_of
 from app.users import runs_root
 from app.wording import literal
 from emu_core.data.demo import DEMO
@@ -22,10 +23,9 @@ from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.load import labelled_from_frame, read_labelled
 from emu_core.data.labelled.rows import located
 from emu_core.data.wording import shown
-from emu_core.errors import DataError, RunError
+from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
 from emu_core.runs.run import NAME, Run, list_runs
-from emu_core.runs.stored_data import LabelledData, load_data
 
 FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
 _ROWS, _FACTS, _NOT_NAME = "rows.parquet", "data.json", r"[^a-z0-9._-]+"
@@ -120,7 +120,8 @@ def add(
     if not (name := next(known, "")):
         name = chosen.name or free_name(chosen.labelled.name)
         facts = {"title": chosen.labelled.name, "hold_out": hold_out, "seed": seed, "sha256": chosen.sha256}
-        facts |= {"changes": list(changes)}
+        facts |= {"changes": list(changes), "sentences": len(chosen.labelled)}
+        facts |= {"intents": len(chosen.labelled.intents), "languages": list(chosen.labelled.languages)}
         try:
             _root().mkdir(parents=True, exist_ok=True)
             with whole_folder(_root() / name) as new:
@@ -131,6 +132,26 @@ def add(
     st.session_state[_FRESH] = replace(chosen, name=name, translations=translations)
     keep("data", name)
     return name
+
+
+def library_table() -> pd.DataFrame:
+    """Return a row for each uploaded set: name, what it was made of, its size, what was changed, and when."""
+    rows = []
+    for name, folder in library().items():
+        facts = _facts(folder)
+        rows.append(
+            {
+                "Name": name,
+                "From": facts.get("title"),
+                "Sentences": facts.get("sentences"),
+                "Intents": facts.get("intents"),
+                "Languages": ", ".join(facts.get("languages") or ()),
+                "Changed": ", ".join(str(change) for change in (facts.get("changes") or ())[-1:]),
+                "Size, MB": sum(file.stat().st_size for file in folder.iterdir()) / 1e6,
+                "Stored": datetime.fromtimestamp(_stamp(folder) / 1e9, tz=UTC),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def rows_of(chosen: ChosenData) -> pd.DataFrame:
@@ -171,29 +192,18 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
 
 
 def data_of_run(run: Run) -> str:
-    """Return the name of the set that a run was trained on, which is stored in the library where the run has it yet.
+    """Return the name of the set that a run was trained on; a finished run itself holds no sentences any more.
 
     Raises:
-        DataError: neither the library nor the run has it.
+        DataError: the library does not have it.
     """
     sha256 = data_sha_of(run)
     if sha256 and sha256 == _demo().sha256:
         return DEMO
-    known = (name for name, folder in library().items() if sha256 and _facts(folder).get("sha256") == sha256)
-    if name := next(known, ""):
-        return name
-    config = config_of(run)
-    try:
-        data = load_data(run.training_folder, config.data if config else run.name)
-        if isinstance(data, LabelledData):
-            new = ChosenData(*labelled_from_frame(data.labelled.frame, data.labelled.name), "")
-            return add(new, located(data.labelled.frame, new.title), 0.0, 0, {})
-    except RunError:
-        pass
-    raise DataError(
-        f"the data that {run.name} was trained on are not here any more; upload the file of them again, and the set "
-        "is recognised"
-    )
+    for name, folder in library().items():
+        if sha256 and _facts(folder).get("sha256") == sha256:
+            return name
+    raise DataError(f"the data that {run.name} was trained on are not here; upload their file again")
 
 
 def belongs(run: Run, chosen: ChosenData) -> bool:

@@ -66,7 +66,9 @@ def test_missing_and_wrong_columns_say_what_there_is() -> None:
     words += r"Map one \(in the command: --intent-column label2\)"
     with pytest.raises(DataError, match=words):
         apply_columns(frame, guess_columns(frame), language=None, name="x.csv")
-    with pytest.raises(DataError, match=r"no column .text.; found: b\. Map one \(in the command: --text-column b"):
+    with pytest.raises(
+        DataError, match=r"no column .text.; found: b\. Map one \(in the command: --text-column b"
+    ):
         apply_columns(table("b"), ColumnMapping(), language="en", name="x.csv")
     with pytest.raises(DataError, match="no column 'nope'; found: text, label2"):
         apply_columns(frame, ColumnMapping(text="nope", intent="label2"), language="en", name="x.csv")

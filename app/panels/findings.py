@@ -240,7 +240,7 @@ def draw_editor(chosen: ChosenData, found: pd.DataFrame, key: str) -> None:
             if len(intents) <= MOST_INTENTS
             else st.column_config.TextColumn("Intent"),
             "language": st.column_config.SelectboxColumn(
-                "Language", options=options, format_func=language_name
+                "Language", options=options, format_func=lambda code: language_name(str(code))
             ),
             why: st.column_config.TextColumn("Why", width="medium"),
             "row": "Row",

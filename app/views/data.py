@@ -19,11 +19,12 @@ from app.library import (
     deleted,
     discard,
     library,
+    library_table,
     rename,
     undelete,
 )
 from app.panels.findings import draw_findings, draw_left_out, draw_table, draw_unread_languages
-from app.panels.widgets import choose, draw_note
+from app.panels.widgets import choose, draw_note, warn_of_strangers
 from app.state import is_from_scratch
 from app.upload.tables import (
     DETECT,
@@ -43,6 +44,8 @@ from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_name
 from emu_core.data.readers.limits import MAX_BYTES
+from emu_core.data.wording import counted
+from emu_core.encoders.registry import available_encoders
 from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
@@ -80,6 +83,7 @@ def page() -> None:
     if isinstance(upload, Upload):
         draw_upload(upload)
     draw_set(chosen_data())
+    draw_library()
 
 
 def draw_demo() -> None:
@@ -109,6 +113,26 @@ def draw_data_of_run() -> None:
             else:
                 _forget_upload()
                 st.rerun()
+
+
+def draw_library() -> None:
+    """Draw a list of the uploaded sets."""
+    table = library_table()
+    if table.empty:
+        return
+    st.subheader("Your data sets")
+    st.caption(
+        "The first field over the page chooses one; the name in the address of this page opens it again."
+    )
+    st.dataframe(
+        table,
+        hide_index=True,
+        key="library",
+        column_config={
+            "Size, MB": st.column_config.NumberColumn(format="%.1f"),
+            "Stored": st.column_config.DatetimeColumn(format="distance"),
+        },
+    )
 
 
 def draw_uploader() -> None:
@@ -310,13 +334,16 @@ def draw_size(labelled: LabelledSet, audit: Audit) -> None:
     sentences.metric(
         "Sentences",
         f"{audit.rows_kept:,}",
-        delta=f"{left_out:,} rows left out" if left_out else None,
+        delta=f"{counted(left_out, 'row')} left out" if left_out else None,
         delta_color="off",
         delta_arrow="off",
     )
     intents.metric("Intents", f"{len(labelled.intents):,}")
     names = literal(", ".join(language_name(code) for code in labelled.languages))
     languages.metric("Languages", f"{len(labelled.languages)}", help=names)
+    for encoder in available_encoders():
+        if encoder.spec in context().specs.values():
+            warn_of_strangers(encoder, labelled.languages)
     sizes = labelled.frame["split"].value_counts()
     splits.metric(
         "Test sentences",
