@@ -29,8 +29,8 @@ Numbers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 class WindowLinear(torch.autograd.Function):
     """y[r] = bias + sum over k of weight[:, k] @ x[r + k - left], rows outside x being zero.
 
-    The same as a linear layer over concatenated neighbours (or a 1-d convolution), but all rows are multiplied by the
-    weights of all places at once, and the products are shifted and added: the windows themselves are never built.
+    The same as a linear layer over concatenated neighbours (or a 1-d convolution), but each neighbour's product is
+    added in place: the (rows, order * channels) matrix of windows, most of the cost on a CPU, is never built.
 
     `apply(x, weight, bias, left)` takes x (rows, channels), weight (out, order * channels), bias (out,) and how many
     rows of the window stand before its own, and returns (rows, out).
@@ -44,11 +44,9 @@ class WindowLinear(torch.autograd.Function):
             x, weight, bias = x.to(dtype), weight.to(dtype), bias.to(dtype)
         ctx.save_for_backward(x, weight)
         ctx.left = left  # type: ignore[attr-defined]
-        places = _by_place(x, weight)
-        products = _matmul(x, places.flatten(0, 1).T).view(len(x), *places.shape[:2])  # (rows, order, out)
         out = bias.expand(len(x), -1).clone()
-        for k, (own, neighbour) in enumerate(_shifts(len(x), len(places), left)):
-            out[own] += products[neighbour, k]
+        for own, neighbour, part in _shifts(x, weight, left):
+            out[own].addmm_(x[neighbour], weight[:, part].T)
         return out
 
     @staticmethod
@@ -56,36 +54,23 @@ class WindowLinear(torch.autograd.Function):
         """Gradients to x, weight and bias."""
         (grad,) = grads
         x, weight = ctx.saved_tensors  # type: ignore[attr-defined]
-        places = _by_place(x, weight)
-        to_products = grad.new_zeros(len(x), *places.shape[:2])  # (rows, order, out)
-        for k, (own, neighbour) in enumerate(_shifts(len(x), len(places), ctx.left)):  # type: ignore[attr-defined]
-            to_products[neighbour, k] = grad[own]
-        to_products = to_products.flatten(1)
-        grad_x = _matmul(to_products, places.flatten(0, 1))
-        grad_places = _matmul(to_products.T, x).view(places.shape)
-        return grad_x, grad_places.transpose(0, 1).reshape(weight.shape), grad.sum(dim=0), None
+        grad_x, grad_weight = torch.zeros_like(x), torch.empty_like(weight)
+        for own, neighbour, part in _shifts(x, weight, ctx.left):  # type: ignore[attr-defined]
+            grad_x[neighbour].addmm_(grad[own], weight[:, part])
+            grad_weight[:, part] = grad[own].T @ x[neighbour]
+        return grad_x, grad_weight, grad.sum(dim=0), None
 
 
-def _by_place(x: Tensor, weight: Tensor) -> Tensor:
-    """(out, order * channels) -> (order, out, channels), for x (rows, channels)."""
-    return weight.view(len(weight), -1, x.shape[1]).transpose(0, 1)
-
-
-def _matmul(a: Tensor, b: Tensor) -> Tensor:
-    """Multiply matrices, in float32 on a CPU by oneDNN, which on some processors is twice as fast as the BLAS."""
-    if a.device.type == "cpu" and a.dtype == torch.float32 and torch.backends.mkldnn.is_available():
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(a, b.T, None, "none", [], "")
-        return product
-    return a @ b
-
-
-def _shifts(rows: int, order: int, left: int) -> Iterator[tuple[slice, slice]]:
-    """For each place in the window: the rows that have that neighbour, and the neighbours."""
-    for by in range(-left, order - left):
-        yield (
-            slice(max(0, -by), max(0, min(rows, rows - by))),
-            slice(max(0, by), max(0, min(rows, rows + by))),
-        )
+def _shifts(x: Tensor, weight: Tensor, left: int) -> list[tuple[slice, slice, slice]]:
+    """For each place in the window: the rows that have that neighbour, the neighbours, the weight's columns."""
+    rows, channels = x.shape
+    shifts = []
+    for k in range(weight.shape[1] // channels):
+        by = k - left
+        own = slice(max(0, -by), max(0, min(rows, rows - by)))
+        neighbour = slice(max(0, by), max(0, min(rows, rows + by)))
+        shifts.append((own, neighbour, slice(k * channels, (k + 1) * channels)))
+    return shifts
 
 
 class NgramBlock(nn.Module):
