@@ -1,8 +1,10 @@
 """The library of data: the demo set, and the sets that were uploaded, which stay until they are deleted."""
 
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,20 +14,24 @@ import pandas as pd
 import streamlit as st
 
 from app.address import choices_of_session, keep, linked
+from app.state import data_sha_of
 from app.users import runs_root
 from app.wording import literal
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.load import labelled_from_frame, read_labelled
+from emu_core.data.labelled.rows import located
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
-from emu_core.runs.run import NAME
+from emu_core.runs.run import NAME, Run, list_runs
 
 FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
 _ROWS, _FACTS, _NOT_NAME = "rows.parquet", "data.json", r"[^a-z0-9._-]+"
+_VERSION = re.compile(r"[- ]v[0-9]+$")
 _FRESH, _UNDO = "data-added", "data-deleted"
+_ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # of a file's name
 
 
 @dataclass(frozen=True)
@@ -90,24 +96,32 @@ def library() -> dict[str, Path]:
 
 
 def add(
-    chosen: ChosenData, rows: pd.DataFrame, hold_out: float, seed: int, translations: Mapping[str, str]
-) -> None:
-    """Store a set under a name of its own, or find it where its rows are stored already, and choose it.
+    chosen: ChosenData,
+    rows: pd.DataFrame,
+    hold_out: float,
+    seed: int,
+    translations: Mapping[str, str],
+    changes: Sequence[str] = (),
+) -> str:
+    """Store a set under a name of its own, or find it where its rows are stored already; choose it, return its name.
 
     Args:
-        chosen: the set; its name is made of its title.
+        chosen: the set; without a name it gets one that is made of its title.
         rows: of which `labelled_from_frame` makes the set.
         hold_out: the share of every intent that became split test where no row has a split.
         seed: of that draw.
         translations: machine translations of the sentences, by the text.
+        changes: what was changed in each version before it.
 
     Raises:
         DataError: it can't be stored.
     """
     known = (name for name, folder in library().items() if _facts(folder).get("sha256") == chosen.sha256)
     if not (name := next(known, "")):
-        name = free_name(chosen.labelled.name)
+        name = chosen.name or free_name(chosen.labelled.name)
         facts = {"title": chosen.labelled.name, "hold_out": hold_out, "seed": seed, "sha256": chosen.sha256}
+        facts |= {"changes": list(changes), "sentences": len(chosen.labelled)}
+        facts |= {"intents": len(chosen.labelled.intents), "languages": list(chosen.labelled.languages)}
         try:
             _root().mkdir(parents=True, exist_ok=True)
             with whole_folder(_root() / name) as new:
@@ -117,12 +131,91 @@ def add(
             raise DataError(f"the set can't be stored: {error.strerror or error}; free some space") from error
     st.session_state[_FRESH] = replace(chosen, name=name, translations=translations)
     keep("data", name)
+    return name
+
+
+def library_table() -> pd.DataFrame:
+    """Return a row for each uploaded set: name, what it was made of, its size, what was changed, and when."""
+    rows = []
+    for name, folder in library().items():
+        facts = _facts(folder)
+        rows.append(
+            {
+                "Name": name,
+                "From": facts.get("title"),
+                "Sentences": facts.get("sentences"),
+                "Intents": facts.get("intents"),
+                "Languages": ", ".join(facts.get("languages") or ()),
+                "Changed": ", ".join(str(change) for change in (facts.get("changes") or ())[-1:]),
+                "Size, MB": sum(file.stat().st_size for file in folder.iterdir()) / 1e6,
+                "Stored": datetime.fromtimestamp(_stamp(folder) / 1e9, tz=UTC),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def rows_of(chosen: ChosenData) -> pd.DataFrame:
+    """Return every row that a set was made of, those left out with them: six columns, row and source."""
+    folder = library().get(chosen.name)
+    return located(chosen.labelled.frame, DEMO) if folder is None else _rows(str(folder), _stamp(folder))
+
+
+def changes_of(chosen: ChosenData) -> list[str]:
+    """Return what was changed in each version of a set, the first one first."""
+    folder = library().get(chosen.name)
+    return [] if folder is None else [str(change) for change in _facts(folder).get("changes", ())]
+
+
+def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: str) -> str:
+    """Store a changed set as a new version beside the old one, choose it, and return its name.
+
+    Args:
+        chosen: the set as it was.
+        rows: of the new version, as `rows_of` gives them; or the set as it is now, with its splits.
+        change: what was done, in a few words.
+
+    Raises:
+        DataError: it can't be stored, or is no labelled set any more.
+    """
+    facts = _facts(library()[chosen.name]) if chosen.name in library() else {}
+    hold_out, seed = float(facts.get("hold_out", 0)), int(facts.get("seed", 0))
+    if isinstance(rows, LabelledSet):
+        rows, hold_out = located(rows.frame, chosen.title), 0.0
+    stem, title = (_VERSION.sub("", name) for name in (chosen.name, chosen.title))
+    taken = {*library(), DEMO}
+    number = next(n for n in range(2, 10_000) if f"{stem}-v{n}" not in taken)
+    labelled, audit = labelled_from_frame(rows, f"{title} v{number}")
+    if hold_out and not labelled.splits:
+        labelled = labelled.hold_out(hold_out, seed)
+    new = ChosenData(labelled, audit, f"{stem}-v{number}")
+    return add(new, rows, hold_out, seed, chosen.translations, [*changes_of(chosen), change])
+
+
+def data_of_run(run: Run) -> str:
+    """Return the name of the set that a run was trained on; a finished run itself holds no sentences any more.
+
+    Raises:
+        DataError: the library does not have it.
+    """
+    sha256 = data_sha_of(run)
+    if sha256 and sha256 == _demo().sha256:
+        return DEMO
+    for name, folder in library().items():
+        if sha256 and _facts(folder).get("sha256") == sha256:
+            return name
+    raise DataError(f"the data that {run.name} was trained on are not here; upload their file again")
+
+
+def belongs(run: Run, chosen: ChosenData) -> bool:
+    """Return whether a run was trained on a set."""
+    return data_sha_of(run) == chosen.sha256
 
 
 def free_name(title: str) -> str:
     """Return a name that no set has yet, made of a title."""
-    stem = title.lower().partition(".")[0] if "." in title else title.lower()
-    plain = pd.Series([stem]).str.replace(_NOT_NAME, "-", regex=True).str.strip("-._").iloc[0][:60] or "data"
+    plain = (
+        re.sub(_NOT_NAME, "-", re.sub(_ENDING, "", title.lower())).strip("-._")[:60].rstrip("-._") or "data"
+    )
     taken = {*library(), DEMO}
     return next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 10_000))) if name not in taken)
 
@@ -148,6 +241,13 @@ def delete(name: str) -> None:
     (_root() / name).rename(trash / name)
     st.session_state[_UNDO] = name
     keep("data", DEMO)
+
+
+def discard(name: str) -> None:
+    """Remove a set for good, such as one that was read otherwise a moment later; unless a run was trained on it."""
+    sha256 = _facts(_root() / name).get("sha256")
+    if not any(data_sha_of(run) == sha256 for run in list_runs(runs_root())):
+        shutil.rmtree(_root() / name, ignore_errors=True)
 
 
 def deleted() -> str:
@@ -194,6 +294,11 @@ def _facts(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+@st.cache_resource(max_entries=2, show_spinner="Opening the data ...")
+def _rows(folder: str, stamp: int) -> pd.DataFrame:
+    return pd.read_parquet(Path(folder) / _ROWS)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Opening the data ...")

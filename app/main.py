@@ -7,6 +7,7 @@ import streamlit as st
 
 from app.address import draw_link
 from app.context import draw_bar, draw_problems
+from app.maps import ink
 from app.users import draw_account, draw_sign_in
 
 ICON = Path(__file__).parent / "icon.svg"  # a file: icons by name are fetched from elsewhere
@@ -20,9 +21,12 @@ _STYLE = """
 [data-testid="stElementContainer"]:has(h1) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
 }
+/* The accent is a ground for white letters; as letters on a dark page it would be too faint. */
+[aria-checked="true"] p, [role="tab"][aria-selected="true"] p, [role="slider"] * { color: INK; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }
+  .st-key-bar { padding-right: 0; }
   .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }
   /* The maps before their controls. */
   .st-key-space [data-testid="stHorizontalBlock"]:first-child > :first-child { order: 3; }
@@ -49,7 +53,7 @@ def main() -> None:
         st.Page("views/encoders.py", title="Encoders", icon=":material/translate:"),
     ]
     page = st.navigation([*tabs, *lab], position="hidden")
-    st.html(_STYLE)
+    st.html(_STYLE.replace("INK", ink()))
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom"):
         ways = st.container(horizontal=True, width="content", vertical_alignment="center", gap="small")
         draw_bar()

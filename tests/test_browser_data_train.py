@@ -84,6 +84,10 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
     expect(page.get_by_text("The audit found nothing to fix.")).to_be_visible()
     balance = page.get_by_test_id("stPlotlyChart")
     expect(balance.get_by_text("taxi")).to_be_visible()
+    another = page.context.new_page()  # a session of its own, which a link begins
+    open_app(another, page.url)
+    expect(another.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
+    another.close()
 
     go_to(page, "Train")
     expect(page.get_by_text("guests.csv: 72 sentences, 3 intents, en, de")).to_be_visible()

@@ -62,10 +62,13 @@ def test_massive_is_read_as_it_is() -> None:
 
 def test_missing_and_wrong_columns_say_what_there_is() -> None:
     frame = table("text", "label2", "language")
-    words = r"x\.csv: no column 'intent'; found: text, label2, language\. Map one with --intent-column label2"
+    words = r"x\.csv: no column 'intent'; found: text, label2, language\. "
+    words += r"Map one \(in the command: --intent-column label2\)"
     with pytest.raises(DataError, match=words):
         apply_columns(frame, guess_columns(frame), language=None, name="x.csv")
-    with pytest.raises(DataError, match=r"no column 'text'; found: b\. Map one with --text-column b"):
+    with pytest.raises(
+        DataError, match=r"no column .text.; found: b\. Map one \(in the command: --text-column b"
+    ):
         apply_columns(table("b"), ColumnMapping(), language="en", name="x.csv")
     with pytest.raises(DataError, match="no column 'nope'; found: text, label2"):
         apply_columns(frame, ColumnMapping(text="nope", intent="label2"), language="en", name="x.csv")

@@ -25,7 +25,7 @@ def test_files_are_joined_by_the_names_of_their_columns() -> None:
     assert upload.columns == ["text", "intent"]  # what all of them have
     assert upload.title == "hotel.en.csv, hotel.de.csv"
     assert missing_roles(upload, upload.guess(), None) == []
-    labelled, audit = labelled_from_upload(upload, upload.guess(), None, 0, 0)
+    labelled, audit, _ = labelled_from_upload(upload, upload.guess(), None, 0, 0)
     assert labelled.frame[["text", "intent", "language"]].to_numpy().tolist() == [
         ["where is the pool", "pool", "en"],
         ["where is the shop", "shop", "en"],

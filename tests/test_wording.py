@@ -30,6 +30,16 @@ def test_a_message_becomes_a_sentence() -> None:
     assert sentence("Done!") == r"Done\!"
 
 
+def test_a_file_keeps_its_name_and_the_browser_hears_nothing_of_the_command() -> None:
+    def plain(text: str, *names: str) -> str:
+        return sentence(text, names).replace("\\", "")
+
+    assert plain("empty.csv is empty") == "empty.csv is empty."
+    assert plain("my list.csv is empty", "my list.csv") == "my list.csv is empty."
+    assert plain("map one (in the command: --intent-column 'a (b)')") == "Map one."
+    assert plain("lower the rate (--learning-rate) and wait") == "Lower the rate and wait."
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [(0.4, "0 s"), (89.4, "89 s"), (90, "2 min"), (5_369, "89 min"), (5_400, "1 h 30 min")],

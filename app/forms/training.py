@@ -12,15 +12,12 @@ from app.forms.model_name import short_name
 from app.forms.settings import draw_settings
 from app.forms.starting import Plan, draw_identity, draw_method
 from app.library import ChosenData
-from app.panels.widgets import choose_languages, draw_note
+from app.panels.widgets import choose_languages, warn_of_strangers
 from app.state import runs_to_specialise
-from app.wording import literal
 from emu_core.api.train import plan_training
 from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
-from emu_core.data.wording import listed
-from emu_core.encoders.registry import EncoderInfo
 from emu_core.errors import DataError, EmuError
 from emu_core.methods.memory import forecast
 from emu_core.methods.method import Method, Needs
@@ -45,7 +42,7 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
     with place:
         languages = _draw_languages(chosen, method, settings)
         used = (*languages["train_languages"], *(languages["unlabelled_languages"] or ()))
-        _warn_of_strangers(encoder.info, used)
+        warn_of_strangers(encoder.info, used)
     if problem := encoder.problem or _mismatch(method, encoder, training_languages(chosen), languages):
         return name, problem
     snapshots = st.toggle(
@@ -170,16 +167,6 @@ def draw_unlabelled_languages(chosen: ChosenData, train: Sequence[str]) -> list[
 def training_languages(chosen: ChosenData) -> list[str]:
     """Return the languages of the sentences to train on; none where there are splits but no split train."""
     return _training_languages(chosen.sha256, chosen.labelled)
-
-
-def _warn_of_strangers(encoder: EncoderInfo, languages: Sequence[str]) -> None:
-    """Name the languages that the encoder was not trained on, where it is known on which it was."""
-    strangers = [code for code in dict.fromkeys(languages) if code not in encoder.languages]
-    if encoder.languages and strangers:
-        draw_note(
-            f"The encoder was not trained on {literal(listed(map(language_name, strangers)))}: it may know little of "
-            "it."
-        )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

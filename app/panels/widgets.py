@@ -9,9 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from app.wording import sentence
+from app.wording import literal, sentence
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
+from emu_core.data.wording import listed
+from emu_core.encoders.registry import EncoderInfo
 from emu_core.errors import EmuError
 from emu_core.notebook.builder import make_notebook
 from emu_core.runs.config import RunConfig
@@ -31,6 +33,16 @@ def errors_shown() -> Iterator[None]:
 def draw_note(text: str) -> None:
     """Draw what a person should know, as markdown."""
     st.info(text, icon=":material/info:")
+
+
+def warn_of_strangers(encoder: EncoderInfo, languages: Sequence[str]) -> None:
+    """Name the languages that an encoder was not trained on, where it is known on which it was."""
+    strangers = [code for code in dict.fromkeys(languages) if code not in encoder.languages]
+    if encoder.languages and strangers:
+        draw_note(
+            f"The encoder {literal(encoder.name)} was not trained on {literal(listed(map(language_name, strangers)))}: "
+            "it may know little of it."
+        )
 
 
 def draw_chart(figure: go.Figure, key: str, alt: str, *, place: Any = st, zooms: bool = False) -> None:

@@ -1,22 +1,26 @@
 """Uploaded tables on their way to a labelled set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 
 import pandas as pd
 
 from emu_core.data.cleaning import stripped
+from emu_core.data.detection import detect_languages
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.load import labelled_from_frame
 from emu_core.data.labelled.rows import located, translations_by_text
-from emu_core.data.languages import language_of_file
+from emu_core.data.languages import language_code, language_of_file
 from emu_core.data.readers.limits import MAX_ROWS, check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
+
+DETECT = "detect"  # in the place of a language: that of each sentence is detected
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,25 +117,47 @@ def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) 
     return missing
 
 
-def rows_of_upload(upload: Upload, mapping: ColumnMapping, language: str | None) -> pd.DataFrame:
-    """Return the rows of all tables as `labelled_from_frame` takes them; raises DataError where there are too many."""
-    parts = [
-        located(apply_columns(table, mapping, language=language, name=name), name)
-        for name, table in zip(upload.names, upload.tables, strict=True)
-    ]
-    check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
-    return pd.concat(parts, ignore_index=True)
+def unread_languages(upload: Upload, column: str | None) -> list[str]:
+    """Return what stands in the column of languages and is none, the most frequent first."""
+    if column is None:
+        return []
+    counts = pd.concat([stripped(table[column]) for table in upload.tables]).value_counts()
+    return [value for value in counts.index if value and language_code(value) is None]
 
 
 def labelled_from_upload(
-    upload: Upload, mapping: ColumnMapping, language: str | None, hold_out: float, seed: int
-) -> tuple[LabelledSet, Audit]:
-    """Join the tables to one set and audit it; the language is theirs where neither a column nor their names say it.
+    upload: Upload,
+    mapping: ColumnMapping,
+    language: str | None,
+    hold_out: float,
+    seed: int,
+    languages: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[LabelledSet, Audit, pd.DataFrame]:
+    """Join the tables to one set and audit it.
 
-    Where no row has a split, the share `hold_out` of every intent becomes split test.
+    Args:
+        upload: the tables.
+        mapping: which column plays which role.
+        language: theirs where neither a column nor their names say it; `DETECT` has each sentence's detected.
+        hold_out: the share of every intent that becomes split test where no row has a split.
+        seed: of that draw.
+        languages: codes of values of the language column that can't be read.
+
+    Returns:
+        The set, its audit, and the rows that `labelled_from_frame` made it of.
 
     Raises:
-        DataError: it is not a labelled set.
+        DataError: it is not a labelled set, or there are too many rows.
     """
-    labelled, audit = labelled_from_frame(rows_of_upload(upload, mapping, language), upload.title)
-    return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit
+    stated = "und" if language == DETECT else language
+    parts = [
+        located(apply_columns(table, mapping, language=stated, name=name), name)
+        for name, table in zip(upload.names, upload.tables, strict=True)
+    ]
+    check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
+    rows = pd.concat(parts, ignore_index=True)
+    if mapping.language is None and language == DETECT:
+        rows["language"] = pd.Series(detect_languages(rows["text"].tolist()), dtype="str")
+    rows["language"] = stripped(rows["language"]).replace(dict(languages))
+    labelled, audit = labelled_from_frame(rows, upload.title)
+    return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit, rows

@@ -2,34 +2,54 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.address import keep
 from app.cache import done_or_shown, read_in_limits, start_helpers
-from app.library import ChosenData, add, chosen_data, delete, deleted, rename, undelete
-from app.panels.widgets import choose, draw_csv_button, draw_note
+from app.context import context
+from app.library import (
+    ChosenData,
+    add,
+    belongs,
+    changes_of,
+    chosen_data,
+    data_of_run,
+    delete,
+    deleted,
+    discard,
+    library,
+    library_table,
+    rename,
+    undelete,
+)
+from app.panels.findings import draw_findings, draw_left_out, draw_table, draw_unread_languages
+from app.panels.widgets import choose, draw_note, warn_of_strangers
+from app.state import is_from_scratch
 from app.upload.tables import (
+    DETECT,
     Upload,
     labelled_from_upload,
     missing_roles,
     read_upload,
-    rows_of_upload,
     translations_of_upload,
+    unread_languages,
 )
 from app.users import check_upload
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.audit import LONG_TEXT, Audit
+from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_name
 from emu_core.data.readers.limits import MAX_BYTES
+from emu_core.data.wording import counted
+from emu_core.encoders.registry import available_encoders
 from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
+ADDED = "upload_added"  # the upload and the name of the set that was made of it
 ENDINGS = ["csv", "tsv", "txt", "jsonl", "json", "parquet", "xlsx", "gz"]
 ROLES = {
     "text": ("Sentence", "The column that holds what people write."),
@@ -43,38 +63,7 @@ ROLES = {
     ),
 }
 HELD_OUT = 20  # percent, where no column is the split
-MOST_ROWS = 1_000  # shown in a table; its download holds them all
 TALLEST = 700  # pixels; a taller picture scrolls
-
-
-# What the audit finds, the most serious first: what it is; what it does to training, and how to fix it.
-FINDINGS = {
-    "dropped": ("Rows left out", "These rows can't be used. Fix them in the file and upload it again."),
-    "conflicts": (
-        "The same sentence with different intents",
-        "No encoder can tell them apart. Decide for one intent, or make the sentences say more.",
-    ),
-    "leaks": (
-        "The same sentence or id in two splits",
-        "What is measured on test is too good if train has it too. Keep all translations in one split.",
-    ),
-    "scripts": (
-        "Letters that do not fit the language",
-        "Often the language column is wrong, or the text was damaged on its way.",
-    ),
-    "thin": (
-        "An intent's only sentence in a language",
-        "Nothing can be learnt about what its sentences share, and no neighbour can be found. Add a second.",
-    ),
-    "duplicates": (
-        "Near repeats",
-        "They differ only in case, spacing, id or split. They stay in, and count twice.",
-    ),
-    "long": (
-        "Very long texts",
-        f"Of texts over {LONG_TEXT:,} characters an encoder reads the beginning only.",
-    ),
-}
 
 
 def page() -> None:
@@ -89,10 +78,12 @@ def page() -> None:
         draw_demo()
     with own.container(border=True, height="stretch"):
         draw_uploader()
+    draw_data_of_run()
     upload = st.session_state.get(UPLOAD)
     if isinstance(upload, Upload):
         draw_upload(upload)
     draw_set(chosen_data())
+    draw_library()
 
 
 def draw_demo() -> None:
@@ -107,6 +98,41 @@ def draw_demo() -> None:
         keep("data", DEMO)
         _forget_upload()
         st.rerun()
+
+
+def draw_data_of_run() -> None:
+    """Offer the data that the bar's runs were trained on, where they are not the chosen ones."""
+    for run in context().runs:
+        if is_from_scratch(run) or belongs(run, chosen_data()):
+            continue
+        if st.button(f"Open the data that {run.name} was trained on", icon=":material/database:"):
+            try:
+                keep("data", data_of_run(run))
+            except DataError as error:
+                st.error(sentence(error), icon=":material/error:")
+            else:
+                _forget_upload()
+                st.rerun()
+
+
+def draw_library() -> None:
+    """Draw a list of the uploaded sets."""
+    table = library_table()
+    if table.empty:
+        return
+    st.subheader("Your data sets")
+    st.caption(
+        "The first field over the page chooses one; the name in the address of this page opens it again."
+    )
+    st.dataframe(
+        table,
+        hide_index=True,
+        key="library",
+        column_config={
+            "Size, MB": st.column_config.NumberColumn(format="%.1f"),
+            "Stored": st.column_config.DatetimeColumn(format="distance"),
+        },
+    )
 
 
 def draw_uploader() -> None:
@@ -125,7 +151,7 @@ def draw_uploader() -> None:
         st.session_state[UPLOADS] = number + 1
         st.rerun()
     if refused := st.session_state.get(REFUSED):
-        st.error(sentence(refused), icon=":material/error:")
+        st.error(refused, icon=":material/error:")
 
 
 def take(files: Sequence[UploadedFile]) -> bool:
@@ -138,7 +164,7 @@ def take(files: Sequence[UploadedFile]) -> bool:
         if upload is not None:
             check_upload(sum(map(len, upload.tables)))
     except DataError as error:
-        st.session_state[REFUSED] = str(error)
+        st.session_state[REFUSED] = sentence(error, [file.name for file in files])
         return True
     if upload is None:
         return False
@@ -149,9 +175,10 @@ def take(files: Sequence[UploadedFile]) -> bool:
 def draw_upload(upload: Upload) -> None:
     """Map the columns of what was uploaded and, when all are known, make it the chosen set."""
     guess = upload.guess()
-    unsure = bool(missing_roles(upload, guess, None))
+    unsure = bool(missing_roles(upload, guess, None)) or bool(unread_languages(upload, guess.language))
     with st.expander(f"Columns of {literal(upload.title)}", expanded=unsure, icon=":material/view_column:"):
         mapping, language = draw_mapping(upload, guess)
+        languages = draw_unread_languages(unread_languages(upload, mapping.language), upload.key)
         hold_out, seed = draw_hold_out(upload.key) if mapping.split is None else (0.0, 0)
         st.caption("The first rows, as they were read:")
         st.dataframe(upload.tables[0].head(5), hide_index=True)
@@ -168,7 +195,7 @@ def draw_upload(upload: Upload) -> None:
             f"No column says what is trained on and what is measured, so {hold_out:.0%} of every intent's sentences "
             f"are held out as split test, translations together (drawn with seed {seed}). Change it under the columns."
         )
-    asked = (upload.key, mapping, language, hold_out, seed)
+    asked = (upload.key, mapping, language, hold_out, seed, tuple(languages.items()))
     if st.session_state.get(AUDITED) == asked:
         return
     try:
@@ -182,19 +209,21 @@ def draw_upload(upload: Upload) -> None:
             language,
             hold_out,
             seed,
+            languages,
         )
+        if audited is None:
+            return
+        labelled, audit, rows = audited
+        translations = translations_of_upload(upload, mapping)
+        there = library()
+        name = add(ChosenData(labelled, audit, ""), rows, hold_out, seed, translations)
     except DataError as error:
-        st.error(sentence(error), icon=":material/error:")
+        st.error(sentence(error, upload.names), icon=":material/error:")
         return
-    if audited is None:
-        return
-    labelled, audit = audited
-    rows, translations = rows_of_upload(upload, mapping, language), translations_of_upload(upload, mapping)
-    try:
-        add(ChosenData(labelled, audit, ""), rows, hold_out, seed, translations)
-    except DataError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
+    before = st.session_state.get(ADDED)
+    if before and before[0] == upload.key and before[1] != name:  # of the same files, read otherwise
+        discard(before[1])
+    st.session_state[ADDED] = None if name in there else (upload.key, name)
     st.session_state[AUDITED] = asked
     st.rerun()
 
@@ -216,7 +245,14 @@ def draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, s
             help=explanation,
         )
     language = None
-    if chosen["language"] is None:
+    if chosen["language"] is None and st.toggle(
+        "Detect the language of each sentence",
+        key=f"detect-{upload.key}",
+        persist_state="session",
+        help="From its letters; for files with several languages and no column that says which.",
+    ):
+        language = DETECT
+    elif chosen["language"] is None:
         language = st.text_input(
             "Language of the sentences",
             placeholder="en, German, ...",
@@ -247,27 +283,16 @@ def draw_hold_out(key: str) -> tuple[float, int]:
     return percent / 100, drawn
 
 
-def findings_of(audit: Audit) -> dict[str, pd.DataFrame]:
-    """Return the rows that the audit found, by the keys of `FINDINGS`; without kinds that have none."""
-    found = {
-        "dropped": audit.dropped,
-        "conflicts": audit.conflicts,
-        "leaks": audit.leaks,
-        "scripts": audit.script_misfits,
-        "thin": audit.thin,
-        "duplicates": audit.duplicates,
-        "long": audit.long_texts,
-    }
-    return {key: rows for key, rows in found.items() if len(rows)}
-
-
 def draw_set(chosen: ChosenData) -> None:
     """Draw everything there is to know about the chosen set."""
     labelled, audit = chosen.labelled, chosen.audit
     st.header(f"In use: {literal(chosen.title, 80)}", divider="gray")
     draw_keeping(chosen)
+    if changes := changes_of(chosen):
+        st.caption(f"Changed in this version: {literal(changes[-1])}.")
+    draw_left_out(audit)
     draw_size(labelled, audit)
-    draw_findings(audit, chosen.token)
+    draw_findings(chosen)
     st.subheader("Sentences by intent and language")
     with st.container(height=TALLEST if len(audit.counts) > TALLEST // 20 else "content", border=False):
         st.plotly_chart(charts.class_balance(audit.counts), key="balance")
@@ -309,13 +334,16 @@ def draw_size(labelled: LabelledSet, audit: Audit) -> None:
     sentences.metric(
         "Sentences",
         f"{audit.rows_kept:,}",
-        delta=f"{left_out:,} rows left out" if left_out else None,
+        delta=f"{counted(left_out, 'row')} left out" if left_out else None,
         delta_color="off",
         delta_arrow="off",
     )
     intents.metric("Intents", f"{len(labelled.intents):,}")
     names = literal(", ".join(language_name(code) for code in labelled.languages))
     languages.metric("Languages", f"{len(labelled.languages)}", help=names)
+    for encoder in available_encoders():
+        if encoder.spec in context().specs.values():
+            warn_of_strangers(encoder, labelled.languages)
     sizes = labelled.frame["split"].value_counts()
     splits.metric(
         "Test sentences",
@@ -323,33 +351,6 @@ def draw_size(labelled: LabelledSet, audit: Audit) -> None:
         help="Rows of split test (or else dev): what a run is measured on. Without any, a run is trained and not "
         "measured.",
     )
-
-
-def draw_findings(audit: Audit, token: str) -> None:
-    """Draw what the audit found, folded away, with its rows; the token is the set's."""
-    findings = findings_of(audit)
-    if not findings:
-        st.success("The audit found nothing to fix.", icon=":material/check_circle:")
-    for key, rows in findings.items():
-        title, meaning = FINDINGS[key]
-        grave = key in ("dropped", "conflicts", "leaks")
-        icon = ":material/warning:" if grave else ":material/info:"
-        with st.expander(f"{title} ({len(rows):,})", icon=icon):
-            st.markdown(meaning)
-            if key == "dropped":
-                reasons = [line for line in audit.summary() if line.startswith("Dropped, ")]
-                st.markdown("\n".join(f"- {literal(line)}" for line in reasons))
-            draw_table(rows, key, token)
-    for note in audit.notes:
-        draw_note(literal(note))
-
-
-def draw_table(table: pd.DataFrame, key: str, token: str) -> None:
-    """Draw a table's first rows, and offer all of them as a file; key and token tell it from every other."""
-    if len(table) > MOST_ROWS:
-        st.caption(f"The first {MOST_ROWS:,} of {len(table):,} rows; the download has them all.")
-    st.dataframe(table.head(MOST_ROWS), hide_index=True, key=f"table-{key}")
-    draw_csv_button(table, (token, key), f"{key}.csv", key=f"download-{key}")
 
 
 page()

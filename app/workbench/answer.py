@@ -33,7 +33,7 @@ def draw_answer(title: str, answer: "pd.Series[Any]", facts: Mapping[str, Any], 
 
 def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:
     """Draw neighbours, columns text, intent, language and cosine, and whether each has the intent."""
-    right = np.where(table["intent"] == intent, "✓", "✗")
+    right = np.where(table["intent"] == intent, "✓", "" if intent == NO_INTENT else "✗")
     column = st.column_config
     st.dataframe(
         table.assign(right=right, language=table["language"].map(language_name)),

@@ -73,6 +73,17 @@ class Predictor:
             self._model = load_encoder(self.encoder, device=pick_device(self.device))
         return self._model.encode(texts)
 
+    def _encode_all(self, texts: pd.Series) -> Vectors:
+        """Return the vectors (N, dim) of a column, in one array from the start: joined parts would be held twice."""
+        vectors = np.empty((0, 0), dtype=np.float32)
+        for at in range(0, len(texts), PART):
+            part = self._encode(texts.iloc[at : at + PART].tolist())
+            if not at:
+                vectors = np.empty((len(texts), part.shape[1]), dtype=np.float32)
+            vectors[at : at + PART] = part
+            give_memory_back()
+        return vectors
+
     def fit(
         self,
         pool: Data,
@@ -100,12 +111,12 @@ class Predictor:
         if asked is None:
             asked = unseen_rows(self.encoder, self.pool_)
         if vectors is None:
-            parts = (frame["text"].iloc[at : at + PART].tolist() for at in range(0, len(frame), PART))
-            vectors = np.concatenate([self._encode(part) for part in parts])
-            give_memory_back()
+            vectors = self._encode_all(frame["text"])
         self.classifier_ = NearestIntent().fit(
             vectors, frame["intent"].tolist(), frame["id"].tolist(), asked=asked, threshold=self.threshold
         )
+        del vectors
+        give_memory_back()
         self.notes_ = tuple(self._notes(len(asked)))
         return self
 

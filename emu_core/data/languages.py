@@ -89,6 +89,11 @@ def is_known(code: str) -> bool:
     return code in _NAMES
 
 
+def known_languages() -> tuple[str, ...]:
+    """Return the codes that we have a name for, sorted."""
+    return tuple(sorted(_NAMES))
+
+
 def language_name(code: str) -> str:
     """Return the English name of a language code, or the code itself when we have none."""
     return _NAMES.get(code, code)

@@ -12,6 +12,9 @@ from emu_core.errors import DataError
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> (N, d) sentence vectors."""
 
+COPIED = 2**22
+"""Numbers of a large array that are copied at once (16 MB)."""
+
 
 class DistinctTexts:
     """Sentences, each once, so that an encoder is given none twice.
@@ -57,7 +60,7 @@ def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """
     vectors = as_matrix(vectors)
     # Divided by its largest number first, no finite vector's length can overflow or vanish.
-    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    largest = np.maximum(vectors.max(axis=1, keepdims=True), -vectors.min(axis=1, keepdims=True))
     if not np.isfinite(largest).all():
         raise DataError(
             f"the vector of row {_first(~np.isfinite(largest))} (from 0) has a number that is not finite; "
@@ -68,7 +71,10 @@ def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
             f"the vector of row {_first(largest == 0)} (from 0) is zero and so has no cosine; leave the sentence out"
         )
     units = vectors / largest
-    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    step = max(1, COPIED // units.shape[1])
+    for start in range(0, len(units), step):
+        rows = units[start : start + step]  # `norm` squares a copy
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return units
 
 

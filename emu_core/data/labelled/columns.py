@@ -135,7 +135,7 @@ def _check_mapping(frame: pd.DataFrame, mapping: ColumnMapping, required: Sequen
     for role in required:
         if not used[role]:
             fix = (
-                f"Map one with --{role}-column {quote(shown(spare))}"
+                f"Map one (in the command: --{role}-column {quote(shown(spare))})"
                 if spare
                 else "Add it, or name the right file"
             )

@@ -75,6 +75,6 @@ def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[Lab
     if len(labelled.intents) < 2:
         raise DataError(
             f"{shown(name)} has the single intent '{shown(labelled.intents[0])}'; add sentences of another, "
-            "or map the column that distinguishes them with --intent-column"
+            "or map the column that distinguishes them (in the command: --intent-column NAME)"
         )
     return labelled, audit

@@ -149,6 +149,36 @@ class LabelledSet(Sentences):
         split = np.where(group.isin(chosen), "test", "train")
         return LabelledSet(self.frame.assign(split=split), self.name)
 
+    def relabel(self, rows: Sequence[int], intent: str) -> "LabelledSet":
+        """Return the set with another intent for some rows, which are counted from 0.
+
+        Raises:
+            DataError: there is no such row, the intent has no name, or one intent alone is left.
+        """
+        if not (intent := intent.strip()):
+            raise DataError("the intent has no name; give it one")
+        frame = self.frame.copy()
+        frame.loc[self._checked(rows), "intent"] = intent
+        return self._revised(frame)
+
+    def drop(self, rows: Sequence[int]) -> "LabelledSet":
+        """Return the set without some rows, which are counted from 0.
+
+        Raises:
+            DataError: there is no such row, or fewer than two intents are left.
+        """
+        return self._revised(self.frame.drop(index=self._checked(rows)).reset_index(drop=True))
+
+    def _checked(self, rows: Sequence[int]) -> list[int]:
+        if strangers := [row for row in rows if not 0 <= row < len(self)]:
+            raise DataError(f"there is no row {strangers[0]}; the {len(self):,} rows are counted from 0")
+        return list(rows)
+
+    def _revised(self, frame: pd.DataFrame) -> "LabelledSet":
+        if frame["intent"].nunique() < 2:
+            raise DataError("a set needs sentences of two intents; keep more of them")
+        return LabelledSet(frame, self.name)
+
     def counts(self) -> pd.DataFrame:
         """Return the number of sentences, intents (sorted) by languages (English first)."""
         return count_table(self.frame)

@@ -36,6 +36,7 @@ _TABLES = (".csv", ".tsv", ".tab", *_JSON_SUFFIXES, ".parquet", ".pq", ".xlsx")
 _DELIMITERS = ("\t", ";", "|", ",")
 # For a file of one column: a character that no sentence holds, so that commas in the text split nothing.
 _NO_DELIMITER = "\x1f"
+_SHORT_CELL, _MOST_HELD = 16, 10_000
 _SAMPLE_CHARS, _SAMPLE_ROWS = 100_000, 200
 # NaN and Infinity are not JSON but pandas and others write them: they stand for a missing value.
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
@@ -167,12 +168,12 @@ def parse_delimited(text: str, name: str, max_rows: int) -> pd.DataFrame:
     """
     delimiter = sniff_delimiter(text)
     try:
-        header, rows = _delimited_rows(text, name, delimiter, csv.QUOTE_MINIMAL, max_rows)
+        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_MINIMAL, max_rows)
     except _QuotingError:
         if delimiter not in ("\t", _NO_DELIMITER) or '""' in text:
             raise
-        header, rows = _delimited_rows(text, name, delimiter, csv.QUOTE_NONE, max_rows)
-    return build_table(header, _columns(rows, len(header)), name)
+        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_NONE, max_rows)
+    return build_table(header, columns, name)
 
 
 def sniff_delimiter(text: str) -> str:
@@ -197,7 +198,7 @@ def sniff_delimiter(text: str) -> str:
     return max(scores, key=lambda delimiter: scores[delimiter]) if scores else _NO_DELIMITER
 
 
-def _delimited_rows(
+def _delimited_columns(
     text: str, name: str, delimiter: str, quoting: Literal[0, 3], max_rows: int
 ) -> tuple[list[str], list[list[str]]]:
     numbered = _csv_rows(text, name, delimiter, quoting)
@@ -205,7 +206,9 @@ def _delimited_rows(
     if len(header) > MAX_COLUMNS:
         raise DataError(f"{shown(name)} has {len(header):,} columns; keep text, intent and language")
     width = len(header)
-    rows = []
+    columns: list[list[str]] = [[] for _ in header]
+    held: dict[str, str] = {}  # a short cell that repeats, such as a language, is held once
+    count = 0
     for line, row in numbered:
         if len(row) != width:
             if not any(map(str.strip, row)) and len(row) == 1:
@@ -214,10 +217,13 @@ def _delimited_rows(
                 f"{shown(name)}: line {line} has {counted(len(row), 'cell')} but the header has {width}; "
                 "put quotes round text that holds the delimiter, or fix the line"
             )
-        rows.append(row)
-        if len(rows) > max_rows:
-            check_rows(len(rows), max_rows, name)
-    return header, rows
+        for column, cell in zip(columns, row, strict=True):
+            is_new = len(cell) > _SHORT_CELL or (len(held) >= _MOST_HELD and cell not in held)
+            column.append(cell if is_new else held.setdefault(cell, cell))
+        count += 1
+        if count > max_rows:
+            check_rows(count, max_rows, name)
+    return header, columns
 
 
 def _csv_rows(

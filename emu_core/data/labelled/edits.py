@@ -1,0 +1,31 @@
+"""Rows of a labelled set as a person has edited them."""
+
+import pandas as pd
+
+from emu_core.data.wording import counted
+
+EDITED = ("text", "intent", "language")
+
+
+def edit_rows(rows: pd.DataFrame, edits: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return rows with edits, and what they change, such as "2 intents changed, 1 row left out"; "" for nothing.
+
+    Args:
+        rows: with the columns of COLUMNS.
+        edits: some of the rows, by their index: text, intent and language as they should be, and `keep`, False where
+            the row goes. An empty cell stands for "".
+    """
+    kept = edits[edits["keep"].astype(bool)]
+    new = kept[list(EDITED)].fillna("").astype("str")
+    differs = new != rows.loc[new.index, list(EDITED)]
+    changed = rows.copy()
+    changed.loc[new.index, list(EDITED)] = new
+    changed.loc[differs.index[differs["text"]], "annotated"] = ""  # of the sentence as it was
+    changes = [
+        f"{counted(int(differs[column].sum()), noun)} changed"
+        for column, noun in zip(EDITED, ("sentence", "intent", "language"), strict=True)
+        if differs[column].any()
+    ]
+    gone = edits.index[~edits["keep"].astype(bool)]
+    changes += [f"{counted(len(gone), 'row')} left out"] * bool(len(gone))
+    return changed.drop(index=gone).reset_index(drop=True), ", ".join(changes)
