@@ -2,7 +2,9 @@
 
 import base64
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import nbformat
@@ -13,6 +15,8 @@ from stills import pictures, small
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PLOTLY = "application/vnd.plotly.v1+json"
+COLAB = "https://colab.research.google.com"
+BADGE = "[![Open in Colab]("
 CELL_TIMEOUT_S = 1800  # a machine may be busy; a cell that hangs must still end
 
 # Importing Streamlit sets another backend, which a kernel would inherit, and then no figure is shown.
@@ -56,6 +60,7 @@ def execute(path: Path) -> NotebookNode:
         timeout=CELL_TIMEOUT_S,
         kernel_name="python3",
         record_timing=False,
+        store_widget_state=False,  # of a bar that is done, or of maps that have a picture
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(path.parent)}},
     ).execute(env=os.environ | INLINE)
@@ -82,12 +87,31 @@ def add_stills(notebook: NotebookNode) -> None:
         data["image/png"] = base64.b64encode(small(picture)).decode()
 
 
+def repository() -> str:
+    """Return OWNER/NAME of the project's public address on GitHub; empty where pyproject.toml names none."""
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    found = re.fullmatch(
+        r"https://github\.com/([^/]+/[^/]+?)(\.git)?/?", project.get("urls", {}).get("Repository", "")
+    )
+    return found[1] if found else ""
+
+
+def add_badge(notebook: NotebookNode, name: str, owner_and_name: str) -> None:
+    """Put the badge that opens a notebook in Colab above its title, in place of an earlier one."""
+    first = notebook.cells[0]
+    _, title = first.source.split("\n\n", 1) if first.source.startswith(BADGE) else ("", first.source)
+    address = f"{COLAB}/github/{owner_and_name}/blob/main/notebooks/{name}"
+    badge = f"{BADGE}{COLAB}/assets/colab-badge.svg)]({address})\n\n"
+    first.source = badge + title if owner_and_name else title
+
+
 def main(names: list[str]) -> int:
     """Execute the notebooks named, or all there are, and store their outputs in them."""
     for path in [Path(name) for name in names] or sorted(FOLDER.glob("*.ipynb")):
         try:
             notebook = execute(path)
             add_stills(notebook)
+            add_badge(notebook, path.name, repository())
             nbformat.write(notebook, path)
         except (CellExecutionError, RuntimeError) as fault:
             sys.stderr.write(f"{path.name}: {fault}\n")

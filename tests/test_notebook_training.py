@@ -1,7 +1,7 @@
 """Training in a real kernel: a bar and curves, a stop that leaves a checkpoint, and resuming to the end."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import nbformat
 import pytest
@@ -19,6 +19,7 @@ import os, signal, threading
 from dataclasses import replace
 from pathlib import Path
 import emu_core
+from emu_core.notebook import training
 from emu_core.runs.run import Run
 from tests.small import small_set
 
@@ -27,13 +28,18 @@ def stop_when_training():
         threading.Event().wait(0.01)
     os.kill(os.getpid(), signal.SIGINT)  # what Jupyter's stop button sends
 
+training.INTERVAL_S = training.SHARE = 0  # draw every status
 threading.Thread(target=stop_when_training).start()
 config = replace(emu_core.configure("emu", "use"), epochs=4, critic_steps=1)
 emu_core.train(small_set(("en", "de")), out="run", method="emu", config=config, device="cpu")
 """,
     "Run('run')",
     "assert Run('run').checkpoint.exists() and Run('run').can_resume",
-    "run = emu_core.resume('run')",
+    """
+import tqdm.auto, tqdm.std
+tqdm.auto.tqdm = tqdm.std.tqdm  # what it is where ipywidgets is not installed
+run = emu_core.resume('run')
+""",
     "run",
 )
 
@@ -43,6 +49,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("notebook")
 
 
+class Client(NotebookClient):
+    """Keeps what the kernel says on the way to a cell's last output."""
+
+    said: ClassVar[list[tuple[int, dict[str, Any]]]] = []
+
+    def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
+        self.said.append((cell_index, msg["content"]))
+        return super().process_message(msg, cell, cell_index)
+
+
 @pytest.fixture(scope="module")
 def notebook(folder: Path) -> NotebookNode:
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
@@ -50,9 +66,7 @@ def notebook(folder: Path) -> NotebookNode:
     root = Path(__file__).parent.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(root))
-        NotebookClient(
-            made, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}}
-        ).execute()
+        Client(made, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
     return made
 
 
@@ -72,6 +86,32 @@ def test_the_stop_button_leaves_a_run_that_can_be_resumed(notebook: NotebookNode
     (card,) = pages(notebook.cells[1])
     assert "Cancelled, " in card and "emu on small, from use" in card
     assert notebook.cells[2].outputs == []
+
+
+def test_the_bar_is_a_widget_that_moves_and_goes(notebook: NotebookNode) -> None:
+    said = [content for cell, content in Client.said if cell == 0]
+    kinds = [kind for content in said for kind in content.get("data", {}) if "widget-view" in kind]
+    assert len(kinds) == 1
+    states = [content["data"]["state"] for content in said if "state" in content.get("data", {})]
+    texts = [str(state["value"]) for state in states if "value" in state]
+    assert any(text.startswith("<div") and "<polyline" in text for text in texts)
+    assert any("step" in text and "epoch" in text and "loss=" in text for text in texts)
+    assert not [
+        kind
+        for cell in notebook.cells
+        for output in cell.outputs
+        for kind in output.get("data", {})
+        if "widget" in kind
+    ]
+
+
+def test_without_widgets_the_bar_is_text(notebook: NotebookNode) -> None:
+    said = [content["data"] for cell, content in Client.said if cell == 3 and "data" in content]
+    assert not [data for data in said if any("widget" in kind for kind in data)]
+    bars = [data["text/html"] for data in said if "<pre>" in data.get("text/html", "")]
+    assert any("training" in bar or "step" in bar for bar in bars) and all("|" in bar for bar in bars)
+    (output,) = notebook.cells[3].outputs
+    assert "<pre>" not in output["data"]["text/html"]
 
 
 def test_it_is_resumed_to_its_end(notebook: NotebookNode, folder: Path) -> None:

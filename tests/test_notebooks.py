@@ -12,7 +12,7 @@ import pytest
 from matplotlib.image import imread
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from run_notebooks import FOLDER, PLOTLY, execute
+from run_notebooks import BADGE, FOLDER, PLOTLY, add_badge, execute, repository
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MOST_BYTES = 1_000_000
@@ -118,6 +118,44 @@ def test_teaches_with_the_library(path: Path) -> None:
     ]
     modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     assert any(module.split(".")[0] == "emu_core" for module in modules)
+
+
+@each_notebook
+def test_the_badge_is_that_of_the_project(path: Path) -> None:
+    stored = nbformat.read(path, as_version=4)
+    before = stored.cells[0].source
+    add_badge(stored, path.name, repository())
+    assert stored.cells[0].source == before, "make notebooks"
+
+
+def test_a_badge_is_put_in_replaced_and_taken_away() -> None:
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# 1\n\ntext")])
+    for owner_and_name in ("a/b", "c/d"):
+        add_badge(made, "1.ipynb", owner_and_name)
+        source = made.cells[0].source
+        assert source.startswith(BADGE) and source.endswith(
+            f"(https://colab.research.google.com/github/{owner_and_name}/blob/main/notebooks/1.ipynb)\n\n# 1\n\ntext"
+        )
+    assert source.count(BADGE) == 1
+    add_badge(made, "1.ipynb", "")
+    assert made.cells[0].source == "# 1\n\ntext"
+
+
+@pytest.mark.parametrize(
+    ("urls", "found"),
+    [
+        ('Repository = "https://github.com/a/b"', "a/b"),
+        ('Repository = "https://github.com/a/b.git"', "a/b"),
+        ('Repository = "https://example.org/a/b"', ""),
+        ("", ""),
+    ],
+)
+def test_the_address_is_the_one_in_pyproject(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, urls: str, found: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[project]\nname = 'x'\n[project.urls]\n{urls}\n")
+    monkeypatch.setattr("run_notebooks.FOLDER", tmp_path / "notebooks")
+    assert repository() == found
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 import sys
 import time
+import warnings
 from collections.abc import Sequence
+from io import StringIO
 from typing import Any
 
 from emu_core.charts.curves import small_curves
@@ -12,6 +14,7 @@ from emu_core.runs.run import Run, RunState, Status
 
 SHARE = 20  # drawing takes at most one part in so many of the training's time
 INTERVAL_S = 1.0
+BAR = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}{postfix}]"
 
 
 def live_progress(run: Run) -> OnProgress | None:
@@ -22,11 +25,16 @@ def live_progress(run: Run) -> OnProgress | None:
 
 
 class LiveProgress:
-    """A bar and the curves of the losses, as HTML that is drawn again: it needs no widgets, and its end is stored."""
+    """tqdm's bar over all steps and the curves of the losses, in one output: widgets, or text where there are none.
+
+    At the end HTML takes their place: what is stored in a notebook needs no widgets.
+    """
 
     def __init__(self, run: Run) -> None:
         """Draw nothing yet."""
         self._run = run
+        self._bar: Any = None
+        self._box: Any = None  # the bar and the curves below it as widgets; None where there are none
         self._handle: Any = None
         self._drawn: tuple[RunState, str] | None = None
         self._next = 0.0
@@ -37,29 +45,66 @@ class LiveProgress:
         if phase == self._drawn and time.monotonic() < self._next:
             return
         began = time.monotonic()
-        self._show(block(self._parts(status)))
+        if self._bar is None:
+            self._open()
+        history = self._run.history()
+        if status.state.is_over:
+            self._close([*self._end(status), small_curves(history)])
+        else:
+            self._draw(status, history)
         took = time.monotonic() - began
         self._drawn, self._next = phase, began + max(INTERVAL_S, SHARE * took)
 
-    def _show(self, page: str) -> None:
+    def _open(self) -> None:
         from IPython.display import HTML, display
 
-        if self._handle is None:
-            self._handle = display(HTML(page), display_id=True)
-        else:
-            self._handle.update(HTML(page))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="IProgress not found")  # then the bar is text
+            from tqdm.auto import tqdm
+            from tqdm.notebook import tqdm_notebook
+        if issubclass(tqdm, tqdm_notebook):
+            import ipywidgets
 
-    def _parts(self, status: Status) -> Sequence[str]:
+            self._bar = tqdm(total=1.0, bar_format=BAR, leave=False, display=False)
+            self._box = ipywidgets.VBox([self._bar.container, ipywidgets.HTML()])
+        else:
+            self._bar = tqdm(total=1.0, bar_format=BAR, leave=False, file=StringIO(), ncols=100)
+        self._handle = display(self._box or HTML(""), display_id=True)
+
+    def _draw(self, status: Status, history: Sequence[dict[str, Any]]) -> None:
+        bar, latest = self._bar, {key: value for record in history for key, value in record.items()}
+        bar.n = status.progress
+        bar.set_description_str(_line(status), refresh=False)
+        figures = {"loss": latest.get("loss"), "held-out": latest.get("dev_accuracy")}
+        bar.set_postfix({name: value for name, value in figures.items() if value is not None}, refresh=False)
+        if self._box is None:
+            self._show([f"<pre>{escaped(bar)}</pre>", small_curves(history)])
+        else:
+            bar.refresh()
+            self._box.children[1].value = block([small_curves(history)])
+
+    def _close(self, parts: Sequence[str]) -> None:
+        self._show(parts)
+        self._bar.n = self._bar.total  # tqdm removes no bar that is not full
+        self._bar.close()
+        if self._box is not None:
+            self._box.children[1].close()
+            self._box.close()
+
+    def _show(self, parts: Sequence[str]) -> None:
+        from IPython.display import HTML
+
+        self._handle.update(HTML(block(parts)))
+
+    def _end(self, status: Status) -> list[str]:
         if status.state is RunState.FINISHED:
             seconds = status.updated_at - status.started_at
-            head = paragraph(f"{self._run.name}: finished in {seconds:.0f} s.", "better")
-        elif status.state.is_over:
-            head = paragraph(f"{self._run.name}: {status.state}: {status.message}.", "worse")
-            if self._run.can_resume:
-                head += f"<p>Go on: <code>emu_core.resume({escaped(repr(str(self._run.folder)))})</code></p>"
-        else:
-            head = f'<progress value="{status.progress:.3f}" style="width: 20rem"></progress> {escaped(_line(status))}'
-        return [head, small_curves(self._run.history())]
+            return [paragraph(f"{self._run.name}: finished in {seconds:.0f} s.", "better")]
+        parts = [paragraph(f"{self._run.name}: {status.state}: {status.message}.", "worse")]
+        if self._run.can_resume:
+            code = escaped(repr(str(self._run.folder)))
+            parts.append(f"<p>Go on: <code>emu_core.resume({code})</code></p>")
+        return parts
 
 
 def _line(status: Status) -> str:
