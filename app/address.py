@@ -12,6 +12,7 @@ _PARAMS = {
     "watched", "pretrain-watched", "bench-watched",
 }  # fmt: skip
 _CHOICES, _WRITTEN = "choices", "choices-written"
+PROBLEMS = "choices-problems"  # of the session: what of the address could not be opened, until another choice
 CHOSEN = "choices-made"  # of the session: which parameters a person chose; the others are defaults
 
 
@@ -52,6 +53,7 @@ def linked(
 
     def choose() -> None:
         choices[param] = changed(st.session_state[widget])
+        st.session_state.pop(PROBLEMS, None)
         st.session_state.setdefault(CHOSEN, set()).add(param)
 
     value: str = st.selectbox(label, options, key=widget, on_change=choose, **about)

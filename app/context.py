@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.address import CHOSEN, choices_of_session, draw_link, linked, take_address
+from app.address import CHOSEN, PROBLEMS, choices_of_session, draw_link, linked, take_address
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, short_name
 from app.library import ChosenData, chosen_data, draw_data_chooser
 from app.state import config_of, data_sha_of, finished_runs
@@ -138,7 +138,10 @@ def draw_bar() -> None:
         )
     splits = [*chosen.labelled.splits, ALL]
     linked("on", "Measured on", splits, format_func=_split_title, help=_HELP["on"], width=150)
-    st.session_state[_CONTEXT] = Context(chosen, choices["a"], choices["b"], choices["on"], tuple(problems))
+    if named or problems:
+        st.session_state[PROBLEMS] = tuple(problems)
+    known_problems = st.session_state.get(PROBLEMS, ())
+    st.session_state[_CONTEXT] = Context(chosen, choices["a"], choices["b"], choices["on"], known_problems)
 
 
 def draw_problems() -> None:
