@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.address import CHOSEN, PROBLEMS, choices_of_session, draw_link, linked, take_address
-from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, short_name
+from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, must_be_fetched, short_name
 from app.library import ChosenData, chosen_data, draw_data_chooser
 from app.state import config_of, data_sha_of, finished_runs
 from app.users import runs_root, server
@@ -102,7 +102,7 @@ def draw_bar() -> None:
     problems = draw_data_chooser()
     chosen, runs = chosen_data(), finished_runs()
     _drop_defaults(choices, chosen, named)
-    problems += _check(choices, chosen, runs)
+    problems += _check(choices, chosen, runs, named)
     known = [encoder.spec for encoder in available_encoders() if encoder.available and encoder.spec != HF]
     encoders = list(dict.fromkeys([*known, *(f"{RUN}{name}" for name in runs), choices["a"], choices["b"]]))
     encoders = [value for value in encoders if value != NONE]
@@ -161,11 +161,13 @@ def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: set[str])
         del choices[param]
 
 
-def _check(choices: dict[str, str], chosen: ChosenData, runs: Mapping[str, Run]) -> list[str]:
+def _check(
+    choices: dict[str, str], chosen: ChosenData, runs: Mapping[str, Run], named: set[str]
+) -> list[str]:
     """Give every choice a value that can be opened; return what was wrong with those that had none."""
     problems = []
     for key, name in (("a", A), ("b", B)):
-        if key in choices and (problem := _problem(choices[key], runs)):
+        if key in choices and (problem := _problem(choices[key], runs, by_link=key in named)):
             problems.append(f"Encoder {name}: {problem}")
             del choices[key]
     if "b" not in choices:
@@ -178,8 +180,11 @@ def _check(choices: dict[str, str], chosen: ChosenData, runs: Mapping[str, Run])
     return problems
 
 
-def _problem(value: str, runs: Mapping[str, Run]) -> str:
-    """Return why a value of the address can't be an encoder, as markdown; "" where it can."""
+def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
+    """Return why a value of the address can't be an encoder, as markdown; "" where it can.
+
+    A link neither fetches a model nor has a folder of this machine looked at.
+    """
     known = {encoder.spec: encoder for encoder in available_encoders() if encoder.spec != HF}
     if value in known and not known[value].available:
         return sentence(f"{known[value].name} is not available here: {known[value].reason}")
@@ -189,9 +194,11 @@ def _problem(value: str, runs: Mapping[str, Run]) -> str:
         name = value.removeprefix(RUN)
         return "" if name in runs else f"there is no finished run {literal(shown(name, 80))} here."
     try:
-        model_spec(value, folders=not server().sign_in)
+        spec = model_spec(value, folders=not (by_link or server().sign_in))
     except EncoderError as error:
         return sentence(error)
+    if by_link and must_be_fetched(spec):
+        return f"{literal(shown(value, 80))} is not on this machine yet; type its name above to fetch it."
     return ""
 
 

@@ -329,6 +329,8 @@ def test_no_two_encoders_share_their_vectors() -> None:
         ("run:gone", "Encoder A: there is no finished run gone here."),
         ("run:../..", "there is no finished run"),
         ("nonsense://", "is an address"),
+        ("hf:someone/huge", "type its name above to fetch it"),
+        ("hf:/etc", "this server opens no folders"),
     ],
 )
 def test_an_address_that_names_no_encoder_is_said_and_the_usual_one_taken(
