@@ -50,7 +50,7 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
         key="train-snapshots",
         persist_state="session",
         help="Stores up to 2,000 held-out sentences with their vectors before training and after each epoch in the "
-        "run's folder: Explore then plays how the space folds.",
+        "run's folder: the workbench then plays how the space folds.",
     )
     plan = _plan(
         chosen.token,

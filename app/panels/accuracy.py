@@ -29,10 +29,13 @@ _LEAKAGE = {
 }
 
 
-def draw_accuracy(comparison: Comparison, which: tuple[str, ...]) -> None:
-    """Draw means, losses, gains, matrices, leakage and all directions; `which` tells the comparison from others."""
-    _draw_means(comparison)
-    _draw_verdict(comparison)
+def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool = False) -> None:
+    """Draw means, losses, gains, matrices, leakage and all directions; `which` tells the comparison from others.
+
+    Of sentences that were `seen` in training no gain is shown as a success.
+    """
+    _draw_means(comparison, seen)
+    _draw_verdict(comparison, seen)
     draw_guard(comparison.metrics["guard"], key="guard")
     _draw_matrices(comparison)
     if comparison.leakage is not None:
@@ -40,14 +43,15 @@ def draw_accuracy(comparison: Comparison, which: tuple[str, ...]) -> None:
     _draw_table(comparison.accuracy, which)
 
 
-def _draw_means(comparison: Comparison) -> None:
+def _draw_means(comparison: Comparison, seen: bool) -> None:
     means = comparison.means.to_dict("records")
     cells = roomy_columns(len(means) + 2, 260, "means", border=True)
     for cell, row in zip(cells, means, strict=False):
         cell.metric(
             f"Mean of {row['over']}",
             f"{row['other']:.1f} %",
-            f"{row['difference']:+.1f} points from {row['base']:.1f}",
+            f"{row['difference']:+.1f} points from {row['base']:.1f}" + ", seen in training" * seen,
+            delta_color="off" if seen else "normal",
             help="Leave-one-out accuracy of the nearest neighbour (Acc@1), each direction counting once.",
         )
     for cell, name, rows in (
@@ -63,10 +67,12 @@ def _draw_means(comparison: Comparison) -> None:
         )
 
 
-def _draw_verdict(comparison: Comparison) -> None:
+def _draw_verdict(comparison: Comparison, seen: bool) -> None:
     how_many, colon, which = fallen_sentence(comparison).partition(":")
     if colon:
         st.warning(f"**{literal(how_many)}:**{literal(which)}", icon=":material/trending_down:")
+    elif seen:
+        st.info("No direction got worse, on sentences that were seen in training.", icon=":material/school:")
     else:
         st.success("No direction got worse.", icon=":material/trending_up:")
 

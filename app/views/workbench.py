@@ -23,7 +23,7 @@ from app.panels.widgets import (
     draw_notebook_button,
     errors_shown,
 )
-from app.state import is_from_scratch
+from app.state import data_sha_of, is_from_scratch
 from app.vectors import weights_of
 from app.wording import literal, sentence
 from app.workbench.epochs import draw_epochs
@@ -36,7 +36,7 @@ from app.workbench.similarity import draw_similarity
 from app.workbench.subject import Space, Subject
 from app.workbench.triples import draw_triples
 from emu_core import charts
-from emu_core.api.compare import choose_rows, training_notes
+from emu_core.api.compare import ALL, choose_rows, training_notes
 from emu_core.charts import comparison_page
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
@@ -160,15 +160,18 @@ def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArra
     return {name: vectors[rows] for name, vectors in space.vectors.items()}
 
 
+def _seen(now: Context) -> bool:
+    """Return whether a run was trained on rows that are measured."""
+    splits = now.chosen.labelled.splits
+    own = any(data_sha_of(run) == now.chosen.sha256 for run in now.runs)
+    return own and (now.on in ("train", ALL) or not splits)
+
+
 def _draw_verdict(subject: Subject, now: Context) -> None:
     """Draw in a line what B gains over A."""
     row = subject.comparison.means.iloc[-1]
     better, worse = len(subject.comparison.risen), len(subject.comparison.fallen)
-    seen = any(
-        "was trained on these" in note
-        for run in now.runs
-        for note in training_notes(run, now.chosen.labelled, now.on, sha256=now.chosen.sha256)
-    )
+    seen = _seen(now)
     colour = (
         "gray" if seen else "green" if row["difference"] > 0 and not worse else "orange" if worse else "gray"
     )
@@ -188,7 +191,7 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
     if subject is not None:
         which = (subject.key, *subject.weights)
         if subject.is_measured:
-            tabs["Accuracy"] = lambda: draw_accuracy(subject.comparison, which)
+            tabs["Accuracy"] = lambda: draw_accuracy(subject.comparison, which, seen=_seen(now))
             tabs["Changed neighbours"] = lambda: draw_neighbours(subject)
         tabs["Sentence triples"] = lambda: draw_triples(subject)
         tabs["Similarity"] = lambda: draw_similarity(subject)
