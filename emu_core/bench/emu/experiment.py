@@ -37,6 +37,7 @@ from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.atis import ATIS, read_atis
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.quora import QUORA, read_quora
 from emu_core.data.labelled.rows import read_machine_translations
 from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.encoders.registry import encoder_kind, load_encoder
@@ -113,7 +114,8 @@ class EmuExperiment(Experiment):
         """Return the data as they are stored, and the fields of the configuration that they decide.
 
         Args:
-            data: labelled set, files, a folder of files, "demo", or "atis:FOLDER" for the paper's selection of ATIS.
+            data: labelled set, files, a folder of files, "demo", or "atis:FOLDER" or "quora:FILE" for the paper's
+                selection of ATIS or of Quora's question pairs.
             settings: of the benchmark.
             train_languages: languages whose labels are used.
             mapping: columns of the files, where their names are unusual.
@@ -130,6 +132,8 @@ class EmuExperiment(Experiment):
             given = [data] if isinstance(data, str | Path) else list(data)
         if len(given) == 1 and str(given[0]).startswith(ATIS):
             cut = bench_data(read_atis(Path(str(given[0]).removeprefix(ATIS))))
+        elif len(given) == 1 and str(given[0]).startswith(QUORA):
+            cut = bench_data(read_quora(Path(str(given[0]).removeprefix(QUORA))))
         else:
             cut = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
             if given and str(given[0]) != DEMO:
