@@ -18,8 +18,9 @@ from emu_core.bench.parallel.experiment import Recipe
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import CellResult, Results
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
+from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.tasks import Tasks
-from emu_core.errors import TrainingError
+from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation.translation_ranking import DOT
 from tests.bench_cells import PAIRS, drawn, planned, run
 from tests.pretrained_set import parallel, sentences, sts_folder
@@ -27,6 +28,7 @@ from tests.pretrained_set import parallel, sentences, sts_folder
 NAMES = pair_names(PAIRS)
 EVERY = tuple(System)
 NONE = {"labelled": None}
+WRITTEN = {"en": "en", "de": "de", "fr": "fr", "ja": "en"}  # sentences of whose words stand for a language's
 
 
 def running_text(folder: Path) -> Path:
@@ -109,6 +111,31 @@ def test_there_is_a_model_for_each_kind_of_text(tmp_path: Path) -> None:
     assert again.nli[0].labels.tolist() == made.data.tasks.nli[0].labels.tolist()
 
 
+def inference_pairs(*codes: str) -> list[Nli]:
+    """Twelve a language, the same ones."""
+    labels = np.arange(12) % 3
+    return [
+        Nli(sentences(WRITTEN[code], 12, 1), sentences(WRITTEN[code], 12, 2), labels, code, "xnli")
+        for code in codes
+    ]
+
+
+def test_inference_pairs_to_measure_are_those_of_the_languages_and_are_kept(tmp_path: Path) -> None:
+    learnt = [nli_file(tmp_path)]
+    made = planned("dual-encoder", nli=learnt, test_nli=inference_pairs("en", "de", "ja"))
+    assert [one.language for one in made.data.test_nli] == ["en", "de"]
+    (tmp_path / "stored").mkdir()
+    made.data.store(tmp_path / "stored")
+    again, config = BenchTexts.load(tmp_path / "stored", "x"), made.config
+    assert [(one.language, one.premises, one.labels.tolist()) for one in again.test_nli] == [
+        (one.language, one.premises, one.labels.tolist()) for one in inference_pairs("en", "de")
+    ]
+    assert again.facts(config)["sha256"] == made.data.facts(config)["sha256"]
+    assert planned("dual-encoder", nli=learnt).data.facts(config)["sha256"] != again.facts(config)["sha256"]
+    with pytest.raises(DataError, match="--test-nli are in en, de, fr"):
+        planned("dual-encoder", nli=learnt, test_nli=inference_pairs("ja"))
+
+
 def test_systems_differ_in_what_they_name() -> None:
     made: Any = planned("dual-encoder")
     base = made.recipe(System.TRANSLATION)
@@ -148,11 +175,13 @@ def test_a_model_of_all_tasks_is_trained_and_measured(tmp_path: Path) -> None:
     made = planned(
         "dual-encoder", test=parallel(*PAIRS, count=12, seed=9), sts=sts_folder(tmp_path / "sts"), epochs=4,
         running_text=[running_text(tmp_path)], nli=[nli_file(tmp_path)],
+        test_nli=inference_pairs("en", "de", "fr"),
     )  # fmt: skip
     small = Small(made.config, made.data, tmp_path)
     result = measure_cell(small, Cell(System.MULTI_TASK, NAMES[:1]))
     assert set(result.wheres("rank", DOT)) == {"en-de", "de-en"}
     assert result.values["candidates", "", "en-de"] == 12
+    assert result.wheres("nli") == ["en", "de"] and len(result.values["nli", "", "de"]) == 12
     assert (result.values["rank", DOT, "en-de"] == 1).mean() > 3 / 12  # chance is one
     assert set(result.wheres("sts")) == {"en", "de", "en-de", "de-en"}
     assert result.values["sts", "count", "en"] == 10
@@ -165,6 +194,7 @@ def test_a_model_of_all_tasks_is_trained_and_measured(tmp_path: Path) -> None:
     assert result.values["eigen", "mean", "en-de"] > 0 and result.values["eigen", "variance", "en-de"] > 0
     assert result.values["speed", "seconds", ""] > 0 and result.facts["pairs"] == 54
     other = measure_cell(small, Cell(System.TRANSLATION, NAMES[1:]))
+    assert not other.wheres("nli")  # no head was trained
     assert set(other.wheres("sts")) == {"en"} and set(other.wheres("few_shot")) == {"en-fr"}
 
 
@@ -276,6 +306,23 @@ def test_classification_has_the_papers_shapes() -> None:
     rows = [row for row in few.texts if row[:2] == (LABELS[System.NLI], "fr")]
     assert [row[2] for row in rows] == ["100 % en + X % fr", "X % fr"]
     assert rows[0][3].startswith("50.0") and rows[1][3] == "–" and rows[1][4].startswith("40.0")
+
+
+def test_inference_has_a_row_a_model_that_has_a_head_and_the_papers_beside() -> None:
+    right = {("en", 0): 8, ("de", 0): 5, ("en", 1): 6, ("fr", 1): 3}
+    changes = {}
+    for pair, name in enumerate(NAMES):
+        for seed in (0, 1):
+            own = {code: np.arange(10) < count + seed for (code, of), count in right.items() if of == pair}
+            values = {("nli", "", code): hits.astype(float) for code, hits in own.items()}
+            changes[Cell(System.MULTI_TASK, (name,), seed)] = CellResult(values)
+    table = results_of(changes=changes)[1].nli()
+    assert table.head == ("model", "trained on", "en", "de", "fr", "paper: en", "paper: de", "paper: fr")
+    assert [row[:2] for row in table.texts] == [(LABELS[System.MULTI_TASK], name) for name in NAMES]
+    german, french = table.texts
+    assert german[2].startswith("85.0") and german[3].startswith("55.0") and german[4] == "–"
+    assert french[4].startswith("35.0") and german[5:] == ("71.5", "65.0", "")
+    assert french[5:] == ("71.6", "", "64.4")
 
 
 def test_what_is_missing_is_told() -> None:

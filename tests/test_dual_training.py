@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
 from emu_core.data.parallel.text import ParallelText
@@ -15,7 +17,9 @@ from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.dual.encoder import DualEncoder
-from emu_core.errors import TrainingError
+from emu_core.encoders.dual.relations import FILE, Relations
+from emu_core.encoders.saved import check_files, write_checksums
+from emu_core.errors import EncoderError, TrainingError
 from emu_core.losses.ranking import ranking_loss
 from emu_core.runs.progress import Record
 from emu_core.trainers import dual_encoder as training
@@ -288,3 +292,71 @@ def test_other_tasks_weigh_less_beside_translation_only() -> None:
     torch.testing.assert_close(moves[1], 0.25 * moves[0], rtol=1e-2, atol=1e-7)
     assert torch.equal(moves[2], moves[3])
     assert moves[0].any()
+
+
+@torch.no_grad()
+def logits(model: DualEncoder, heads: Any, pairs: Nli) -> torch.Tensor:
+    first, second = (model(model.tokenize(side)) for side in (pairs.premises, pairs.hypotheses))
+    features = torch.cat([first, second, abs(first - second), first * second], dim=1)
+    gain = heads.gain  # the products' is its square
+    scale = torch.tensor([gain, gain, gain, gain**2]).repeat_interleave(first.shape[1])
+    weights = dict(heads.nli.named_parameters())
+    inner = torch.tanh(features * scale @ weights["0.weight"].T + weights["0.bias"])
+    return inner @ weights["2.weight"].T + weights["2.bias"]
+
+
+def trained_on_inference(scores: list[float] | None = None, epochs: int = 2) -> tuple[DualEncoder, Any]:
+    model, left = encoder(), iter(scores or [])
+    trainer = DualEncoderTrainer(
+        model, ALL, replace(TINY, epochs=epochs), seed=0, score=(lambda: next(left)) if scores else None
+    )
+    fit_trainer(trainer, on_record=lambda _: None, should_stop=lambda: False)
+    return model, trainer
+
+
+def test_the_head_of_inference_pairs_is_kept_beside_the_encoder(tmp_path: Path) -> None:
+    model, trainer = trained_on_inference()
+    model.save(tmp_path)
+    head, again = Relations.open(tmp_path), DualEncoder.open(tmp_path)
+    assert same(model, again) and again.relations is None  # it would not fit what is trained further
+    first, second = again.encode(PREMISES.premises), again.encode(PREMISES.hypotheses)
+    found = head.predict(first, second)
+    assert found.tolist() == logits(model, trainer.heads, PREMISES).argmax(dim=1).tolist()
+    assert not {id(weight) for weight in model.parameters()} & {id(w) for w in head.layers.parameters()}
+    write_checksums(tmp_path)
+    check_files(tmp_path)
+    spoilt = bytearray((tmp_path / FILE).read_bytes())
+    spoilt[-1] ^= 1
+    (tmp_path / FILE).write_bytes(spoilt)
+    with pytest.raises(EncoderError, match="not as it was saved"):
+        check_files(tmp_path)
+
+
+def test_the_head_is_that_of_the_chosen_epoch() -> None:
+    whole, _ = trained_on_inference([1.0, 2.0, 0.0], epochs=3)
+    last, _ = trained_on_inference([1.0, 2.0, 3.0], epochs=3)
+    first, _ = trained_on_inference([2.0, 1.0, 0.0], epochs=3)
+    of = [one.relations.layers[0].weight for one in (first, whole, last) if one.relations is not None]
+    assert len(of) == 3
+    assert not torch.equal(of[0], of[1]) and not torch.equal(of[1], of[2]) and not same(whole, last)
+
+
+def test_without_inference_pairs_there_is_no_head(tmp_path: Path) -> None:
+    model = encoder()
+    fit(model, replace(ALL, nli=[]))
+    model.save(tmp_path)
+    assert model.relations is None and not (tmp_path / FILE).exists()
+    with pytest.raises(EncoderError, match="learnt from no inference pairs"):
+        Relations.open(tmp_path)
+    for wrong in ({"0.weight": torch.zeros(2, 8)}, {"0.weight": torch.zeros(2), "gain": torch.zeros(1)}):
+        save_file(wrong, tmp_path / FILE)
+        with pytest.raises(EncoderError, match="whole"):
+            Relations.open(tmp_path)
+
+
+def test_a_checkpoint_of_an_earlier_version_has_the_encoders_weights_alone() -> None:
+    _, trainer = trained_on_inference()
+    other, _ = trained_on_inference(epochs=1)
+    kept = trainer.heads.nli[0].weight.clone()
+    trainer.load_weights(dict(other.state_dict()))
+    assert same(trainer.encoder, other) and torch.equal(trainer.heads.nli[0].weight, kept)

@@ -31,7 +31,7 @@ _TAKES = {
     "emu": (*_LABELLED, "train_languages"),
     "fmda": (*_LABELLED, "pairs"),
     "bicvm": (*_PARALLEL, "documents", "test_documents"),
-    "dual-encoder": (*_PARALLEL, "preset", "sts", "dialogues", "running_text", "nli"),
+    "dual-encoder": (*_PARALLEL, "preset", "sts", "dialogues", "running_text", "nli", "test_nli"),
 }
 
 
@@ -67,6 +67,10 @@ def add_bench(verbs: Any) -> None:
         "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
     )
     add_task_files(dual, "a model that learns from them, too")
+    dual.add_argument(
+        "--test-nli", action="append", default=[], metavar="FILE",
+        help="JSON lines such as XNLI's, to measure a model that learnt from --nli on; repeatable",
+    )  # fmt: skip
     for parser in (emu, fmda, dual):
         parser.add_argument(
             "--preset", type=Preset, default=Preset.TUNED, choices=list(Preset),

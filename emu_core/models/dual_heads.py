@@ -34,7 +34,7 @@ class TaskHeads(nn.Module):
         self.before = _ranking_head(dim, hidden)
         self.sentence = _ranking_head(dim, hidden)
         self.after = _ranking_head(dim, hidden)
-        self.nli = nn.Sequential(nn.Linear(4 * dim, nli_hidden), nn.Tanh(), nn.Linear(nli_hidden, 3))
+        self.nli = nli_layers(dim, nli_hidden)
 
     def conversation(self, responses: Tensor) -> Tensor:
         """g^R of responses (B, dim); the comments' g^I is the encoder's own vector."""
@@ -53,6 +53,11 @@ class TaskHeads(nn.Module):
         """Logits (B, 3) of pairs of vectors (B, dim)."""
         out: Tensor = self.nli(relation(self.gain * premises, self.gain * hypotheses))
         return out
+
+
+def nli_layers(dim: int, hidden: int) -> nn.Sequential:
+    """Return random layers from the relation of two vectors (dim,) to three logits."""
+    return nn.Sequential(nn.Linear(4 * dim, hidden), nn.Tanh(), nn.Linear(hidden, 3))
 
 
 def _ranking_head(dim: int, hidden: int) -> nn.Sequential:

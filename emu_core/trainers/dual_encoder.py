@@ -1,5 +1,6 @@
 """Training of the dual encoder (Chidambaram et al. 2019): tasks in turn, each step for one of them."""
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +15,16 @@ from emu_core.config.dual_encoder import DualEncoderConfig, Optimizer
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.dual.batch import Ints, Sentences, joined
 from emu_core.encoders.dual.encoder import DualEncoder
+from emu_core.encoders.dual.relations import Relations
 from emu_core.errors import TrainingError
 from emu_core.models.dual_heads import TaskHeads
 from emu_core.runs.checkpoint import State
 from emu_core.runs.progress import Record
-from emu_core.trainers.dual_tasks import Task, Translation, mine, prepare
-from emu_core.trainers.fit import Stage, Trainer
+from emu_core.trainers.dual_tasks import Inference, Task, Translation, mine, prepare
+from emu_core.trainers.fit import Stage, Trainer, Weights
 
 _BETAS = (0.9, 0.98)
+_NLI = "heads.nli."
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,25 @@ class DualEncoderTrainer(Trainer[Batch]):
         finally:
             self.encoder.sparse = False
             self.encoder.eval()
+            if self._keeps_nli:
+                layers = copy.deepcopy(self.heads.nli).cpu().eval()
+                self.encoder.relations = Relations(layers, self.heads.gain)
+
+    @property
+    def _keeps_nli(self) -> bool:
+        return any(isinstance(task, Inference) for task in self.tasks)
+
+    def weights(self) -> Weights:
+        """Return the encoder's weights, and those of the head of inference pairs where these are learnt from."""
+        nli = self.heads.nli.state_dict() if self._keeps_nli else {}
+        return super().weights() | {_NLI + name: weight for name, weight in nli.items()}
+
+    def load_weights(self, weights: Weights) -> None:
+        """Restore them; a checkpoint of an earlier version has the encoder's alone."""
+        nli = {name.removeprefix(_NLI): own for name, own in weights.items() if name.startswith(_NLI)}
+        super().load_weights({name: own for name, own in weights.items() if not name.startswith(_NLI)})
+        if nli:
+            self.heads.nli.load_state_dict(nli)
 
     def batches(self, epoch: int, done: int) -> Iterator[Batch]:
         """Draw the examples of each step's task: each once in a pass, in an order of that pass's own."""

@@ -5,6 +5,8 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Any, ClassVar
 
+import numpy as np
+
 from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw
 from emu_core.bench.papers import DualBench, Preset
@@ -14,6 +16,7 @@ from emu_core.bench.results import Key
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder, encode_in
+from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
@@ -103,6 +106,7 @@ class DualExperiment(ParallelExperiment):
             **_translations(encoder, text),
             **found,
             **_classified(encoder, self.data, text.languages, cell.seed),
+            **_judged(encoder, self.data, text.languages),
         }
         return values, {"warnings": [warning]} if warning else {}, None
 
@@ -136,6 +140,24 @@ def _sts(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> tuple
         ("sts", field, where): value for where, one in found.items() for field, value in asdict(one).items()
     }
     return values, warning
+
+
+def _judged(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> dict[Key, Any]:
+    """Measure Table 4: how often the head learnt with the encoder tells the relation of two sentences."""
+    head = encoder.relations if isinstance(encoder, DualEncoder) else None
+    if head is None:
+        return {}
+    values: dict[Key, Any] = {}
+    for code in languages:
+        right = [
+            head.predict(encode_in(encoder, one.premises, code), encode_in(encoder, one.hypotheses, code))
+            == one.labels
+            for one in texts.test_nli
+            if one.language == code
+        ]
+        if right:
+            values["nli", "", code] = np.concatenate(right)
+    return values
 
 
 def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str], seed: int) -> dict[Key, Any]:

@@ -18,7 +18,7 @@ from emu_core.bench.parallel.experiment import (
 )
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import OverSeeds, Results
-from emu_core.bench.tables import Line, Score, Table, grid, mean_score, why_missing
+from emu_core.bench.tables import Line, Score, Table, grid, mean_score, scored, why_missing
 from emu_core.data.wording import counted
 from emu_core.evaluation.translation_ranking import DOT, NS
 
@@ -36,6 +36,8 @@ def dual_report(experiment: DualExperiment, results: Results) -> Report:
     tables = [make.ranking()]
     if experiment.data.sts:
         tables.append(make.sts())
+    if results.each(lambda cell: cell.wheres("nli")):
+        tables.append(make.nli())
     if results.each(lambda cell: cell.wheres("zero_shot")):
         tables += [make.zero_shot(), make.few_shot()]
     tables += [
@@ -161,6 +163,24 @@ class DualTables:
             notes=(NOTES["sts"],),
         )
 
+    def nli(self) -> Table:
+        """Return Table 4: the relation of two sentences, by the head learnt with the encoder, in each language."""
+        languages, lines = self.results.each(lambda cell: cell.wheres("nli")), []
+        for system in self.systems:
+            for name in self.names:
+                row, labels = self.row(system, name), (LABELS[system], name)
+                scores = {code: scored(row.values("nli", "", code)) for code in languages}
+                lines.append(Line(labels, f"{system} {name}", scores, f"{self.paper_name(system)} {name}"))
+        return grid(
+            "nli",
+            "Table 4: zero-shot NLI, accuracy in %",
+            ("model", "trained on"),
+            languages,
+            [line for line in lines if line.measured],
+            printed=lambda row, code: _printed("table4", row, f"XNLI {code}"),
+            notes=(NOTES["nli"],),
+        )
+
     def _sts_verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
         sentences = []
         for system in self.systems[1:]:
@@ -280,6 +300,7 @@ def _facts(experiment: DualExperiment) -> dict[str, Any]:
         },
         "dialogues": {talk.language: f"{len(talk.comments):,}" for talk in tasks.dialogues},
         "nli": {nli.language: f"{len(nli.premises):,}" for nli in tasks.nli},
+        "nli_measured": {nli.language: f"{len(nli.premises):,}" for nli in texts.test_nli},
         "sts_pairs": {code: f"{len(pairs.scores):,}" for code, pairs in texts.sts.items()},
         "sentences_to_train_the_classifier": experiment.documents_facts(0),
         "sentences_to_test_it": experiment.documents_facts(1),
@@ -312,5 +333,12 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
         "missing": missing,
     }
     sts, documents, quick = texts.sts, texts.documents, experiment.settings.quick
-    applies = {"missing": missing, "sts": sts, "no_sts": not sts, "documents": documents, "quick": quick}
+    applies = {
+        "missing": missing,
+        "no_nli": not texts.test_nli,
+        "sts": sts,
+        "no_sts": not sts,
+        "documents": documents,
+        "quick": quick,
+    }
     return differences("dual_encoder", values, {**applies, "no_documents": not documents})

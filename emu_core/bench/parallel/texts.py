@@ -25,13 +25,16 @@ from emu_core.data.texts.nli import Nli, read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.scored_pairs import ScoredPairs, scored_pairs_in
 from emu_core.data.texts.tasks import Tasks
+from emu_core.data.texts.tasks import read_texts as read_parts
+from emu_core.data.texts.tasks import write_texts as write_parts
+from emu_core.data.wording import listed
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.runs.config import RunConfig
 from emu_core.runs.stored_data import ParallelData
 
 QUICK_PAIRS = 3_000
-_DOCUMENTS, _STS = "documents.parquet", "sts.parquet"
+_DOCUMENTS, _STS, _NLI = "documents.parquet", "sts.parquet", "nli"
 _DOCUMENT = ["language", "part", "text", "label"]  # part 0 is trained on, and part 1 tested
 
 
@@ -45,12 +48,14 @@ class BenchTexts:
         test: the same pairs' parallel text to measure on.
         documents: by language, documents to train a classifier on and others to test it on; empty where there are none.
         sts: by language, sentence pairs with a score.
+        test_nli: inference pairs to measure on, in each language.
     """
 
     tasks: Tasks
     test: tuple[ParallelText, ...]
     documents: Mapping[str, tuple[Documents, Documents]] = field(default_factory=dict)
     sts: Mapping[str, ScoredPairs] = field(default_factory=dict)
+    test_nli: tuple[Nli, ...] = ()
 
     @property
     def train(self) -> Sequence[ParallelText]:
@@ -90,7 +95,8 @@ class BenchTexts:
         parts += [[talk.language, talk.comments, talk.responses] for talk in self.tasks.dialogues]
         parts += [[text.language, text.documents] for text in self.tasks.running_text]
         parts += [
-            [nli.language, nli.premises, nli.hypotheses, list(map(int, nli.labels))] for nli in self.tasks.nli
+            [nli.language, nli.premises, nli.hypotheses, list(map(int, nli.labels))]
+            for nli in (*self.tasks.nli, *self.test_nli)
         ]
         return hashlib.sha256("".join(map(json.dumps, parts)).encode()).hexdigest()
 
@@ -110,6 +116,8 @@ class BenchTexts:
             for row in zip(own.first, own.second, own.scores, strict=True)
         ]
         pd.DataFrame(pairs, columns=["language", "first", "second", "score"]).to_parquet(folder / _STS)
+        (folder / _NLI).mkdir()
+        write_parts(folder / _NLI, {"test": self.test_nli})
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
@@ -121,7 +129,10 @@ class BenchTexts:
             for code, own in pairs
         }
         documents = documents_by_language(pd.read_parquet(folder / _DOCUMENTS))
-        return cls(texts.tasks, tuple(texts.test), documents, sts)
+        nli = read_parts(folder / _NLI).get("test", []) if (folder / _NLI).is_dir() else []
+        return cls(
+            texts.tasks, tuple(texts.test), documents, sts, tuple(n for n in nli if isinstance(n, Nli))
+        )
 
 
 def read_texts(
@@ -137,6 +148,7 @@ def read_texts(
     dialogues: Sequence[File | Dialogues] = (),
     running_text: Sequence[File | RunningText] = (),
     nli: Sequence[File | Nli] = (),
+    test_nli: Sequence[File | Nli] = (),
     quick: bool = False,
 ) -> BenchTexts:
     """Read everything that is trained on and measured.
@@ -154,6 +166,7 @@ def read_texts(
         dialogues: see `read_dialogues`; texts as they were read will do, and so for the next two.
         running_text: see `read_running_text`.
         nli: see `read_nli`.
+        test_nli: inference pairs to measure on, in the languages trained on; others are left out.
         quick: train on the first 3,000 pairs only.
 
     Raises:
@@ -171,7 +184,7 @@ def read_texts(
         tuple(train),
         tuple(replace(text, notes=()) for text in read_each(dialogues, Dialogues, read_dialogues)),
         tuple(replace(text, notes=()) for text in read_each(running_text, RunningText, read_running_text)),
-        tuple(replace(text, notes=()) for text in read_each(nli, Nli, read_nli)),
+        _inference(nli),
     )
     codes = list(dict.fromkeys(code for text in train for code in text.languages))
     if labelled is not None and documents:
@@ -181,4 +194,13 @@ def read_texts(
         found = documents_of_labelled(labelled_set(labelled)[0], codes)
     elif documents:
         found = documents_of_folders(documents, test_documents or {}, codes)
-    return BenchTexts(tasks, tuple(measured), found, scored_pairs_in(sts, codes))
+    judged = tuple(text for text in _inference(test_nli) if text.language in codes)
+    if test_nli and not judged:
+        raise DataError(
+            f"no inference pairs of --test-nli are in {listed(codes)}; XNLI says a row's language"
+        )
+    return BenchTexts(tasks, tuple(measured), found, scored_pairs_in(sts, codes), judged)
+
+
+def _inference(files: Sequence[File | Nli]) -> tuple[Nli, ...]:
+    return tuple(replace(text, notes=()) for text in read_each(files, Nli, read_nli))

@@ -17,6 +17,7 @@ from emu_core.config.dual_encoder import DualEncoderConfig, architecture
 from emu_core.encoders.base import BATCH_TOKENS, Encoder, Features, TokenIds, batches_by_length
 from emu_core.encoders.dual.batch import Sentences
 from emu_core.encoders.dual.hashing import Hashing
+from emu_core.encoders.dual.relations import Relations
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 
@@ -102,12 +103,15 @@ class DualEncoder(Encoder):
     Attributes:
         config: what it is; of the fields that say how it is trained, it reads none.
         hashing: where words and n-grams go.
+        relations: the head that training with inference pairs leaves, which `save` writes, too; `Relations.open` opens
+            it, and `open` does not, for it does not fit an encoder that is then trained further.
         sparse: whether the tables' gradients are sparse, which few optimisers take but those of `DualEncoderTrainer`.
     """
 
     spec: ClassVar[str] = "dual-encoder"
 
     ngrams: nn.Parameter | None
+    relations: Relations | None = None
 
     def __init__(self, config: DualEncoderConfig, languages: Sequence[str]) -> None:
         """Make an encoder with random weights from torch's own generator."""
@@ -152,9 +156,11 @@ class DualEncoder(Encoder):
             return encoder.eval()
 
     def save(self, folder: Path) -> None:
-        """Write config.json and model.safetensors."""
+        """Write config.json and model.safetensors, and nli.safetensors where there is a head."""
         config = {"encoder": self.spec, "languages": list(self.languages), **architecture(self.config)}
         write_encoder(folder, config, self.state_dict())
+        if self.relations is not None:
+            self.relations.save(folder)
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Return the graph; hashing needs no file."""
