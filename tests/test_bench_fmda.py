@@ -89,6 +89,13 @@ def test_an_ablation_is_fmda_without_what_it_names(system: System, off: set[str]
     assert settings(System.BASELINE)["epochs"] == 7 and settings(System.BASE) == {}
 
 
+def test_every_seed_has_the_same_budget() -> None:
+    made = experiment(encoder="e5-small", seeds=(0, 1, 2))
+    for system in set(System) - {System.BASE}:
+        seeds = [made.hyperparameters(Cell(system, NAMES[:1], seed)) for seed in made.seeds]
+        assert seeds[0] == seeds[1] == seeds[2] and seeds[0]["epochs"] == 20 and seeds[0]["patience"] == 5
+
+
 def test_equation_5_adds_up_the_papers_losses_and_the_papers_settings_are_its_own() -> None:
     made = experiment(encoder="e5-small", preset="paper", parts=["2", "4"])
     whole, printed = (
