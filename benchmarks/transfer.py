@@ -13,6 +13,7 @@ learnt from, and the third is measured, in each language.
 import argparse
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
@@ -67,6 +68,7 @@ def encoders(data: Path) -> Iterator[tuple[str, Encoder]]:
         ("sum-of-words", Recipe(DualEncoderConfig(**SUM_OF_WORDS))),
         ("translation", Recipe(plain)),
         ("translation-nli", Recipe(plain, nli=True)),
+        ("translation-nli-1", Recipe(replace(plain, task_weight=1.0), nli=True)),
     ):
         tasks = Tasks(nli=(nli,))
         yield name, recipe.fit(train, dev, tasks, seed=SEED, device="cpu", pace=Pace())[0]

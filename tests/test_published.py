@@ -171,7 +171,8 @@ TRAINED = {
     "use": "`use`",
     "sum-of-words": "sum of word vectors",
     "translation": "translation ranking",
-    "translation-nli": "translation and NLI",
+    "translation-nli": "translation and NLI at 0.1, the default",
+    "translation-nli-1": "translation and NLI at 1, as the paper",
 }
 
 
