@@ -15,6 +15,7 @@ from emu_core.data.demo import reference_texts
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.devices import pick_device
+from emu_core.encoders.base import FloatArray
 from emu_core.encoders.encode import head_after
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
@@ -33,35 +34,40 @@ class Suggester:
     """
 
     def __init__(self, encoder: str = "use", *, encode: Encode | None = None, device: str = "auto") -> None:
-        """Choose an encoder.
+        """Choose an encoder; nothing is loaded.
 
         Args:
             encoder: what `load_encoder` takes, by which the method's settings are chosen.
             encode: computes its vectors, where they are known already; None loads the encoder.
             device: "auto", "cpu", "cuda:0".
-
-        Raises:
-            EncoderError: the encoder can't be opened.
         """
+        self.encoder, self.device = encoder, device
         self.settings = cast(PosteriorConfig, configure("posterior", encoder))
-        self._encode: Encode = encode or load_encoder(encoder, device=pick_device(device)).encode
+        self._encoder = encode
+
+    def _encode(self, texts: Sequence[str]) -> FloatArray:
+        if self._encoder is None:
+            self._encoder = load_encoder(self.encoder, device=pick_device(self.device)).encode
+        return self._encoder(texts)
+
+    def reference(self) -> dict[str, list[str]]:
+        """Return the sentences that are encoded beside the labelled ones, by language; `use` needs none."""
+        needed = self.settings.language_directions or self.settings.centering
+        return reference_texts() if needed else {}
 
     def fit(self, labelled: LabelledSet) -> "Suggester":
         """Fit the default method on a set's sentences of split train, or on all where there are no splits.
 
         Raises:
             DataError: there are splits, but none is train.
+            EncoderError: the encoder can't be opened.
             TrainingError: the sentences have a single intent.
         """
         self.pool_ = labelled.train_part()
         frame, settings = self.pool_.frame, self.settings
         labels = np.searchsorted(self.pool_.intents, frame["intent"]).tolist()
         some = sampled_rows(labels) or list(range(len(labels)))
-        reference = (
-            {language: self._encode(texts) for language, texts in reference_texts().items()}
-            if settings.language_directions or settings.centering
-            else {}
-        )
+        reference = {language: self._encode(texts) for language, texts in self.reference().items()}
         vectors, ids = self._encode(frame["text"].tolist()), frame["id"].tolist()
         with warnings.catch_warnings():  # scikit-learn expects more than two sentences of an intent
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)

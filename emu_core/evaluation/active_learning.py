@@ -100,6 +100,8 @@ def choose_sentences(
     units, weights = unit_vectors(vectors), np.asarray(unsure, dtype=np.float64)
     check_length(languages, len(units), "languages")
     check_length(weights.tolist(), len(units), "uncertainties")
+    if count >= len(units):
+        return np.argsort(-weights, kind="stable")
     shares = fair_shares(labelled_languages, languages, count)
     # The most uncertain of each language, so that none is left without its share.
     most = max(1, MOST_SENTENCES // len(shares))
