@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from small import small_set
 from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import MAIN, PATIENCE_S, AtOnce, with_frame
+from test_app_compare_explore import MAIN, PATIENCE_S, AtOnce, explore, with_frame
 
 from app import cache
 from emu_core import Suggester
@@ -122,3 +122,24 @@ def test_a_held_out_share_stays_the_same_when_sentences_are_labelled(runs: Path)
     chosen = [app.metric[3].value, press(app, "Save 10 labels").metric[3].value]
     assert chosen[0] == chosen[1] != "0"
     assert "points since" in score(app)[1]
+
+
+def test_picked_sentences_are_relabelled_or_dropped_in_a_new_version(runs: Path) -> None:
+    frame = partly_labelled()
+    app = with_frame(frame)
+    labelled = stored(runs, "small")
+    explore(app, **{"explore-picked": (labelled.sha256(), (3, 5, 40))})
+    assert next(button for button in app.button if button.label == "Relabel").disabled
+    next(box for box in app.selectbox if box.label == "Intent of the 3 sentences").set_value("taxi").run()
+    press(app, "Relabel")
+    assert app.query_params["data"] == "small-v2"
+    relabelled = stored(runs, "small-v2")
+    assert relabelled.sha256() == labelled.relabel([3, 5, 40], "taxi").sha256()
+    kept = pd.read_parquet(runs / ".data" / "small-v2" / "rows.parquet")
+    assert (kept["intent"] == "").sum() == (frame["intent"] == "").sum(), "sentences without an intent stay"
+    assert [app.query_params["a"], app.query_params["b"]] == ["use", "none"]
+
+    explore(app, **{"explore-picked": (relabelled.sha256(), (7,))})
+    press(app, "Drop")
+    assert app.query_params["data"] == "small-v3"
+    assert stored(runs, "small-v3").sha256() == relabelled.drop([7]).sha256()
