@@ -27,6 +27,7 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
 from emu_core.runs.run import Run
 
+LABELLING = "Label more sentences"  # the tab of the Data page
 FIRST, MOST, FILE_MB = 10, 100, 20
 TYPED, FILE = "Type sentences", "From a file"
 _SKIPPED, _ADDITIONS, _INTENT = "label-skipped", "label-additions", "label-intent"

@@ -25,7 +25,7 @@ from app.library import (
     undelete,
 )
 from app.panels.findings import draw_findings, draw_left_out, draw_table, draw_unread_languages
-from app.panels.labelling import draw_labelling
+from app.panels.labelling import LABELLING, draw_labelling
 from app.panels.widgets import choose, draw_note, warn_of_strangers
 from app.state import is_from_scratch
 from app.upload.tables import (
@@ -65,7 +65,7 @@ ROLES = {
     ),
 }
 HELD_OUT = 20  # percent, where no column is the split
-PARTS = ("What is in it", "Label more sentences")
+PARTS = ("What is in it", LABELLING)
 TALLEST = 700  # pixels; a taller picture scrolls
 
 
