@@ -3,6 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -110,7 +111,7 @@ def _draw_adding(chosen: ChosenData) -> None:
             st.rerun()
 
 
-def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFrame, dict[str, float]] | None:
+def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFrame, dict[str, Any]] | None:
     """Return what to label next and the score so far; None, with what is waited for drawn, until they are there."""
     labelled, spec = now.chosen.labelled, _encoder(now)
     unlabelled = UnlabelledSet(rows[list(UnlabelledSet.columns)].reset_index(drop=True), labelled.name)
@@ -123,7 +124,7 @@ def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFra
     asked = hashlib.sha256(
         json.dumps([*rows["text"], *rows["language"]]).encode("utf-8", "replace")
     ).hexdigest()
-    found: tuple[pd.DataFrame, dict[str, float]] | None = computed(
+    found: tuple[pd.DataFrame, dict[str, Any]] | None = computed(
         f"label:{now.chosen.sha256}:{weights_of(spec)}:{asked}:{count}",
         f"Fitting the default method on {counted(len(labelled.train_part()), 'sentence')}",
         suggestions, spec, labelled, unlabelled, count, texts, vectors[A],
@@ -206,7 +207,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             st.rerun()
 
 
-def _draw_score(chosen: ChosenData, score: dict[str, float]) -> None:
+def _draw_score(chosen: ChosenData, score: dict[str, Any]) -> None:
     """Draw the score of this round and of those before it."""
     if not score:
         draw_note("No sentences are held out, so what the labels bring can't be measured.")
