@@ -8,7 +8,7 @@ from streamlit.navigation.page import StreamlitPage
 
 # Those of pages are the keys of their choosers.
 _PARAMS = {
-    "data", "a", "b", "on", "tab", "run", "encoder", "method", "pretrain-method",
+    "data", "a", "b", "on", "tab", "part", "run", "encoder", "method", "pretrain-method",
     "watched", "pretrain-watched", "bench-watched",
 }  # fmt: skip
 _CHOICES, _WRITTEN = "choices", "choices-written"

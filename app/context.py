@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.address import CHOSEN, PROBLEMS, choices_of_session, draw_link, linked, take_address
+from app.address import CHOSEN, PROBLEMS, choices_of_session, draw_link, keep, linked, take_address
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, must_be_fetched, short_name
 from app.library import ChosenData, chosen_data, draw_data_chooser
 from app.state import config_of, data_sha_of, finished_runs
@@ -94,6 +94,14 @@ def base_of(run: Run | None) -> str:
     config = None if run is None else config_of(run)
     encoder = "" if config is None else config.encoder
     return f"{RUN}{Path(encoder[len(RUN) :]).name}" if encoder.startswith(RUN) else encoder
+
+
+def stay() -> None:
+    """Have the encoders stay when the data that were just chosen are another version of those in use."""
+    now = context()
+    st.session_state[_OF_DATA] = chosen_data().sha256
+    for param, value in (("a", now.a), ("b", now.b), ("on", now.on)):
+        keep(param, value)
 
 
 def draw_bar() -> None:

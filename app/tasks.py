@@ -14,7 +14,8 @@ from app.background import report
 from app.vectors import prune
 from emu_core.api.predict import Predictor
 from emu_core.api.split import SplitSentence, split_sentence
-from emu_core.data.labelled import LabelledSet
+from emu_core.api.suggest import Suggester
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
@@ -98,6 +99,35 @@ def predictions(
     """
     predictor = Predictor(k=5).fit(pool, vectors=pool_vectors, asked=asked)
     return predictor.predict(texts, vectors=vectors), predictor.facts
+
+
+def suggestions(
+    encoder: str,
+    labelled: LabelledSet,
+    unlabelled: UnlabelledSet,
+    count: int,
+    texts: Sequence[str],
+    vectors: FloatArray,
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return what `Suggester` suggests to label next and, where the set has held-out sentences, its score on them.
+
+    Args:
+        encoder: what `load_encoder` takes.
+        labelled: the set.
+        unlabelled: the sentences to choose from.
+        count: how many.
+        texts: N texts, all that are encoded.
+        vectors: (N, dim) of them.
+
+    Raises:
+        EmuError: nothing can be learnt of the set.
+    """
+    row = {text: place for place, text in enumerate(texts)}
+    suggester = Suggester(encoder, encode=lambda wanted: vectors[[row[text] for text in wanted]]).fit(
+        labelled
+    )
+    held_out = labelled.held_out_part()
+    return suggester.suggest(unlabelled, count), {} if held_out is None else suggester.score(held_out)
 
 
 def fetch(spec: str) -> bool:

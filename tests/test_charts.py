@@ -445,3 +445,11 @@ def test_a_comparison_is_drawn_by_one_call_a_chart() -> None:
     assert heat(charts.similarity(compared, [3, 1, 2])).z.tolist() == cosines.tolist()
     figures = [*both, charts.changes(compared), charts.similarity(compared, [1, 2])]
     assert not any("<script" in figure.to_json() for figure in figures)
+
+
+def test_a_labelling_curve_has_every_round_in_the_order_of_its_labels() -> None:
+    rounds = pd.DataFrame({"labels": [34, 14, 24], "base": [41.0, 38.0, 40.0], "fitted": [50.0, 39.0, 44.0]})
+    figure = charts.labelling_curve(rounds)
+    assert list(curve(figure, "default method").x) == [14, 24, 34]
+    assert list(curve(figure, "default method").y) == [39, 44, 50]
+    assert list(curve(figure, "encoder as it is").y) == [38, 40, 41]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.address import keep
+from app.address import keep, kept_tab
 from app.cache import done_or_shown, read_in_limits, start_helpers
 from app.context import context
 from app.library import (
@@ -21,9 +21,11 @@ from app.library import (
     library,
     library_table,
     rename,
+    rows_to_label,
     undelete,
 )
 from app.panels.findings import draw_findings, draw_left_out, draw_table, draw_unread_languages
+from app.panels.labelling import LABELLING, draw_labelling
 from app.panels.widgets import choose, draw_note, warn_of_strangers
 from app.state import is_from_scratch
 from app.upload.tables import (
@@ -63,6 +65,7 @@ ROLES = {
     ),
 }
 HELD_OUT = 20  # percent, where no column is the split
+PARTS = ("What is in it", LABELLING)
 TALLEST = 700  # pixels; a taller picture scrolls
 
 
@@ -290,8 +293,24 @@ def draw_set(chosen: ChosenData) -> None:
     draw_keeping(chosen)
     if changes := changes_of(chosen):
         st.caption(f"Changed in this version: {literal(changes[-1])}.")
-    draw_left_out(audit)
-    draw_size(labelled, audit)
+    waiting = len(rows_to_label(chosen))
+    draw_left_out(audit, waiting)
+    draw_size(labelled, audit, waiting)
+    tabs = st.tabs(PARTS, **kept_tab("data-part", PARTS, "part"))
+    for place, draw in zip(tabs, (draw_sentences, draw_more), strict=True):
+        with place:
+            if place.open:
+                draw(chosen)
+
+
+def draw_more(_: ChosenData) -> None:
+    """Draw what to label next."""
+    draw_labelling(context())
+
+
+def draw_sentences(chosen: ChosenData) -> None:
+    """Draw what the audit found, how the sentences are spread, and the sentences."""
+    labelled, audit = chosen.labelled, chosen.audit
     draw_findings(chosen)
     st.subheader("Sentences by intent and language")
     with st.container(height=TALLEST if len(audit.counts) > TALLEST // 20 else "content", border=False):
@@ -327,14 +346,16 @@ def _forget_upload() -> None:
         st.session_state.pop(key, None)
 
 
-def draw_size(labelled: LabelledSet, audit: Audit) -> None:
-    """Draw the numbers that matter most."""
+def draw_size(labelled: LabelledSet, audit: Audit, waiting: int) -> None:
+    """Draw the numbers that matter most; `waiting` rows have no intent yet."""
     sentences, intents, languages, splits = st.columns(4, border=True)
-    left_out = audit.rows_read - audit.rows_kept
+    left_out = audit.rows_read - audit.rows_kept - waiting
+    notes = [f"{waiting:,} without an intent"] * bool(waiting)
+    notes += [f"{counted(left_out, 'row')} left out"] * bool(left_out)
     sentences.metric(
         "Sentences",
         f"{audit.rows_kept:,}",
-        delta=f"{counted(left_out, 'row')} left out" if left_out else None,
+        delta=", ".join(notes) or None,
         delta_color="off",
         delta_arrow="off",
     )

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
@@ -174,6 +175,32 @@ def held_out_curves(histories: Mapping[str, Sequence[dict[str, Any]]]) -> go.Fig
     legend_above(figure)
     figure.update_layout(showlegend=len(histories) > 1)
     return on_page(figure, height=280)
+
+
+def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
+    """Return the accuracy on held-out sentences over how many sentences are labelled, before and after each round.
+
+    Args:
+        rounds: a row for each round: `labels`, a number, and in percent `base` and `fitted`.
+    """
+    figure = go.Figure()
+    rounds = rounds.sort_values("labels")
+    for column, name, colour in (
+        ("fitted", "default method", PALETTE[0]),
+        ("base", "encoder as it is", GREY),
+    ):
+        figure.add_scatter(
+            x=rounds["labels"],
+            y=rounds[column],
+            mode="lines+markers",
+            line={"color": colour, "width": 2},
+            name=name,
+            hovertemplate="%{x:,} labels: %{y:.1f} %<extra>" + name + "</extra>",
+        )
+    figure.update_xaxes(title="labelled sentences", tickvals=rounds["labels"].unique()[-12:])
+    figure.update_yaxes(title="Acc@1, %", zeroline=False)
+    legend_above(figure)
+    return on_page(figure, height=240)
 
 
 def _accuracy(epochs: Sequence[dict[str, Any]], ends: dict[int, float]) -> Curve:
