@@ -25,9 +25,9 @@ from emu_core.data.labelled.rows import located
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
-from emu_core.runs.run import NAME, Run, list_runs
+from emu_core.runs.run import NAME, TRASH, Run, list_runs
 
-FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
+FOLDER = ".data"  # beside the runs; the dot keeps it apart
 _ROWS, _FACTS, _NOT_NAME = "rows.parquet", "data.json", r"[^a-z0-9._-]+"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
 _FRESH, _UNDO = "data-added", "data-deleted"

@@ -7,7 +7,7 @@ import pandas as pd
 
 from app.forms.model_name import short_name
 from app.panels.pretrained import mean_p_at_1
-from app.state import config_of, is_from_scratch, status_of
+from app.state import config_of, is_from_scratch, note_of, status_of, tags_of
 from app.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
@@ -18,7 +18,7 @@ from emu_core.runs.run import Run, Status
 
 P_AT_1 = "P@1"
 _FACTS, _FIGURES = ["Run", "State", "Method", "Encoder", "Trained on"], ["Before", "After", "Gain"]
-COLUMNS = [*_FACTS, *_FIGURES, "Started", "Took", P_AT_1]
+COLUMNS = [*_FACTS, *_FIGURES, "Started", "Took", "Tags", "Note", P_AT_1]
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
@@ -51,10 +51,27 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a row for each run: what it is, what it was trained on, mean Acc@1 before, after, gain, start, time.
 
-    Where one trained an encoder from scratch there is a column `P_AT_1`, too.
+    Where one trained an encoder from scratch there is a column `P_AT_1`, too; without tags or notes there are none.
     """
-    frame = pd.DataFrame([run_row(run) | _results(run) for run in runs], columns=COLUMNS)
-    return frame if any(map(is_from_scratch, runs)) else frame.drop(columns=P_AT_1)
+    frame = pd.DataFrame([run_row(run) | _results(run) | _remarks(run) for run in runs], columns=COLUMNS)
+    empty = [column for column in ("Tags", "Note") if not frame[column].map(bool).any()]
+    return frame.drop(columns=empty if any(map(is_from_scratch, runs)) else [*empty, P_AT_1])
+
+
+def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
+    """Return the runs with every asked word in their name, state, method, encoder, languages, data, tags or note."""
+    words = asked.casefold().split()
+
+    def text(run: Run) -> str:
+        config, row = config_of(run), run_row(run)
+        parts = [row[name] for name in _FACTS] + [*tags_of(run), note_of(run), config.data if config else ""]
+        return " ".join(map(str, parts)).casefold()
+
+    return [run for run in runs if all(word in text(run) for word in words)] if words else list(runs)
+
+
+def _remarks(run: Run) -> dict[str, object]:
+    return {"Tags": list(tags_of(run)), "Note": note_of(run)}
 
 
 def run_row(run: Run) -> dict[str, object]:
