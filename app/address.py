@@ -88,9 +88,11 @@ def keep_renamed(name: str, new: str = "") -> None:
     for param in _RUNS & choices.keys():
         prefix, _, last = choices[param].rpartition(":")
         if last == name and prefix in ("", "run"):
-            choices[param] = f"{prefix}:{new}".lstrip(":")
-            if not new:
+            if new:
+                choices[param] = f"{prefix}:{new}".lstrip(":")
+            else:
                 del choices[param]
+                st.query_params.pop(param, None)
 
 
 def draw_link(page: str | StreamlitPage, label: str, icon: str, **choices: str) -> None:
