@@ -439,7 +439,10 @@ def test_a_comparison_is_drawn_by_one_call_a_chart() -> None:
     counts = compared.change_counts()
     for trace in charts.changes(compared).data:
         assert list(trace.x) == counts[trace.name].tolist()
-    drawn = {x for trace in charts.gains(compared).data for x in trace.x}
+    gains = charts.gains(compared)
+    assert gains.layout.xaxis.title.text.startswith("points of Acc@1, &lt;script")
+    assert gains.layout.xaxis.title.text.endswith(" minus A")
+    drawn = {x for trace in gains.data for x in trace.x}
     assert drawn == set(compared.gains["difference"])
     cosines = compared.similarity([3, 1, 2])[HOSTILE].to_numpy()
     assert heat(charts.similarity(compared, [3, 1, 2])).z.tolist() == cosines.tolist()
