@@ -206,11 +206,6 @@ def data_of_run(run: Run) -> str:
     raise DataError(f"the data that {run.name} was trained on are not here; upload their file again")
 
 
-def belongs(run: Run, chosen: ChosenData) -> bool:
-    """Return whether a run was trained on a set."""
-    return data_sha_of(run) == chosen.sha256
-
-
 def free_name(title: str) -> str:
     """Return a name that no set has yet, made of a title."""
     plain = (
