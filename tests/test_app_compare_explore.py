@@ -432,6 +432,24 @@ def own_run(trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return Run(tmp_path / "runs" / "own")
 
 
+def test_the_curves_of_a_and_b_lie_over_each_other(trained: Trained, own_run: Run) -> None:
+    another = own_run.folder.parent / "another"
+    shutil.copytree(own_run.folder, another)
+    records = own_run.history()
+    (another / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records[:3]))
+    app = with_data(trained[2].read_bytes())
+    app.query_params["a"] = "run:another"
+    app = compare(app, "Training", own_run.name)
+    (spec,) = drawn(app)
+    losses = [trace for trace in spec["data"] if trace["yaxis"] == "y"]
+    assert [trace["name"] for trace in losses] == ["A: another", f"B: {own_run.name}"]
+    assert len(numbers(losses[0]["x"])) == 3
+    (another / "log.jsonl").unlink()
+    app.run()
+    assert "A: another has no curves" in " ".join(info.value for info in app.info).replace("\\", "")
+    assert len(drawn(app)) == 1
+
+
 def test_without_a_forgetting_check_the_command_that_makes_it_is_said(own_run: Run, trained: Trained) -> None:
     app = compare(with_data(trained[2].read_bytes()), "Forgetting")
     assert app.code[0].value == f"emu forgetting {own_run.folder} --sts FOLDER --translations FOLDER"

@@ -99,6 +99,18 @@ def test_only_epochs_that_are_over_are_marked() -> None:
     assert (list(accuracy.x), list(accuracy.y)) == ([5.0], [61.5])
 
 
+def test_the_curves_of_two_runs_lie_over_each_other() -> None:
+    first = [step(n, loss=3.0 / n, critic=1.0) for n in range(1, 41)]
+    second = [step(n, loss=2.0) for n in range(1, 9)]
+    figure = charts.loss_curves({"A: one": first, HOSTILE: second})
+    assert [note.text for note in figure.layout.annotations] == ["Loss: all parts", "Critic"]
+    drawn = [(trace.legendgroup, trace.yaxis, len(trace.x), trace.showlegend) for trace in figure.data]
+    assert drawn == [("A: one", "y", 40, True), (HOSTILE, "y", 8, True), ("A: one", "y2", 40, False)]
+    assert figure.data[0].line.color == figure.data[2].line.color != figure.data[1].line.color
+    assert "<script" not in "".join(trace.name + trace.hovertemplate for trace in figure.data)
+    assert figure.layout.yaxis.type == "log" and not figure.layout.shapes  # epochs are of one run
+
+
 def test_a_long_run_is_thinned_to_its_means() -> None:
     values = np.random.default_rng(0).random(5_000)
     figure = charts.loss_curves([step(n + 1, loss=float(v)) for n, v in enumerate(values)])

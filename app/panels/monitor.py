@@ -48,9 +48,9 @@ def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> Ru
         return None
     name = linked(key, label, [run.name for run in runs], key=key)
     run = next(run for run in runs if run.name == name)
+    draw_keeping(run, key)
     status, seen = status_of(run), _moving(list_runs(runs_root()))
     st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
-    draw_keeping(run, key)
     running = status.state is RunState.RUNNING
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
     st.fragment(lambda: draw_curves(run), run_every=slower_s if running else None)()

@@ -198,9 +198,10 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
         if subject.is_measured:
             tabs["Confusions"] = lambda: _draw_confusions(subject)
     tabs["Predict"] = lambda: draw_predictions(now)
+    if now.runs:
+        tabs["Training"] = lambda: _draw_training(now)
     if run is not None:
         tabs["Forgetting"] = lambda: _draw_forgetting(run)
-        tabs["Training"] = lambda: _draw_training(run)
         tabs["Epochs"] = lambda: draw_epochs(run)
     if subject is not None:
         tabs["Take away"] = lambda: _draw_files(space, subject, now)
@@ -241,13 +242,20 @@ def _draw_forgetting(run: Run) -> None:
         draw_forgetting(run)
 
 
-def _draw_training(run: Run) -> None:
-    st.caption(run_facts(run))
-    history = run.history()
-    if history:
-        st.plotly_chart(charts.loss_curves(history), key="losses")
-    else:
-        draw_note("This run has no curves: its method is fitted in one step.")
+def _draw_training(now: Context) -> None:
+    """Draw the curves of the runs among A and B, over each other where both have some."""
+    titles = [
+        title for title, spec in zip(now.titles, now.specs.values(), strict=True) if spec.startswith(RUN)
+    ]
+    histories = {}
+    for title, run in zip(titles, now.runs, strict=True):
+        st.caption(f"{literal(title)}: {run_facts(run)}")
+        if history := run.history():
+            histories[title] = history
+        else:
+            draw_note(f"{literal(title)} has no curves: its method is fitted in one step.")
+    if histories:
+        st.plotly_chart(charts.loss_curves(histories), key="losses")
 
 
 def _draw_files(space: Space, subject: Subject, now: Context) -> None:
