@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.background import report
 from app.vectors import prune
+from emu_core.api.forgetting import forgetting
 from emu_core.api.predict import Predictor
 from emu_core.api.split import SplitSentence, split_sentence
 from emu_core.data.labelled import LabelledSet
@@ -75,6 +76,18 @@ def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], Flo
 def film_of(folder: Path) -> Film:
     """Lay out and measure the snapshots of the run in a folder; raises what `read_film` raises."""
     return read_film(Run(folder))
+
+
+def measure_forgetting(folder: Path) -> bool:
+    """Measure forgetting of the run in a folder on the small set that comes with Emu; True.
+
+    Raises:
+        DataError: its encoder knows no two languages of the set.
+        EncoderError: an encoder can't be opened.
+        RunError: the run is not finished.
+    """
+    forgetting(folder, on_progress=report)
+    return True
 
 
 def predictions(
