@@ -1,6 +1,7 @@
 """The queue of runs: one after another on a device, each in a process that outlives page and server."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ import emu_core
 from app.library import FOLDER as DATA
 from app.state import config_of, status_of
 from app.users import USERS, all_runs_root, server
+from app.vectors import DOWNLOADS
 from emu_core.config.server import ServerSettings
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
@@ -76,6 +78,7 @@ class JobManager:
         self._changed = threading.Condition()
         self._queues: dict[str, deque[Run]] = {}  # by device
         self._current: dict[str, Run] = {}  # by device
+        shutil.rmtree(root / DOWNLOADS, ignore_errors=True)  # they are made again
         for own in self._roots():
             empty_trash(own)
             empty_trash(own / DATA)

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -23,14 +24,18 @@ from app.background import Done, Failed, Outcome, Pending
 from app.maps import is_shown
 from app.panels import widgets
 from app.panels.widgets import draw_csv_button
+from app.tasks import export_to_zip
+from app.workbench.takeaway import _OnDisk
 from emu_core import train
 from emu_core.api import compare as api_compare
 from emu_core.api import forgetting as api_forgetting
 from emu_core.api.forgetting import read_forgetting
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.sentence_transformers_module import EmuModule
 from emu_core.errors import EmuError
 from emu_core.evaluation.projection import Projection, aligned, project, trustworthiness
+from emu_core.exporting import ExportFormat
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 from tests.tiny_transformer import tiny_transformer
@@ -126,6 +131,11 @@ def compare(app: AppTest, tab: str = "Accuracy", run: str | None = None, **state
 def explore(app: AppTest, **state: Any) -> AppTest:
     """Open the workbench as `compare` does, with a drawer that draws no chart."""
     return compare(app, "Predict", **state)
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
 
 
 def figures(app: AppTest) -> list[dict[str, Any]]:
@@ -451,6 +461,40 @@ def test_the_curves_of_a_and_b_lie_over_each_other(trained: Trained, own_run: Ru
     app.run()
     assert "A: another has no curves" in " ".join(info.value for info in app.info).replace("\\", "")
     assert len(drawn(app)) == 1
+
+
+@pytest.mark.parametrize("name", ["A", "B"])
+def test_an_encoder_is_made_a_zip_beside_the_page_and_downloaded(
+    own_run: Run, trained: Trained, worker: AtOnce, name: str, tmp_path: Path
+) -> None:
+    app = compare(with_data(trained[2].read_bytes()), "Take away", **{"download-encoder": name})
+    worker.endless = "export:"
+    press(app, "Prepare the zip")
+    assert "packing the files" in app.get("progress")[-1].proto.text
+    worker.endless = "none"
+    app.run()
+    title = {"A": "use-st", "B": "own-st"}[name]
+    (button,) = [one.proto for one in app.get("download_button") if one.proto.label.startswith("Download")]
+    assert button.label.startswith(f"Download {title}.zip (") and not app.exception
+    (path,) = (own_run.folder.parent / ".downloads").iterdir()  # no folder that it was made in
+    content = _OnDisk(path).read()
+    assert isinstance(content, memoryview) and bytes(content) == path.read_bytes()
+    with ZipFile(path) as archive:
+        assert {entry.split("/")[0] for entry in archive.namelist()} == {title}
+        assert f"{title}/README.md" in archive.namelist() and archive.testzip() is None
+        archive.extractall(tmp_path / "out")
+    spec = {"A": "use", "B": f"run:{own_run.folder}"}[name]
+    opened = EmuModule.load(str(tmp_path / "out" / title)).encoder
+    np.testing.assert_allclose(opened.encode(TRIPLE), load_encoder(spec).encode(TRIPLE), atol=1e-5)
+
+
+def test_what_can_not_be_exported_is_said(own_run: Run, trained: Trained) -> None:
+    shutil.rmtree(own_run.encoder_folder)
+    with pytest.raises(EmuError):
+        export_to_zip(
+            f"run:{own_run.folder}", ExportFormat.ONNX, "own", own_run.folder.parent / ".d" / "x.zip"
+        )
+    assert not list((own_run.folder.parent / ".d").iterdir())
 
 
 def test_forgetting_is_measured_in_the_page_on_a_small_set(

@@ -66,8 +66,6 @@ def _draw_offer(run: Run) -> None:
         "the former."
     )
     asked = f"forgetting-asked-{run.folder}"
-    if st.button("Measure it on the small set", icon=":material/straighten:", key="forgetting-measure"):
-        st.session_state[asked] = True
     if st.session_state.get(asked):
         key = f"forgetting:{weights_of(f'run:{run.folder}')}"
         label = f"{run.name}: encoding the small set with both encoders, in a minute or less with small ones"
@@ -75,6 +73,9 @@ def _draw_offer(run: Run) -> None:
             st.session_state.pop(asked)
             cache.background().forget(key)  # the folder has it now
             st.rerun()
+    elif st.button("Measure it on the small set", icon=":material/straighten:", key="forgetting-measure"):
+        st.session_state[asked] = True
+        st.rerun()
     st.markdown("On files of your own, similarity scores or translations, this command measures it:")
     _draw_command(run)
 
