@@ -164,7 +164,6 @@ class JobManager:
         """
         with self._starting:  # so that it is not resumed meanwhile
             self._check_over(run)
-            empty_trash(run.folder.parent, UNDO_S)
             run.put_aside()
 
     def undelete(self, run: Run) -> Run:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.address import draw_link, keep, keep_renamed, linked
 from app.context import as_b
-from app.jobs import OUTDATED, job_manager
+from app.jobs import OUTDATED, UNDO_S, job_manager
 from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of
 from app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
@@ -27,7 +27,7 @@ from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
-from emu_core.runs.run import MOST_NOTE, MOST_TAGS, Run, RunState, Status, in_trash, list_runs
+from emu_core.runs.run import MOST_NOTE, MOST_TAGS, Run, RunState, Status, empty_trash, in_trash, list_runs
 
 WATCHED = "watched"
 _EDITS = "edits-of-runs"
@@ -182,7 +182,8 @@ def draw_edit(run: Run, key: str, *, is_over: bool) -> None:
 
 
 def draw_undo(key: str) -> None:
-    """Offer to bring back the run that was deleted last."""
+    """Offer to bring back the run that was deleted last, within the hour."""
+    empty_trash(runs_root(), UNDO_S)
     for run in in_trash(runs_root())[:1]:
         if st.button(f"Undo: bring back {run.name}", icon=":material/undo:", key=f"undo-{key}"):
             with errors_shown():

@@ -25,6 +25,7 @@ PHASES = {
     "fitting": "Fitting the head",
     "leaving intents out": "Measuring intents without labels",
     "training": "Training",
+    "measuring the parts": "Measuring each part of the vectors",
     "evaluating": "Measuring the trained encoder",
     "saving": "Saving",
 }
@@ -41,7 +42,7 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
         return line if left is None or status.step < 2 else f"{line}, about {time_span(left)} left"
     line = PHASES.get(status.phase, "Starting")
     if status.phase != "training":
-        return f"{line} ..."
+        return f"{line} ..." if left is None else f"{line}, about {time_span(left)} left"
     may_end_early = config is not None and "patience" in config.hyperparameters
     most = "at most " if may_end_early else ""
     line += f": step {status.step:,} of {most}{status.steps:,}, epoch {max(1, status.epoch)} of {most}{status.epochs}"

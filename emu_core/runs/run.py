@@ -60,6 +60,10 @@ REMARKS = "remarks.json"
 MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags
 TRASH = ".deleted"  # beside the runs; the dot keeps it apart
 MOST = 1e11  # no count, number or time of a status is larger; in seconds, the year 5138
+BESIDE_STEPS = frozenset(
+    {"loading", "encoding", "fitting", "leaving intents out", "measuring the parts", "evaluating", "saving"}
+)
+"""Phases of a training run that take no training steps."""
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
 
@@ -85,12 +89,13 @@ class Status:
 
     Attributes:
         state: see `RunState`.
-        phase: what it is doing: loading, encoding, fitting or training, evaluating, saving.
+        phase: what it is doing: training, one of `BESIDE_STEPS`, or a cell of a benchmark.
         step: training steps done, of `steps`.
         steps: training steps in all; 0 until known.
         epoch: the current epoch, from 1, of `epochs`.
         epochs: epochs in all; at most so many where training may end before them.
-        done: share of the phase that is done, for a phase before training that counts what it does.
+        done: share of the phase that is done, for one of `BESIDE_STEPS` that counts what it does.
+        phase_since: when the phase began, unix seconds.
         training_since: when the first step began, unix seconds; 0 before.
         started_at: unix seconds; 0 while queued.
         updated_at: unix seconds.
@@ -105,6 +110,7 @@ class Status:
     epoch: int = 0
     epochs: int = 0
     done: float = 0.0
+    phase_since: float = 0.0
     training_since: float = 0.0
     started_at: float = 0.0
     updated_at: float = 0.0
@@ -113,15 +119,22 @@ class Status:
 
     @property
     def progress(self) -> float:
-        """Share of the training steps done, 0 to 1; before training, of what its preparation counts."""
+        """Share of the training steps done, 0 to 1; beside training, of what the phase counts."""
         if self.state is RunState.FINISHED:
             return 1.0
+        if self.phase in BESIDE_STEPS:
+            return min(1.0, self.done)
         return min(1.0, self.step / self.steps) if self.steps else self.done
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the last training step at the pace so far; None where there is no pace yet."""
-        if self.state is not RunState.RUNNING or not self.step or not self.steps:
+        """Seconds until the phase has done what it counts, at its pace so far; None where there is no pace."""
+        if self.state is not RunState.RUNNING:
+            return None
+        if self.phase in BESIDE_STEPS:
+            lasted = self.updated_at - self.phase_since
+            return lasted / self.done * (1 - self.done) if 0 < self.done < 1 else None
+        if not self.step or not self.steps:
             return None
         return (self.updated_at - self.training_since) / self.step * (self.steps - self.step)
 
