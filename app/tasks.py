@@ -95,19 +95,23 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=path.parent) as made, whole_file(path) as partial:
-            folder = export(source, Path(made) / name, format=format)
+            folder = export(source, Path(made) / name, format=format, on_progress=_exported)
             files = sorted(file for file in folder.rglob("*") if file.is_file())
             sizes = [file.stat().st_size for file in files]
             with ZipFile(
                 partial, "w", ZIP_STORED
             ) as archive:  # weights hardly shrink, and that takes minutes
                 for place, file in enumerate(files):
-                    report(sum(sizes[:place]), sum(sizes))
+                    report(2 + sum(sizes[:place]) / sum(sizes), 3)
                     archive.write(file, file.relative_to(made))
     except OSError as error:
         raise cant_write(path.parent, disk_fault(error)) from error
     prune(path.parent)
     return path.stat().st_size
+
+
+def _exported(done: int, _parts: int) -> None:
+    report(done, 3)  # packing is the third part
 
 
 def measure_forgetting(folder: Path) -> bool:
