@@ -181,17 +181,20 @@ def test_the_one_way_out_of_a_table_is_the_download_that_runs_no_formula(
     upload(page, file)
     page.get_by_role("heading", name="formula.csv", level=2).wait_for()
     settle(page)
-    frame = page.get_by_test_id("stDataFrame").last
-    frame.scroll_into_view_if_needed()
-    frame.hover()
-    tools = page.get_by_test_id("stElementToolbar").filter(visible=True)
-    expect(tools.get_by_role("button", name="Search")).to_be_visible()
-    expect(tools.get_by_role("button", name="Fullscreen")).to_be_visible()
-    expect(tools.get_by_role("button", name=re.compile("download|export|csv", re.IGNORECASE))).to_have_count(
-        0
+    tables = page.get_by_test_id("stFullScreenFrame").filter(
+        has=page.get_by_test_id("stDataFrame"), visible=True
     )
+    expect(tables).to_have_count(2)  # the sentences, and the data sets
+    for frame in tables.all():
+        frame.scroll_into_view_if_needed()
+        frame.hover()
+        tools = frame.get_by_test_id("stElementToolbar")
+        expect(tools.get_by_role("button", name="Search")).to_be_visible()
+        expect(tools.get_by_role("button", name="Fullscreen")).to_be_visible()
+        download = tools.get_by_role("button", name=re.compile("download|export|csv", re.IGNORECASE))
+        expect(download).to_have_count(0)
     with page.expect_download() as started:
-        page.get_by_test_id("stDownloadButton").last.get_by_role("button").click()
+        page.get_by_role("button", name="Download as CSV").click()
     rows = list(csv.DictReader(Path(started.value.path()).read_text("utf-8-sig").splitlines()))
     assert "'=1+1" in {row["text"] for row in rows}
     assert "=1+1" not in {row["text"] for row in rows}
