@@ -29,8 +29,8 @@ class InPieces:
             body = message.get("body", b"")
             if isinstance(body, memoryview):
                 for start in range(0, len(body), PIECE):
-                    await send(message | {"body": bytes(body[start : start + PIECE]), "more_body": True})
-                message = message | {"body": b""}
+                    await send({**message, "body": bytes(body[start : start + PIECE]), "more_body": True})
+                message = {**message, "body": b""}
             await send(message)
 
         await self._app(scope, receive, send_in_pieces)
