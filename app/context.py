@@ -150,12 +150,8 @@ def draw_problems() -> None:
     for problem in now.problems:
         st.warning(problem, icon=":material/link_off:")
     for run in now.runs:
-        if stranger := _stranger(run, now.chosen):
-            with st.container(horizontal=True, vertical_alignment="center", key=f"other-data-{run.name}"):
-                st.markdown(
-                    f":red[{literal(run.name)}: {stranger[0].lower()}{stranger[1:]}]", width="content"
-                )
-                _draw_data_button(run)
+        if _stranger(run, now.chosen):
+            _draw_data_button(run)
 
 
 def _draw_data_button(run: Run) -> None:

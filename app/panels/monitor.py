@@ -27,7 +27,17 @@ from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
-from emu_core.runs.run import MOST_NOTE, MOST_TAGS, Run, RunState, Status, empty_trash, in_trash, list_runs
+from emu_core.runs.run import (
+    BESIDE_STEPS,
+    MOST_NOTE,
+    MOST_TAGS,
+    Run,
+    RunState,
+    Status,
+    empty_trash,
+    in_trash,
+    list_runs,
+)
 
 WATCHED = "watched"
 _EDITS = "edits-of-runs"
@@ -51,9 +61,11 @@ def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> Ru
     draw_keeping(run, key)
     status, seen = status_of(run), _moving(list_runs(runs_root()))
     st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
-    running = status.state is RunState.RUNNING
+    moving = (
+        status.state is RunState.RUNNING and status.phase not in BESIDE_STEPS
+    )  # else they stay as they are
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
-    st.fragment(lambda: draw_curves(run), run_every=slower_s if running else None)()
+    st.fragment(lambda: draw_curves(run), run_every=slower_s if moving else None)()
     return run
 
 

@@ -1,5 +1,6 @@
 """The list of runs as a table, and a run's state in words."""
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -42,6 +43,10 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
         return line if left is None or status.step < 2 else f"{line}, about {time_span(left)} left"
     line = PHASES.get(status.phase, "Starting")
     if status.phase != "training":
+        left = (
+            None if left is None else left - (time.time() - status.updated_at)
+        )  # counts down between two batches
+        left = left if left is not None and left > 0 else None
         return f"{line} ..." if left is None else f"{line}, about {time_span(left)} left"
     may_end_early = config is not None and "patience" in config.hyperparameters
     most = "at most " if may_end_early else ""

@@ -93,7 +93,12 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
     on_page(figure, height=80 + 200 * rows)
     if len(logs) > 1:
         legend_above(figure)
-        return figure.update_layout(margin={"t": 80}, height=120 + 200 * rows)
+        top = {
+            "yref": "container",
+            "y": 1.0,
+            "yanchor": "top",
+        }  # over the panels' titles on a narrow page, too
+        return figure.update_layout(legend=top, margin={"t": 84}, height=124 + 200 * rows)
     _mark_epochs(figure, *logs.values())
     return figure.update_layout(showlegend=False)
 
