@@ -251,7 +251,11 @@ def _draw_training(now: Context) -> None:
         else:
             draw_note(f"{literal(title)} has no curves: its method is fitted in one step.")
     if histories:
-        st.plotly_chart(charts.loss_curves(histories), key="losses")
+        draw_chart(
+            charts.loss_curves(histories),
+            "losses",
+            "Each part of the loss, and the accuracy on dev, over the steps of training; a line for each run.",
+        )
 
 
 page()
