@@ -27,9 +27,9 @@ from emu_core.data.languages import is_known, language_codes
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
-from emu_core.runs.run import NAME, Run, list_runs
+from emu_core.runs.run import NAME, TRASH, Run, list_runs
 
-FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
+FOLDER = ".data"  # beside the runs; the dot keeps it apart
 _ROWS, _FACTS, _SCORE, _NOT_NAME = "rows.parquet", "data.json", "score.json", r"[^a-z0-9._-]+"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
 _FRESH, _UNDO = "data-added", "data-deleted"
@@ -244,11 +244,6 @@ def data_of_run(run: Run) -> str:
         if sha256 and _facts(folder).get("sha256") == sha256:
             return name
     raise DataError(f"the data that {run.name} was trained on are not here; upload their file again")
-
-
-def belongs(run: Run, chosen: ChosenData) -> bool:
-    """Return whether a run was trained on a set."""
-    return data_sha_of(run) == chosen.sha256
 
 
 def free_name(title: str) -> str:

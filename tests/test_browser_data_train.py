@@ -2,16 +2,18 @@
 
 import csv
 import re
+import shutil
 import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from conftest import PATIENCE_MS, go_to, settle
+from fake_runs import past
 from playwright.sync_api import Page, expect
 from small import small_set
 
-from emu_core.runs.run import Run
+from emu_core.runs.run import Run, RunState, Status
 
 pytestmark = pytest.mark.browser
 
@@ -241,3 +243,30 @@ def test_the_one_way_out_of_a_table_is_the_download_that_runs_no_formula(
     rows = list(csv.DictReader(Path(started.value.path()).read_text("utf-8-sig").splitlines()))
     assert "'=1+1" in {row["text"] for row in rows}
     assert "=1+1" not in {row["text"] for row in rows}
+
+
+def test_a_run_is_named_deleted_and_brought_back(page: Page, app_url: str, runs_folder: Path) -> None:
+    past(
+        runs_folder, "old-name", Status(state=RunState.FINISHED), {"note": "nothing measured", "warnings": []}
+    )
+    open_app(page, f"{app_url}/train?watched=old-name")
+    page.get_by_role("button", name="Name, tags, note").click()
+    page.get_by_label("Name", exact=True).fill("new-name")
+    page.get_by_label("Note", exact=True).fill("for <b>Anna</b>")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("for <b>Anna</b>", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile("watched=new-name"))
+    run = Run(runs_folder / "new-name")
+    assert run.note == "for <b>Anna</b>" and not (runs_folder / "old-name").exists()
+    settle(page)
+    page.get_by_role("button", name="Delete").click()
+    undo = page.get_by_role("button", name="Undo: bring back new-name")
+    expect(undo).to_be_visible()
+    expect(page).not_to_have_url(re.compile("new-name"))
+    assert not run.folder.exists()
+    settle(page)
+    undo.click()
+    expect(page.get_by_text("for <b>Anna</b>", exact=True)).to_be_visible()
+    expect(undo).to_have_count(0)
+    assert run.status().state is RunState.FINISHED
+    shutil.rmtree(run.folder)  # other tests list what is there

@@ -11,10 +11,8 @@ from app.context import context
 from app.library import (
     ChosenData,
     add,
-    belongs,
     changes_of,
     chosen_data,
-    data_of_run,
     delete,
     deleted,
     discard,
@@ -27,7 +25,6 @@ from app.library import (
 from app.panels.findings import draw_findings, draw_left_out, draw_table, draw_unread_languages
 from app.panels.labelling import LABELLING, draw_labelling
 from app.panels.widgets import choose, draw_note, warn_of_strangers
-from app.state import is_from_scratch
 from app.upload.tables import (
     DETECT,
     Upload,
@@ -81,7 +78,6 @@ def page() -> None:
         draw_demo()
     with own.container(border=True, height="stretch"):
         draw_uploader()
-    draw_data_of_run()
     upload = st.session_state.get(UPLOAD)
     if isinstance(upload, Upload):
         draw_upload(upload)
@@ -101,21 +97,6 @@ def draw_demo() -> None:
         keep("data", DEMO)
         _forget_upload()
         st.rerun()
-
-
-def draw_data_of_run() -> None:
-    """Offer the data that the bar's runs were trained on, where they are not the chosen ones."""
-    for run in context().runs:
-        if is_from_scratch(run) or belongs(run, chosen_data()):
-            continue
-        if st.button(f"Open the data that {run.name} was trained on", icon=":material/database:"):
-            try:
-                keep("data", data_of_run(run))
-            except DataError as error:
-                st.error(sentence(error), icon=":material/error:")
-            else:
-                _forget_upload()
-                st.rerun()
 
 
 def draw_library() -> None:
