@@ -8,9 +8,10 @@ from streamlit.navigation.page import StreamlitPage
 
 # Those of pages are the keys of their choosers.
 _PARAMS = {
-    "data", "a", "b", "on", "tab", "run", "encoder", "method", "pretrain-method",
+    "data", "a", "b", "on", "tab", "part", "run", "encoder", "method", "pretrain-method",
     "watched", "pretrain-watched", "bench-watched",
 }  # fmt: skip
+_RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # those that may name a run
 _CHOICES, _WRITTEN = "choices", "choices-written"
 PROBLEMS = "choices-problems"  # of the session: what of the address could not be opened, until another choice
 CHOSEN = "choices-made"  # of the session: which parameters a person chose; the others are defaults
@@ -79,6 +80,19 @@ def keep(param: str, value: str) -> None:
     """Have a choice that `linked` draws be another from the next run of the page on."""
     choices_of_session()[param] = value
     st.session_state.setdefault(CHOSEN, set()).add(param)
+
+
+def keep_renamed(name: str, new: str = "") -> None:
+    """Have every choice of a run follow it to its new name; without one no choice is left of it."""
+    choices = choices_of_session()
+    for param in _RUNS & choices.keys():
+        prefix, _, last = choices[param].rpartition(":")
+        if last == name and prefix in ("", "run"):
+            if new:
+                choices[param] = f"{prefix}:{new}".lstrip(":")
+            else:
+                del choices[param]
+                st.query_params.pop(param, None)
 
 
 def draw_link(page: str | StreamlitPage, label: str, icon: str, **choices: str) -> None:

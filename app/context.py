@@ -6,16 +6,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.address import CHOSEN, PROBLEMS, choices_of_session, draw_link, linked, take_address
+from app.address import CHOSEN, PROBLEMS, choices_of_session, draw_link, keep, linked, take_address
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, must_be_fetched, short_name
-from app.library import ChosenData, chosen_data, draw_data_chooser
+from app.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
 from app.state import config_of, data_sha_of, finished_runs
 from app.users import runs_root, server
 from app.wording import literal, sentence
 from emu_core.api.compare import ALL, usual_split
 from emu_core.data.wording import shown
 from emu_core.encoders.registry import available_encoders
-from emu_core.errors import EncoderError
+from emu_core.errors import DataError, EncoderError
 from emu_core.runs.run import Run
 
 A, B = "A", "B"  # the two encoders side by side
@@ -96,6 +96,14 @@ def base_of(run: Run | None) -> str:
     return f"{RUN}{Path(encoder[len(RUN) :]).name}" if encoder.startswith(RUN) else encoder
 
 
+def stay() -> None:
+    """Have the encoders stay when the data that were just chosen are another version of those in use."""
+    now = context()
+    st.session_state[_OF_DATA] = chosen_data().sha256
+    for param, value in (("a", now.a), ("b", now.b), ("on", now.on)):
+        keep(param, value)
+
+
 def draw_bar() -> None:
     """Draw the choosers and keep what they say; what the address names wins, so that links, reload and Back hold."""
     named, choices = take_address(), choices_of_session()
@@ -145,9 +153,26 @@ def draw_bar() -> None:
 
 
 def draw_problems() -> None:
-    """Draw what of the address could not be opened."""
-    for problem in context().problems:
+    """Draw what of the address could not be opened, and ways to the data of runs that were trained on others."""
+    now = context()
+    for problem in now.problems:
         st.warning(problem, icon=":material/link_off:")
+    for run in now.runs:
+        if _stranger(run, now.chosen):
+            _draw_data_button(run)
+
+
+def _draw_data_button(run: Run) -> None:
+    label = f"Open the data that {run.name} was trained on"
+    if not st.button(label, icon=":material/database:", type="tertiary", key=f"data-of-{run.name}"):
+        return
+    try:
+        keep("data", data_of_run(run))
+    except DataError as error:
+        st.error(sentence(error), icon=":material/error:")
+    else:
+        st.session_state[_OF_DATA] = data_sha_of(run)  # the bar's encoders stay
+        st.rerun()
 
 
 def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: set[str]) -> None:

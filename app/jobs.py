@@ -1,6 +1,7 @@
 """The queue of runs: one after another on a device, each in a process that outlives page and server."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -15,18 +16,30 @@ from pathlib import Path
 import streamlit as st
 
 import emu_core
+from app.library import FOLDER as DATA
 from app.state import config_of, status_of
 from app.users import USERS, all_runs_root, server
+from app.vectors import DOWNLOADS
 from emu_core.config.server import ServerSettings
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
-from emu_core.runs.run import NAME, Run, RunState, Status, Storable, create_run, list_runs
+from emu_core.runs.run import (
+    Run,
+    RunState,
+    Status,
+    Storable,
+    check_name,
+    create_run,
+    empty_trash,
+    list_runs,
+)
 
 COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"
 POLL_S = 0.5
 NICENESS = 10  # of work that nobody waits for at a page, so that pages come first
+UNDO_S = 3_600.0  # what was deleted earlier goes for good
 GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and evaluating have no steps
 OUTDATED = "it was queued by an earlier version, without its data; start it again"
 
@@ -53,7 +66,7 @@ class JobManager:
     def __init__(
         self, root: Path, command: Sequence[str] = COMMAND, limits: ServerSettings | None = None
     ) -> None:
-        """Begin with an empty queue, and delete the sentences that finished trainings may have left.
+        """Begin with an empty queue, and delete what was put aside and sentences that finished trainings may have left.
 
         Args:
             root: the folder of everybody's runs.
@@ -65,6 +78,10 @@ class JobManager:
         self._changed = threading.Condition()
         self._queues: dict[str, deque[Run]] = {}  # by device
         self._current: dict[str, Run] = {}  # by device
+        shutil.rmtree(root / DOWNLOADS, ignore_errors=True)  # they are made again
+        for own in self._roots():
+            empty_trash(own)
+            empty_trash(own / DATA)
         for run in self._runs():
             with suppress(RunError, OSError):  # a damaged folder: pages say so
                 run.tidy()
@@ -81,10 +98,7 @@ class JobManager:
         Raises:
             RunError: the name is taken, or can't name a run, the folder can't be written, or a limit is reached.
         """
-        if not NAME.fullmatch(name):
-            raise RunError(
-                f"{name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'"
-            )
+        check_name(name)
         folder = (root or self._root) / name
         if (folder / "status.json").exists():
             raise RunError(f"there is a run '{name}' already; choose another name")
@@ -143,15 +157,29 @@ class JobManager:
             self._changed.notify_all()
 
     def delete(self, run: Run) -> None:
-        """Delete a run that is over, and whose process is gone.
+        """Put a run aside that is over, and whose process is gone; `undelete` brings it back within the hour.
 
         Raises:
             RunError: it is not, or is none any more, or its folder can't be written.
         """
         with self._starting:  # so that it is not resumed meanwhile
-            if self.holds(run) or not status_of(run).state.is_over:
-                raise RunError(f"the run '{run.name}' is not over; cancel it first")
-            run.delete()
+            self._check_over(run)
+            run.put_aside()
+
+    def undelete(self, run: Run) -> Run:
+        """Bring a run back from the trash and return it. Raises RunError where another has its name by now."""
+        with self._starting:
+            return run.put_back()
+
+    def rename(self, run: Run, name: str) -> Run:
+        """Give a run that is over, and whose process is gone, another name. Raises what `Run.rename` raises."""
+        with self._starting:
+            self._check_over(run)
+            return run.rename(name)
+
+    def _check_over(self, run: Run) -> None:
+        if self.holds(run) or not status_of(run).state.is_over:
+            raise RunError(f"the run '{run.name}' is not over; cancel it first")
 
     def wait(self, run: Run, timeout_s: float) -> Status:
         """Wait until a run is over, at most `timeout_s`; for tests, not for pages."""
@@ -161,8 +189,11 @@ class JobManager:
 
     def _runs(self) -> list[Run]:
         """Return everybody's runs."""
-        roots = [self._root, *(self._root / USERS).glob("*")]
-        return [run for root in roots for run in list_runs(root)]
+        return [run for root in self._roots() for run in list_runs(root)]
+
+    def _roots(self) -> list[Path]:
+        """Return everybody's folders of runs."""
+        return [self._root, *(self._root / USERS).glob("*")]
 
     def _held(self) -> set[Path]:
         with self._changed:
@@ -179,7 +210,10 @@ class JobManager:
                 f"{counted(queued, 'run')} of yours {'waits or runs' if queued == 1 else 'wait or run'}, and this "
                 "server takes no more of a user; wait for the end of one, or cancel it"
             )
-        if disk_mb is not None and (taken := _megabytes(root)) >= disk_mb:
+        if disk_mb is None or _megabytes(root) < disk_mb:
+            return
+        empty_trash(root)
+        if (taken := _megabytes(root)) >= disk_mb:
             raise RunError(
                 f"your runs take {taken:,.0f} MB, and this server has {disk_mb:,} MB for each user; delete a run"
             )

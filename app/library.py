@@ -17,18 +17,20 @@ from app.address import choices_of_session, keep, linked
 from app.state import data_sha_of
 from app.users import runs_root
 from app.wording import literal
+from emu_core.data.cleaning import stripped
 from emu_core.data.demo import DEMO
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled import COLUMNS, LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.load import labelled_from_frame, read_labelled
 from emu_core.data.labelled.rows import located
+from emu_core.data.languages import is_known, language_codes
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
-from emu_core.runs.run import NAME, Run, list_runs
+from emu_core.runs.run import NAME, TRASH, Run, list_runs
 
-FOLDER, TRASH = ".data", ".deleted"  # beside the runs; the dots keep them apart
-_ROWS, _FACTS, _NOT_NAME = "rows.parquet", "data.json", r"[^a-z0-9._-]+"
+FOLDER = ".data"  # beside the runs; the dot keeps it apart
+_ROWS, _FACTS, _SCORE, _NOT_NAME = "rows.parquet", "data.json", "score.json", r"[^a-z0-9._-]+"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
 _FRESH, _UNDO = "data-added", "data-deleted"
 _ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # of a file's name
@@ -117,7 +119,7 @@ def add(
         DataError: it can't be stored.
     """
     known = (name for name, folder in library().items() if _facts(folder).get("sha256") == chosen.sha256)
-    if not (name := next(known, "")):
+    if chosen.name or not (name := next(known, "")):
         name = chosen.name or free_name(chosen.labelled.name)
         facts = {"title": chosen.labelled.name, "hold_out": hold_out, "seed": seed, "sha256": chosen.sha256}
         facts |= {"changes": list(changes), "sentences": len(chosen.labelled)}
@@ -160,6 +162,41 @@ def rows_of(chosen: ChosenData) -> pd.DataFrame:
     return located(chosen.labelled.frame, DEMO) if folder is None else _rows(str(folder), _stamp(folder))
 
 
+def left_out(chosen: ChosenData) -> pd.DataFrame:
+    """Return the rows that the audit leaves out, unless they are repeats of another: six columns."""
+    rows, reasons = rows_of(chosen), chosen.audit.dropped
+    reasons = reasons[~reasons["reason"].str.startswith("an exact repeat")]
+    places = (pd.MultiIndex.from_frame(table[["row", "source"]]) for table in (rows, reasons))
+    return rows.loc[next(places).isin(next(places)), list(COLUMNS)]
+
+
+def all_rows(chosen: ChosenData) -> pd.DataFrame:
+    """Return the sentences of a set, with the splits that they have, and then those that are left out."""
+    return pd.concat([chosen.labelled.frame, left_out(chosen)], ignore_index=True)
+
+
+def rows_to_label(chosen: ChosenData) -> pd.DataFrame:
+    """Return the sentences of `all_rows` that have no intent and are not there to be measured on."""
+    rows = all_rows(chosen).iloc[len(chosen.labelled) :]
+    rows = rows.assign(text=stripped(rows["text"]), language=language_codes(stripped(rows["language"])))
+    known = rows["language"].map(is_known).astype("bool")
+    wanted = (rows["intent"].str.strip() == "") & (rows["text"] != "") & known
+    return rows[wanted & rows["split"].str.strip().isin(["", "train"])]
+
+
+def keep_score(chosen: ChosenData, score: Mapping[str, Any]) -> None:
+    """Keep what was measured of a version beside it."""
+    if folder := library().get(chosen.name):
+        write_json(folder / _SCORE, dict(score))
+
+
+def scores(chosen: ChosenData) -> list[dict[str, Any]]:
+    """Return what was measured of the versions of a set."""
+    stem = _VERSION.sub("", chosen.name)
+    folders = [folder for name, folder in library().items() if _VERSION.sub("", name) == stem]
+    return [_json(folder / _SCORE) for folder in folders if (folder / _SCORE).is_file()]
+
+
 def changes_of(chosen: ChosenData) -> list[str]:
     """Return what was changed in each version of a set, the first one first."""
     folder = library().get(chosen.name)
@@ -171,7 +208,8 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
 
     Args:
         chosen: the set as it was.
-        rows: of the new version, as `rows_of` gives them; or the set as it is now, with its splits.
+        rows: of the new version, as `rows_of` or `all_rows` gives them; or the set as it is now, with its splits, to
+            which the rows are added that are left out.
         change: what was done, in a few words.
 
     Raises:
@@ -180,7 +218,9 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
     facts = _facts(library()[chosen.name]) if chosen.name in library() else {}
     hold_out, seed = float(facts.get("hold_out", 0)), int(facts.get("seed", 0))
     if isinstance(rows, LabelledSet):
-        rows, hold_out = located(rows.frame, chosen.title), 0.0
+        rows = pd.concat([rows.frame, left_out(chosen)], ignore_index=True)
+    if "row" not in rows:
+        rows = located(rows, chosen.title)
     stem, title = (_VERSION.sub("", name) for name in (chosen.name, chosen.title))
     taken = {*library(), DEMO}
     number = next(n for n in range(2, 10_000) if f"{stem}-v{n}" not in taken)
@@ -204,11 +244,6 @@ def data_of_run(run: Run) -> str:
         if sha256 and _facts(folder).get("sha256") == sha256:
             return name
     raise DataError(f"the data that {run.name} was trained on are not here; upload their file again")
-
-
-def belongs(run: Run, chosen: ChosenData) -> bool:
-    """Return whether a run was trained on a set."""
-    return data_sha_of(run) == chosen.sha256
 
 
 def free_name(title: str) -> str:
@@ -289,8 +324,12 @@ def _stamp(folder: Path) -> int:
 
 
 def _facts(folder: Path) -> dict[str, Any]:
+    return _json(folder / _FACTS)
+
+
+def _json(file: Path) -> dict[str, Any]:
     try:
-        found = read_json(folder / _FACTS)
+        found = read_json(file)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -25,6 +25,22 @@ def make_mine(run: Run) -> None:
     st.session_state[_BEGUN] = {*st.session_state.get(_BEGUN, ()), run.name}
 
 
+def note_of(run: Run) -> str:
+    """Return what a person wrote about a run; "" where it can't be read."""
+    try:
+        return run.note
+    except RunError:
+        return ""
+
+
+def tags_of(run: Run) -> tuple[str, ...]:
+    """Return what a run is filed under; nothing where it can't be read."""
+    try:
+        return run.tags
+    except RunError:
+        return ()
+
+
 def finished_runs() -> dict[str, Run]:
     """Return the finished runs by name, the newest first; without those whose folder is damaged."""
     return {

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 
 from app.background import report
 from app.vectors import prune
+from emu_core.api.export import export
+from emu_core.api.forgetting import forgetting
 from emu_core.api.predict import Predictor
 from emu_core.api.split import SplitSentence, split_sentence
-from emu_core.data.labelled import LabelledSet
+from emu_core.api.suggest import Suggester
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
@@ -22,7 +26,9 @@ from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EncoderError
 from emu_core.evaluation.film import Film
-from emu_core.runs.run import Run
+from emu_core.exporting import ExportFormat
+from emu_core.files import disk_fault, whole_file
+from emu_core.runs.run import Run, cant_write
 from emu_core.runs.snapshots import read_film
 
 MOST_WORDS = 20_000  # of each language; rarer ones have little to say, and a page can't hold them all
@@ -77,6 +83,50 @@ def film_of(folder: Path) -> Film:
     return read_film(Run(folder))
 
 
+def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int:
+    """Write an encoder for another program as one zip of a folder, whole or not at all; return its bytes.
+
+    From file to file: nothing but the encoder itself is in memory.
+
+    Raises:
+        EncoderError: the encoder can't be opened or exported.
+        RunError: the run is not finished, or the disk is full.
+    """
+    source = Run(Path(spec.removeprefix("run:"))) if spec.startswith("run:") else spec
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=path.parent) as made, whole_file(path) as partial:
+            folder = export(source, Path(made) / name, format=format, on_progress=_exported)
+            files = sorted(file for file in folder.rglob("*") if file.is_file())
+            sizes = [file.stat().st_size for file in files]
+            with ZipFile(
+                partial, "w", ZIP_STORED
+            ) as archive:  # weights hardly shrink, and that takes minutes
+                for place, file in enumerate(files):
+                    report(2 + sum(sizes[:place]) / sum(sizes), 3)
+                    archive.write(file, file.relative_to(made))
+    except OSError as error:
+        raise cant_write(path.parent, disk_fault(error)) from error
+    prune(path.parent)
+    return path.stat().st_size
+
+
+def _exported(done: int, _parts: int) -> None:
+    report(done, 3)  # packing is the third part
+
+
+def measure_forgetting(folder: Path) -> bool:
+    """Measure forgetting of the run in a folder on the small set that comes with Emu; True.
+
+    Raises:
+        DataError: its encoder knows no two languages of the set.
+        EncoderError: an encoder can't be opened.
+        RunError: the run is not finished.
+    """
+    forgetting(folder, on_progress=report)
+    return True
+
+
 def predictions(
     pool: LabelledSet,
     pool_vectors: FloatArray,
@@ -98,6 +148,35 @@ def predictions(
     """
     predictor = Predictor(k=5).fit(pool, vectors=pool_vectors, asked=asked)
     return predictor.predict(texts, vectors=vectors), predictor.facts
+
+
+def suggestions(
+    encoder: str,
+    labelled: LabelledSet,
+    unlabelled: UnlabelledSet,
+    count: int,
+    texts: Sequence[str],
+    vectors: FloatArray,
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return what `Suggester` suggests to label next and, where the set has held-out sentences, its score on them.
+
+    Args:
+        encoder: what `load_encoder` takes.
+        labelled: the set.
+        unlabelled: the sentences to choose from.
+        count: how many.
+        texts: N texts, all that are encoded.
+        vectors: (N, dim) of them.
+
+    Raises:
+        EmuError: nothing can be learnt of the set.
+    """
+    row = {text: place for place, text in enumerate(texts)}
+    suggester = Suggester(encoder, encode=lambda wanted: vectors[[row[text] for text in wanted]]).fit(
+        labelled
+    )
+    held_out = labelled.held_out_part()
+    return suggester.suggest(unlabelled, count), {} if held_out is None else suggester.score(held_out)
 
 
 def fetch(spec: str) -> bool:

@@ -1,4 +1,4 @@
-"""Where sentence vectors are stored on disk, and how many."""
+"""Where sentence vectors and encoders to download are stored on disk, and how many."""
 
 import hashlib
 import json
@@ -14,6 +14,7 @@ from emu_core.encoders.transformer.hf import as_folder
 from emu_core.errors import EncoderError
 
 FOLDER = ".vectors"  # under the folder of runs; the dot keeps it apart from them
+DOWNLOADS = ".downloads"  # and so does this one
 MAX_BYTES = 4 * 2**30
 _RUN = "run:"
 _PACKAGES = (
@@ -47,16 +48,22 @@ def vectors_path(root: Path, weights: str, data_sha: str, texts: Sequence[str]) 
     return root / FOLDER / f"{digest.hexdigest()}.npy"
 
 
+def download_path(root: Path, spec: str, format: str) -> Path:
+    """Return the file for an encoder as another program opens it, a zip."""
+    digest = hashlib.sha256(json.dumps([weights_of(spec), format]).encode())
+    return root / DOWNLOADS / f"{digest.hexdigest()}.zip"
+
+
 def prune(folder: Path, max_bytes: int = MAX_BYTES) -> None:
     """Delete the files of `folder` that were used longest ago, until the rest is within `max_bytes`."""
-    files = sorted(
-        ((path.stat().st_mtime, path.stat().st_size, path) for path in folder.glob("*.npy")), reverse=True
-    )
+    found = [path for path in folder.glob("*") if path.suffix in (".npy", ".zip")]
+    files = sorted(((path.stat().st_mtime, path.stat().st_size, path) for path in found), reverse=True)
     total = 0
     for _, size, path in files:
         total += size
         if total > max_bytes and path != files[0][2]:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):  # Windows deletes no file that a page offers
+                path.unlink(missing_ok=True)
 
 
 def _files(folder: Path) -> list[str]:

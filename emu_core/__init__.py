@@ -1,7 +1,7 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
 The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `predict`, `forgetting`,
-`embed` and `export`, with `Predictor`, `configure`, `read_labelled` and `load_encoder`.
+`embed` and `export`, with `Predictor`, `suggest_labels`, `Suggester`, `configure`, `read_labelled` and `load_encoder`.
 """
 
 import os
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from emu_core.api.predict import predict as predict
     from emu_core.api.pretrain import pretrain as pretrain
     from emu_core.api.resume import resume as resume
+    from emu_core.api.suggest import Suggester as Suggester
+    from emu_core.api.suggest import suggest_labels as suggest_labels
     from emu_core.api.train import train as train
     from emu_core.data.labelled.load import read_labelled as read_labelled
     from emu_core.encoders.registry import load_encoder as load_encoder
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Predictor": "emu_core.api.predict",
+    "Suggester": "emu_core.api.suggest",
     "compare": "emu_core.api.compare",
     "configure": "emu_core.methods.registry",
     "embed": "emu_core.api.embed",
@@ -45,6 +48,7 @@ _HOMES = {
     "pretrain": "emu_core.api.pretrain",
     "read_labelled": "emu_core.data.labelled.load",
     "resume": "emu_core.api.resume",
+    "suggest_labels": "emu_core.api.suggest",
     "train": "emu_core.api.train",
 }
 __all__ = list(_HOMES)

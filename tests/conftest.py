@@ -43,7 +43,7 @@ def app_url(runs_folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app/main.py"]
+    command = [sys.executable, "-m", "streamlit", "run", "app/served.py"]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
     environment = os.environ | {"EMU_RUNS": str(runs_folder), "PYTHONUNBUFFERED": "1"}
     server = subprocess.Popen(

@@ -8,13 +8,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
 import torch
-from small import small_file
+from small import small_file, small_set
 from small_run import small_run
 from streamlit.testing.v1 import AppTest
 
@@ -23,12 +24,18 @@ from app.background import Done, Failed, Outcome, Pending
 from app.maps import is_shown
 from app.panels import widgets
 from app.panels.widgets import draw_csv_button
+from app.tasks import export_to_zip
+from app.workbench.takeaway import _OnDisk
 from emu_core import train
 from emu_core.api import compare as api_compare
+from emu_core.api import forgetting as api_forgetting
+from emu_core.api.forgetting import read_forgetting
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.sentence_transformers_module import EmuModule
 from emu_core.errors import EmuError
 from emu_core.evaluation.projection import Projection, aligned, project, trustworthiness
+from emu_core.exporting import ExportFormat
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 from tests.tiny_transformer import tiny_transformer
@@ -44,6 +51,7 @@ class AtOnce:
 
     def __init__(self) -> None:
         self.never = False
+        self.endless = "none"  # tasks whose key begins so are never done
         self.outcomes: dict[str, Outcome] = {}
         self.asked: list[str] = []
         self.stopped: list[str] = []
@@ -53,7 +61,7 @@ class AtOnce:
 
     def run(self, key: str, function: Callable[..., Any], *args: Any, asker: str | None = None) -> Outcome:
         self.asked.append(key)
-        if self.never:
+        if self.never or key.startswith(self.endless):
             return Pending(key, 0.25)
         if key not in self.outcomes:
             try:
@@ -123,6 +131,11 @@ def compare(app: AppTest, tab: str = "Accuracy", run: str | None = None, **state
 def explore(app: AppTest, **state: Any) -> AppTest:
     """Open the workbench as `compare` does, with a drawer that draws no chart."""
     return compare(app, "Predict", **state)
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
 
 
 def figures(app: AppTest) -> list[dict[str, Any]]:
@@ -432,10 +445,88 @@ def own_run(trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return Run(tmp_path / "runs" / "own")
 
 
-def test_without_a_forgetting_check_the_command_that_makes_it_is_said(own_run: Run, trained: Trained) -> None:
+def test_the_curves_of_a_and_b_lie_over_each_other(trained: Trained, own_run: Run) -> None:
+    another = own_run.folder.parent / "another"
+    shutil.copytree(own_run.folder, another)
+    records = own_run.history()
+    (another / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records[:3]))
+    app = with_data(trained[2].read_bytes())
+    app.query_params["a"] = "run:another"
+    app = compare(app, "Training", own_run.name)
+    (spec,) = drawn(app)
+    losses = [trace for trace in spec["data"] if trace["yaxis"] == "y"]
+    assert [trace["name"] for trace in losses] == ["A: another", f"B: {own_run.name}"]
+    assert len(numbers(losses[0]["x"])) == 3
+    (another / "log.jsonl").unlink()
+    app.run()
+    assert "A: another has no curves" in " ".join(info.value for info in app.info).replace("\\", "")
+    assert len(drawn(app)) == 1
+
+
+@pytest.mark.parametrize("name", ["A", "B"])
+def test_an_encoder_is_made_a_zip_beside_the_page_and_downloaded(
+    own_run: Run, trained: Trained, worker: AtOnce, name: str, tmp_path: Path
+) -> None:
+    app = compare(with_data(trained[2].read_bytes()), "Take away", **{"download-encoder": name})
+    worker.endless = "export:"
+    press(app, "Prepare the zip")
+    assert "packing the files" in app.get("progress")[-1].proto.text
+    worker.endless = "none"
+    app.run()
+    title = {"A": "use-st", "B": "own-st"}[name]
+    (button,) = [one.proto for one in app.get("download_button") if one.proto.label.startswith("Download")]
+    assert button.label.startswith(f"Download {title}.zip (") and not app.exception
+    (path,) = (own_run.folder.parent / ".downloads").iterdir()  # no folder that it was made in
+    content = _OnDisk(path).read()
+    assert isinstance(content, memoryview) and bytes(content) == path.read_bytes()
+    with ZipFile(path) as archive:
+        assert {entry.split("/")[0] for entry in archive.namelist()} == {title}
+        assert f"{title}/README.md" in archive.namelist() and archive.testzip() is None
+        archive.extractall(tmp_path / "out")
+    spec = {"A": "use", "B": f"run:{own_run.folder}"}[name]
+    opened = EmuModule.load(str(tmp_path / "out" / title)).encoder
+    np.testing.assert_allclose(opened.encode(TRIPLE), load_encoder(spec).encode(TRIPLE), atol=1e-5)
+
+
+def test_what_can_not_be_exported_is_said(own_run: Run, trained: Trained) -> None:
+    shutil.rmtree(own_run.encoder_folder)
+    with pytest.raises(EmuError):
+        export_to_zip(
+            f"run:{own_run.folder}", ExportFormat.ONNX, "own", own_run.folder.parent / ".d" / "x.zip"
+        )
+    assert not list((own_run.folder.parent / ".d").iterdir())
+
+
+def test_forgetting_is_measured_in_the_page_on_a_small_set(
+    own_run: Run, trained: Trained, worker: AtOnce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_forgetting, "load_demo", lambda: small_set(("en", "de")))
     app = compare(with_data(trained[2].read_bytes()), "Forgetting")
-    assert app.code[0].value == f"emu forgetting {own_run.folder} --sts FOLDER --translations FOLDER"
+    command = f"emu forgetting {own_run.folder} --sts FOLDER --translations FOLDER"
+    assert [code.value for code in app.code] == [command]
     assert not drawn(app) and not app.dataframe and not app.error
+    worker.endless = "forgetting:"
+    app.button(key="forgetting-measure").click().run()
+    assert "encoding the small set" in app.get("progress")[-1].proto.text
+    assert read_forgetting(own_run) is None
+    worker.endless = "none"
+    app.run()
+    assert not app.exception and "108 questions of hotel guests in 2 languages" in app.info[-1].value
+    assert app.dataframe[0].value["Language"].tolist() == ["English to German", "German to English"]
+    assert len(drawn(app)) == 1 and [code.value for code in app.code] == [command]
+
+
+def test_a_fall_that_may_be_chance_is_said_to_be(own_run: Run, trained: Trained) -> None:
+    maybe = KEPT_PAIRS | {"specialised": 91.5, "difference": -1.5, "low": -3.5, "high": 0.5, "flagged": True}
+    surely = {
+        f"de-{code}": maybe | {"difference": -2.0 - n, "high": -0.1}
+        for n, code in enumerate(("en", "fr", "es", "it"))
+    }
+    own_run.write("forgetting.json", {"sts": {}, "translations": surely | {"en-de": maybe}, "flagged": []})
+    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    assert app.error[0].value.startswith("**Forgotten:** finding translations, German to Italian")
+    assert "and 1 more, below" in app.error[0].value and "German to English" not in app.error[0].value
+    assert "**Perhaps forgotten" in app.warning[-1].value and "English to German" in app.warning[-1].value
 
 
 def test_what_was_forgotten_is_said_drawn_and_tabled(own_run: Run, trained: Trained) -> None:

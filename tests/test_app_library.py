@@ -155,8 +155,8 @@ def test_near_repeats_go_in_a_new_version_of_a_version() -> None:
 
 def test_the_data_of_a_run_are_opened(file: Path, runs: Path) -> None:
     config, data = plan_training(read_labelled([file])[0], method="posterior")
-    run = create_run(runs / "first", config, data)
-    run.write_status(Status(state=RunState.FINISHED))
+    for name in ("first", "second"):
+        create_run(runs / name, config, data).write_status(Status(state=RunState.FINISHED))
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
     app.query_params["b"] = "run:first"
     press(app.run(), "Open the data that first was trained on")
@@ -164,4 +164,5 @@ def test_the_data_of_a_run_are_opened(file: Path, runs: Path) -> None:
     with_data(file.read_bytes())
     press(app, "Open the data that first was trained on")
     assert in_use(app) == "In use: small.csv" and app.query_params["data"] == "small"
+    assert app.query_params["b"] == "run:first"  # and not the newer one, which would be the default
     assert not any("was trained on" in button.label for button in app.button)

@@ -5,6 +5,8 @@ import json
 import re
 import shutil
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -510,9 +512,30 @@ def test_a_run_that_may_end_early_says_so() -> None:
     patient = RunConfig("fmda", "tiny", {"patience": 3})
     line = run_table.progress_line(status, patient)
     assert line == "Training: step 3 of at most 60, epoch 2 of at most 30, at most 0 s left"
-    encoding = Status(state=RunState.RUNNING, phase="encoding", done=0.4)
-    assert run_table.progress_line(encoding) == "Encoding every sentence once ..."
+    now = time.time()
+    encoding = Status(
+        state=RunState.RUNNING, phase="encoding", done=0.4, phase_since=now - 2_000, updated_at=now
+    )
+    assert run_table.progress_line(encoding) == "Encoding every sentence once, about 50 min left"
     assert encoding.progress == 0.4
+    waited = replace(encoding, phase_since=now - 3_200, updated_at=now - 1_200)
+    assert run_table.progress_line(waited) == "Encoding every sentence once, about 30 min left"
+    late = replace(encoding, phase_since=now - 9_000, updated_at=now - 7_000)
+    for other in (
+        replace(encoding, done=0.0),
+        replace(encoding, done=1.0),
+        late,
+    ):  # there is no pace, or nothing left
+        assert run_table.progress_line(other) == "Encoding every sentence once ..."
+
+
+def test_after_an_early_end_the_bar_is_of_what_is_measured() -> None:
+    measuring = Status(
+        RunState.RUNNING, "evaluating", 20, 60, 5, 30, 0.5, phase_since=100.0, updated_at=107.0
+    )
+    assert (measuring.progress, measuring.seconds_left) == (0.5, 7.0)
+    parts = replace(measuring, phase="measuring the parts", done=0.0)
+    assert parts.progress == 0 and parts.seconds_left is None
 
 
 def test_the_list_says_what_a_run_learnt_from(root: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_session_asks_before_it_stops_what_another_began(queue: JobManager, tm
     assert "Cancel" in labels(other.run())
     press(other, "Cancel")
     assert queue.wait(run, PATIENCE_S).state is RunState.CANCELLED
-    press(other.run(), "Delete it")
+    press(other.run(), "Delete")
     assert not run.folder.exists() and "Runs appear here" in said(other)
 
 

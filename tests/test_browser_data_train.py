@@ -2,14 +2,18 @@
 
 import csv
 import re
+import shutil
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from conftest import PATIENCE_MS, go_to, settle
+from fake_runs import past
 from playwright.sync_api import Page, expect
+from small import small_set
 
-from emu_core.runs.run import Run
+from emu_core.runs.run import Run, RunState, Status
 
 pytestmark = pytest.mark.browser
 
@@ -133,6 +137,49 @@ def test_a_run_goes_on_without_its_page_and_is_cancelled(page: Page, app_url: st
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
 
 
+def test_suggested_sentences_are_labelled_and_each_round_is_measured(
+    page: Page, app_url: str, runs_folder: Path, tmp_path: Path
+) -> None:
+    rows = small_set(("en", "de")).frame
+    train = rows["split"] == "train"
+    late = train & (rows.groupby(["intent", "language", "split"]).cumcount() >= 3)
+    file = tmp_path / "mails.csv"
+    rows.assign(intent=rows["intent"].where(~late, "")).to_csv(file, index=False)
+    since = page.get_by_text(f"points since {train.sum() - late.sum()} labels")
+    open_app(page, f"{app_url}/data")
+    upload(page, file)
+    page.get_by_role("heading", name="mails.csv", level=2).wait_for()
+    settle(page)
+    page.get_by_role("tab", name="Label more sentences").click()
+    expect(page.get_by_text(f"{late.sum()} without an intent")).to_be_visible()
+    save = page.get_by_role("button", name="Save 10 labels")
+    expect(save).to_be_visible()
+    settle(page)
+
+    editor = page.get_by_test_id("stDataFrame").filter(visible=True).first
+    first = editor.locator("table tbody tr").first.locator("td")  # what a screen reader hears of the table
+    wanted = "gym" if first.nth(1).inner_text() == "taxi" else "taxi"
+    text = first.nth(2).inner_text()
+    editor.scroll_into_view_if_needed()
+    box = editor.bounding_box()
+    assert box is not None
+    page.mouse.dblclick(box["x"] + 160, box["y"] + 55)  # the first row's intent, which is corrected
+    page.locator('input[id^="react-select"]').wait_for()
+    page.keyboard.type(wanted)
+    page.keyboard.press("Enter")
+    expect(first.nth(1)).to_have_text(wanted)
+    settle(page)
+    save.click()
+    expect(since).to_be_visible()
+    curve = page.locator(".st-key-labelling-curve .js-plotly-plot .scatterlayer .trace").first
+    expect(curve.locator(".point")).to_have_count(2)
+    stored = pd.read_parquet(runs_folder / ".data" / "mails-v2" / "rows.parquet").set_index("text")
+    assert (stored["intent"] == "").sum() == late.sum() - 10 and stored.loc[text, "intent"] == wanted
+    page.reload()  # the tab, the set and its rounds are there again
+    expect(since).to_be_visible()
+    expect(page.get_by_text(f"{late.sum() - 10} without an intent")).to_be_visible()
+
+
 def test_a_hostile_name_draws_nothing_and_calls_nobody(
     page: Page, app_url: str, table: Path, tmp_path: Path
 ) -> None:
@@ -196,3 +243,30 @@ def test_the_one_way_out_of_a_table_is_the_download_that_runs_no_formula(
     rows = list(csv.DictReader(Path(started.value.path()).read_text("utf-8-sig").splitlines()))
     assert "'=1+1" in {row["text"] for row in rows}
     assert "=1+1" not in {row["text"] for row in rows}
+
+
+def test_a_run_is_named_deleted_and_brought_back(page: Page, app_url: str, runs_folder: Path) -> None:
+    past(
+        runs_folder, "old-name", Status(state=RunState.FINISHED), {"note": "nothing measured", "warnings": []}
+    )
+    open_app(page, f"{app_url}/train?watched=old-name")
+    page.get_by_role("button", name="Name, tags, note").click()
+    page.get_by_label("Name", exact=True).fill("new-name")
+    page.get_by_label("Note", exact=True).fill("for <b>Anna</b>")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("for <b>Anna</b>", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile("watched=new-name"))
+    run = Run(runs_folder / "new-name")
+    assert run.note == "for <b>Anna</b>" and not (runs_folder / "old-name").exists()
+    settle(page)
+    page.get_by_role("button", name="Delete").click()
+    undo = page.get_by_role("button", name="Undo: bring back new-name")
+    expect(undo).to_be_visible()
+    expect(page).not_to_have_url(re.compile("new-name"))
+    assert not run.folder.exists()
+    settle(page)
+    undo.click()
+    expect(page.get_by_text("for <b>Anna</b>", exact=True)).to_be_visible()
+    expect(undo).to_have_count(0)
+    assert run.status().state is RunState.FINISHED
+    shutil.rmtree(run.folder)  # other tests list what is there

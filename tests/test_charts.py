@@ -99,6 +99,18 @@ def test_only_epochs_that_are_over_are_marked() -> None:
     assert (list(accuracy.x), list(accuracy.y)) == ([5.0], [61.5])
 
 
+def test_the_curves_of_two_runs_lie_over_each_other() -> None:
+    first = [step(n, loss=3.0 / n, critic=1.0) for n in range(1, 41)]
+    second = [step(n, loss=2.0) for n in range(1, 9)]
+    figure = charts.loss_curves({"A: one": first, HOSTILE: second})
+    assert [note.text for note in figure.layout.annotations] == ["Loss: all parts", "Critic"]
+    drawn = [(trace.legendgroup, trace.yaxis, len(trace.x), trace.showlegend) for trace in figure.data]
+    assert drawn == [("A: one", "y", 40, True), (HOSTILE, "y", 8, True), ("A: one", "y2", 40, False)]
+    assert figure.data[0].line.color == figure.data[2].line.color != figure.data[1].line.color
+    assert "<script" not in "".join(trace.name + trace.hovertemplate for trace in figure.data)
+    assert figure.layout.yaxis.type == "log" and not figure.layout.shapes  # epochs are of one run
+
+
 def test_a_long_run_is_thinned_to_its_means() -> None:
     values = np.random.default_rng(0).random(5_000)
     figure = charts.loss_curves([step(n + 1, loss=float(v)) for n, v in enumerate(values)])
@@ -439,9 +451,20 @@ def test_a_comparison_is_drawn_by_one_call_a_chart() -> None:
     counts = compared.change_counts()
     for trace in charts.changes(compared).data:
         assert list(trace.x) == counts[trace.name].tolist()
-    drawn = {x for trace in charts.gains(compared).data for x in trace.x}
+    gains = charts.gains(compared)
+    assert gains.layout.xaxis.title.text.startswith("points of Acc@1, &lt;script")
+    assert gains.layout.xaxis.title.text.endswith(" minus A")
+    drawn = {x for trace in gains.data for x in trace.x}
     assert drawn == set(compared.gains["difference"])
     cosines = compared.similarity([3, 1, 2])[HOSTILE].to_numpy()
     assert heat(charts.similarity(compared, [3, 1, 2])).z.tolist() == cosines.tolist()
     figures = [*both, charts.changes(compared), charts.similarity(compared, [1, 2])]
     assert not any("<script" in figure.to_json() for figure in figures)
+
+
+def test_a_labelling_curve_has_every_round_in_the_order_of_its_labels() -> None:
+    rounds = pd.DataFrame({"labels": [34, 14, 24], "base": [41.0, 38.0, 40.0], "fitted": [50.0, 39.0, 44.0]})
+    figure = charts.labelling_curve(rounds)
+    assert list(curve(figure, "default method").x) == [14, 24, 34]
+    assert list(curve(figure, "default method").y) == [39, 44, 50]
+    assert list(curve(figure, "encoder as it is").y) == [38, 40, 41]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,13 @@ from scipy.stats import spearmanr
 from small import small_set
 from small_run import small_run
 
-from emu_core.api.forgetting import forgetting
+from emu_core.api import forgetting as api
+from emu_core.api.forgetting import forgetting, read_forgetting
 from emu_core.cli import main
 from emu_core.data.parallel.files import read_translations
 from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.forgetting import retrieval_change, similarity_change
 from emu_core.runs.config import RunConfig
@@ -209,12 +211,38 @@ def test_a_folder_without_data_is_said(tmp_path: Path, run: Run) -> None:
         read_scored_pairs(tmp_path / "other")
     with pytest.raises(DataError, match="no folder"):
         read_scored_pairs(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="--sts"):
-        forgetting(run.folder)
     queued = RunConfig("emu", "small", {}, encoder="use", train_languages=("en",))
     create_run(tmp_path / "queued", queued, LabelledData(small_set(("en",))))
     with pytest.raises(RunError, match="is queued"):
         forgetting(tmp_path / "queued", sts=tmp_path)
+
+
+def test_without_files_the_small_set_is_taken_that_the_run_was_not_trained_on(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(api, "load_demo", lambda: small_set(("en", "ja")))  # fewer
+    monkeypatch.setattr(api, "COMMANDS_MEASURED", 6)
+    monkeypatch.setattr(api, "COMMANDS", ("en", "de", "ru"))
+    seen: list[tuple[int, int]] = []
+    result = forgetting(run.folder, on_progress=lambda *done: seen.append(done), device="cpu")
+    assert result["sts"] == {} and list(result["translations"]) == ["en-ja", "ja-en"]
+    assert result["translations"]["en-ja"]["count"] == 108
+    assert result["measured_on"].startswith("108 questions of hotel guests in 2 languages")
+    assert result["measured_on"] in (run.folder / "README.md").read_text("utf-8")
+    assert read_forgetting(run).attrs["measured_on"] == result["measured_on"]
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen) and seen[-1] == (432, 432)
+
+    run.write("data.json", run.data() | {"name": "Demo"})
+    assert main(["forgetting", str(run.folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "measured on 6 commands to a home in 3 languages" in printed and "translations % en-ru" in printed
+    monkeypatch.setattr(
+        api,
+        "available_encoders",
+        lambda: [replace(one, languages=("en", "ja")) for one in available_encoders()],
+    )
+    with pytest.raises(DataError, match=r"no two languages of the small set \(en, de, ru\)"):
+        forgetting(run.folder)
 
 
 def test_both_encoders_are_measured_each_text_once(

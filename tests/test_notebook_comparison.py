@@ -1,5 +1,6 @@
 """A comparison in a notebook: its verdict, figures that hold the tables' numbers, and nobody's text as markup."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +163,21 @@ def test_what_is_not_there_is_said(comparison: NotebookComparison, tmp_path: Pat
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="choose another file"):
         comparison.to_html(tmp_path / "file" / "page.html")
+
+
+def test_the_curves_are_those_of_the_runs(comparison: NotebookComparison, tmp_path: Path) -> None:
+    runs = [Run(tmp_path / name) for name in ("first", "second", "fitted in one step")]
+    for place, run in enumerate(runs[:2]):
+        run.folder.mkdir()
+        record = {"kind": "step", "step": 1, "epoch": 1, "seconds": 0.1, "loss": 1.0 + place}
+        (run.folder / "log.jsonl").write_text(json.dumps(record))
+    both = NotebookComparison(SENTENCES, DATA.vectors, OTHER, runs=runs)
+    assert [(trace.name, list(trace.y)) for trace in both.plot.curves().data] == [
+        ("first", [1]),
+        ("second", [2]),
+    ]
+    with pytest.raises(DataError, match="no curves to draw"):
+        comparison.plot.curves()
 
 
 def test_the_page_is_the_commands(comparison: NotebookComparison, tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def test_the_wheel_holds_all_of_both_packages(wheel: Path) -> None:
         "emu_core/data/demo/ja.csv",
         "emu_core/bench/emu/paper.json",
         "app/main.py",
+        "app/served.py",
     } <= found
     assert {"emu_core/data/commands/words/de.json", "app/.streamlit/config.toml"} <= found
 

@@ -11,7 +11,17 @@ import pytest
 
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task
-from emu_core.runs.run import Run, RunState, Status, create_run, list_runs, new_run_name, open_run
+from emu_core.runs.run import (
+    Run,
+    RunState,
+    Status,
+    create_run,
+    empty_trash,
+    in_trash,
+    list_runs,
+    new_run_name,
+    open_run,
+)
 from tests.child import exit_code
 
 CONFIG = RunConfig("emu", "hotel", {"epochs": 3}, encoder="use", train_languages=("en",))
@@ -295,3 +305,101 @@ def test_sentences_that_a_finished_training_left_are_deleted(
     run.write_status(Status(state=state))
     run.tidy()
     assert run.training_folder.exists() == stays
+
+
+def over(folder: Path, **changes: str) -> Run:
+    run = created(folder, replace(CONFIG, **changes))
+    run.write_status(Status(state=RunState.FINISHED))
+    return run
+
+
+def test_a_note_and_tags_are_kept_apart_and_cleaned(tmp_path: Path) -> None:
+    run = created(tmp_path / "a")
+    assert run.note == "" and run.tags == ()
+    run.annotate(note=" for <b>Anna</b>\n\n= 1 \ud800", tags=["best", "  two\twords ", "best", ""])
+    assert run.tags == ("best", "two words") and run.note == "for <b>Anna</b>\n\n= 1 ?"
+    run.annotate(tags=[])
+    assert run.tags == () and run.note.startswith("for")
+    assert Run(tmp_path / "a").note == run.note
+
+
+@pytest.mark.parametrize(
+    "words", [{"note": "x" * 2_001}, {"tags": ["x" * 41]}, {"tags": [str(n) for n in range(21)]}]
+)
+def test_a_note_that_is_too_long_is_refused_and_the_old_one_stays(
+    tmp_path: Path, words: dict[str, object]
+) -> None:
+    run = created(tmp_path / "a")
+    run.annotate(note="old", tags=["tag"])
+    with pytest.raises(RunError, match="shorten them"):
+        run.annotate(**words)
+    assert (run.note, run.tags) == ("old", ("tag",))
+    with pytest.raises(RunError, match="is not a run"):
+        Run(tmp_path).annotate(note="no run")
+    assert not (tmp_path / "remarks.json").exists()
+
+
+@pytest.mark.parametrize("content", ["[]", '{"note": 1}', '{"tags": "a"}', '{"tags": [1]}', "{"])
+def test_damaged_remarks_are_said_and_leave_the_run_as_it_is(tmp_path: Path, content: str) -> None:
+    run = over(tmp_path / "a")
+    (run.folder / "remarks.json").write_text(content)
+    for read in (lambda: run.note, lambda: run.tags):
+        with pytest.raises(RunError, match=r"remarks\.json (is damaged|can't be read); delete it"):
+            read()
+    assert run.status().state is RunState.FINISHED
+
+
+def test_a_renamed_run_is_found_by_its_card_and_by_runs_on_top_of_it(tmp_path: Path) -> None:
+    run = over(tmp_path / "old")
+    (run.folder / "README.md").write_text('# old\n\nolder\n\nload_encoder("run:old")\n')
+    above, other = (
+        over(tmp_path / name, encoder=f"run:{tmp_path / base}")
+        for name, base in (("above", "old"), ("b", "older"))
+    )
+    os.utime(above.folder / "config.json", (1, 1))
+    new = run.rename("new")
+    assert (new.folder, new.config(), run.folder.exists()) == (tmp_path / "new", CONFIG, False)
+    assert (new.folder / "README.md").read_text() == '# new\n\nolder\n\nload_encoder("run:new")\n'
+    assert above.config().encoder == f"run:{tmp_path / 'new'}" and other.config().encoder.endswith("older")
+    assert list_runs(tmp_path)[-1].name == "above"  # still the oldest
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", "../b", "a/b", "A", "con", "x" * 81, ".deleted", "a\0b", "<img>", "b"]
+)
+def test_a_run_gets_no_name_that_leaves_its_folder_or_is_taken(tmp_path: Path, name: str) -> None:
+    run, other = over(tmp_path / "runs" / "a"), over(tmp_path / "runs" / "b")
+    with pytest.raises(RunError, match=r"can't name a run|there is a run 'b' already"):
+        run.rename(name)
+    assert run.status() and other.status() and {path.name for path in tmp_path.iterdir()} == {"runs"}
+
+
+def test_a_run_that_is_not_over_stays_where_it_is(tmp_path: Path) -> None:
+    base, above = (
+        over(tmp_path / "base"),
+        created(tmp_path / "above", replace(CONFIG, encoder=f"run:{tmp_path}/base")),
+    )
+    for change in (lambda: above.rename("new"), above.put_aside, lambda: base.rename("new")):
+        with pytest.raises(RunError, match=r"'above' is.*not over; cancel it first"):
+            change()
+    for no_run in (tmp_path, tmp_path / "none"):
+        with pytest.raises(RunError, match="is not a run"):
+            Run(no_run).put_aside()
+    assert {path.name for path in tmp_path.iterdir()} == {"base", "above"}
+
+
+def test_what_was_put_aside_comes_back_until_the_trash_is_emptied(tmp_path: Path) -> None:
+    for name in ("a", "b", "a"):  # the first a is gone when the second goes
+        run = over(tmp_path / name)
+        run.annotate(note=name)
+        run.put_aside()
+    assert not list_runs(tmp_path) and {run.name for run in in_trash(tmp_path)} == {"a", "b"}
+    taken = over(tmp_path / "b")
+    with pytest.raises(RunError, match="there is a run 'b' already"):
+        next(run for run in in_trash(tmp_path) if run.name == "b").put_back()
+    next(run for run in in_trash(tmp_path) if run.name == "a").put_back()
+    assert [run.name for run in in_trash(tmp_path)] == ["b"] and Run(tmp_path / "a").note == "a"
+    empty_trash(tmp_path, 3_600)
+    assert in_trash(tmp_path)
+    empty_trash(tmp_path)
+    assert not in_trash(tmp_path) and taken.status() and len(list_runs(tmp_path)) == 2

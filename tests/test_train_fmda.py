@@ -16,6 +16,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, DataError, EncoderError
 from emu_core.methods.fmda import training_pairs
 from emu_core.models.parts import Part
+from emu_core.runs import progress
 from emu_core.runs.checkpoint import Checkpoint, Place
 from emu_core.runs.run import Run, RunState, Status
 from tests.slot_set import slot_set
@@ -41,6 +42,33 @@ def run(spec: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
         device="cpu",
         config=CONFIG,
     )
+
+
+def test_every_phase_that_encodes_tells_how_far_it_is(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "INTERVAL_S", 0.0)
+    told: dict[str, list[float]] = {}
+    train(
+        slot_set(),
+        out=tmp_path / "r",
+        method="fmda",
+        encoder=spec,
+        device="cpu",
+        config=CONFIG,
+        on_progress=lambda status: told.setdefault(status.phase, []).append(status.progress),
+    )
+    assert list(told)[1:] == [
+        "loading",
+        "encoding",
+        "training",
+        "measuring the parts",
+        "evaluating",
+        "saving",
+    ]
+    for phase in ("loading", "encoding", "measuring the parts", "evaluating"):
+        shares = told[phase]
+        assert shares[0] == 0 and shares[-1] == 1 and shares == sorted(shares), phase
 
 
 def test_a_run_says_what_each_embedding_is_good_for(run: Run) -> None:

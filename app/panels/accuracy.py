@@ -36,7 +36,7 @@ def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool 
     """
     _draw_means(comparison, seen)
     _draw_verdict(comparison, seen)
-    draw_guard(comparison.metrics["guard"], key="guard")
+    draw_guard(comparison.metrics["guard"], "guard", ("A", "B"))
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
@@ -147,21 +147,26 @@ def _range(accuracy: pd.DataFrame, column: str) -> "pd.Series[str]":
     return low.map("{:.1f}".format) + " to " + high.map("{:.1f}".format)
 
 
-def draw_guard(guard: Mapping[str, Mapping[str, Any]], key: str) -> None:
-    """Draw the gain or loss of each language, as metrics.json has them; `key` is the chart's."""
+def draw_guard(
+    guard: Mapping[str, Mapping[str, Any]], key: str, names: tuple[str, str] = ("base", "specialised")
+) -> None:
+    """Draw what each language gains or loses by the second of two encoders, as metrics.json has it.
+
+    `key` is the chart's.
+    """
     for verdict, text in guard_sentences(guard).items():
         draw = st.error if verdict is Verdict.LOSES else st.warning
         draw(sentence(text), icon=":material/trending_down:")
     st.markdown("**Gains and losses by language**")
     changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
     draw_chart(
-        charts.guard_intervals(changes),
+        charts.guard_intervals(changes, names),
         key,
         "The gain or loss of the queries of each language: points of Acc@1 with 95 % intervals around zero.",
     )
     st.caption(
-        "Queries in each language, over all pools: points of Acc@1 of B against A, with 95 % intervals over "
-        "the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
+        f"Queries in each language, over all pools: points of Acc@1, {names[1]} minus {names[0]}, with 95 % intervals "
+        "over the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
     )
 
 

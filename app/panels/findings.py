@@ -56,7 +56,7 @@ FINDINGS = {
 FIXES = {
     "not a language": "say which languages they are, under *Rows left out*",
     "no language": "press *Detect the languages* below",
-    "no intent": "choose their intents under *Rows left out*",
+    "no intent": "give them intents under *Label more sentences*, or *Rows left out*",
     "no text": "nothing can be learnt of them",
     "an exact repeat": "nothing is lost, since the same sentence is in",
 }
@@ -76,10 +76,10 @@ def findings_of(audit: Audit) -> dict[str, pd.DataFrame]:
     return {key: rows for key, rows in found.items() if len(rows)}
 
 
-def draw_left_out(audit: Audit) -> None:
-    """Draw a banner where many rows are left out: why, and how to fix it."""
+def draw_left_out(audit: Audit, waiting: int) -> None:
+    """Draw a banner where many rows are left out, `waiting` for an intent not counted: why, and how to fix it."""
     lost = audit.rows_read - audit.rows_kept
-    if lost <= MOST_LOST * audit.rows_read:
+    if lost - waiting <= MOST_LOST * audit.rows_read:
         return
     reasons = audit.dropped["reason"].str.extract(f"^({'|'.join(FIXES)})", expand=False).value_counts()
     lines = [

@@ -5,21 +5,42 @@ from typing import Any
 
 import streamlit as st
 
-from app.address import draw_link, linked
+from app.address import draw_link, keep, keep_renamed, linked
 from app.context import as_b
-from app.jobs import OUTDATED, job_manager
+from app.jobs import OUTDATED, UNDO_S, job_manager
 from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of
-from app.panels.run_table import P_AT_1, progress_line, runs_frame
+from app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
 from app.panels.widgets import draw_note, errors_shown, roomy_columns
-from app.state import config_of, is_bench, is_from_scratch, is_mine, make_mine, runs_root, status_of
+from app.state import (
+    config_of,
+    is_bench,
+    is_from_scratch,
+    is_mine,
+    make_mine,
+    note_of,
+    runs_root,
+    status_of,
+    tags_of,
+)
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
-from emu_core.runs.run import Run, RunState, Status, list_runs
+from emu_core.runs.run import (
+    BESIDE_STEPS,
+    MOST_NOTE,
+    MOST_TAGS,
+    Run,
+    RunState,
+    Status,
+    empty_trash,
+    in_trash,
+    list_runs,
+)
 
 WATCHED = "watched"
+_EDITS = "edits-of-runs"
 POLL_S = 1.0
 STEPS_A_SECOND = 2_000  # a log of so many steps is read and drawn again each second, a longer one less often
 SLOWEST_S = 20.0
@@ -33,14 +54,18 @@ def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> Ru
         )
     if not runs:
         st.info(f"{label}s appear here. Start the first one on the left.", icon=":material/arrow_back:")
+        draw_undo(key)
         return None
     name = linked(key, label, [run.name for run in runs], key=key)
     run = next(run for run in runs if run.name == name)
+    draw_keeping(run, key)
     status, seen = status_of(run), _moving(list_runs(runs_root()))
     st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
-    running = status.state is RunState.RUNNING
+    moving = (
+        status.state is RunState.RUNNING and status.phase not in BESIDE_STEPS
+    )  # else they stay as they are
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
-    st.fragment(lambda: draw_curves(run), run_every=slower_s if running else None)()
+    st.fragment(lambda: draw_curves(run), run_every=slower_s if moving else None)()
     return run
 
 
@@ -64,11 +89,8 @@ def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         draw_end(run, status)
     if not status.state.is_over:
         draw_cancel(run)
-    elif not _held(run, status):
-        with st.container(horizontal=True):
-            if _can_resume(run):
-                draw_resume(run)
-            draw_delete(run)
+    elif not _held(run, status) and _can_resume(run):
+        draw_resume(run)
 
 
 def draw_queued_elsewhere(run: Run) -> None:
@@ -112,17 +134,73 @@ def draw_resume(run: Run, label: str = "Resume", explanation: str = "") -> None:
         st.rerun()
 
 
-def draw_delete(run: Run) -> None:
-    """Offer to delete a run that is over, after a question."""
-    place = st.popover("Delete ...", icon=":material/delete:", key=f"ask-delete-{run.name}")
-    place.markdown(
-        "Its encoder, figures and log go for good. Runs that were trained on top of its encoder stay, and can't be "
-        "compared with it any more."
-    )
-    if place.button("Delete it", icon=":material/delete:", key=f"delete-{run.name}"):
-        with errors_shown():
-            job_manager().delete(run)
-            st.rerun()
+def draw_keeping(run: Run, key: str) -> None:
+    """Draw a run's tags and note, and ways to change them and its name, to delete it and to bring it back."""
+    is_over = status_of(run).state.is_over and not job_manager().holds(run)
+    tags, note = tags_of(run), note_of(run)
+    if tags:
+        st.markdown(" ".join(f":gray-badge[{literal(tag)}]" for tag in tags))
+    if note:
+        st.text(note)
+    edits = st.session_state.setdefault(_EDITS, 0)  # a new key closes the box
+    with st.container(horizontal=True, key="keeping"):
+        with st.popover("Name, tags, note", icon=":material/edit_note:", key=f"edit-{run.name}-{edits}"):
+            draw_edit(run, key, is_over=is_over)
+        if is_over and st.button(
+            "Delete",
+            icon=":material/delete:",
+            key=f"delete-{run.name}",
+            help="Its encoder, figures and log. It can be undone for an hour, until the app starts again. Runs that "
+            "were trained on top of it stay, and can't be compared with it any more.",
+        ):
+            with errors_shown():
+                job_manager().delete(run)
+                keep_renamed(run.name)
+                st.rerun()
+        draw_undo(key)
+
+
+def draw_edit(run: Run, key: str, *, is_over: bool) -> None:
+    """Ask for a run's name, tags and note, and keep them."""
+    known = sorted({tag for one in list_runs(runs_root()) for tag in tags_of(one)})
+    with st.form(f"keep-{run.name}", border=False):
+        name = st.text_input(
+            "Name",
+            run.name,
+            max_chars=80,
+            disabled=not is_over,
+            help="It can be changed once the run is over.",
+        )
+        tags = st.multiselect(
+            "Tags",
+            known,
+            tags_of(run),
+            accept_new_options=True,
+            placeholder="Choose or type some",
+            max_selections=MOST_TAGS,
+        )
+        note = st.text_area("Note", note_of(run), max_chars=MOST_NOTE)
+        if not st.form_submit_button("Save", icon=":material/save:", type="primary"):
+            return
+    with errors_shown():
+        run.annotate(note=note, tags=tags)
+        if is_over and name.strip() != run.name:
+            new = job_manager().rename(run, name.strip())
+            keep_renamed(run.name, new.name)
+            if is_mine(run):
+                make_mine(new)
+        st.session_state[_EDITS] += 1
+        st.rerun()
+
+
+def draw_undo(key: str) -> None:
+    """Offer to bring back the run that was deleted last, within the hour."""
+    empty_trash(runs_root(), UNDO_S)
+    for run in in_trash(runs_root())[:1]:
+        if st.button(f"Undo: bring back {run.name}", icon=":material/undo:", key=f"undo-{key}"):
+            with errors_shown():
+                keep(key, job_manager().undelete(run).name)
+                st.rerun()
 
 
 def draw_end(run: Run, status: Status) -> None:
@@ -201,6 +279,18 @@ def draw_alarm(history: Sequence[dict[str, Any]]) -> None:
 
 def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
     """Draw runs, the newest first; those that were all trained from scratch have no base."""
+    if len(runs) > 1:
+        asked = st.text_input(
+            "Search the runs",
+            placeholder="a name, a tag, words of a note, a method, data ...",
+            key="runs-search",
+            persist_state="session",
+            width=420,
+        )
+        runs = found_runs(runs, asked)
+        if not runs:
+            draw_note("No run has all of these words.")
+            return
     table = runs_frame(runs)
     accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
     st.dataframe(
@@ -218,6 +308,8 @@ def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
                 "language is its translation, percent; the mean of the directions trained on.",
             ),
             "Started": st.column_config.DatetimeColumn(format="calendar", width=140),
+            "Tags": st.column_config.ListColumn(),
+            "Note": st.column_config.TextColumn(width="medium"),
         },
         key="runs",
     )

@@ -1,5 +1,6 @@
 """The list of runs as a table, and a run's state in words."""
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -7,7 +8,7 @@ import pandas as pd
 
 from app.forms.model_name import short_name
 from app.panels.pretrained import mean_p_at_1
-from app.state import config_of, is_from_scratch, status_of
+from app.state import config_of, is_from_scratch, note_of, status_of, tags_of
 from app.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
@@ -18,13 +19,14 @@ from emu_core.runs.run import Run, Status
 
 P_AT_1 = "P@1"
 _FACTS, _FIGURES = ["Run", "State", "Method", "Encoder", "Trained on"], ["Before", "After", "Gain"]
-COLUMNS = [*_FACTS, *_FIGURES, "Started", "Took", P_AT_1]
+COLUMNS = [*_FACTS, *_FIGURES, "Started", "Took", "Tags", "Note", P_AT_1]
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
     "fitting": "Fitting the head",
     "leaving intents out": "Measuring intents without labels",
     "training": "Training",
+    "measuring the parts": "Measuring each part of the vectors",
     "evaluating": "Measuring the trained encoder",
     "saving": "Saving",
 }
@@ -41,7 +43,11 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
         return line if left is None or status.step < 2 else f"{line}, about {time_span(left)} left"
     line = PHASES.get(status.phase, "Starting")
     if status.phase != "training":
-        return f"{line} ..."
+        left = (
+            None if left is None else left - (time.time() - status.updated_at)
+        )  # counts down between two batches
+        left = left if left is not None and left > 0 else None
+        return f"{line} ..." if left is None else f"{line}, about {time_span(left)} left"
     may_end_early = config is not None and "patience" in config.hyperparameters
     most = "at most " if may_end_early else ""
     line += f": step {status.step:,} of {most}{status.steps:,}, epoch {max(1, status.epoch)} of {most}{status.epochs}"
@@ -51,10 +57,27 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a row for each run: what it is, what it was trained on, mean Acc@1 before, after, gain, start, time.
 
-    Where one trained an encoder from scratch there is a column `P_AT_1`, too.
+    Where one trained an encoder from scratch there is a column `P_AT_1`, too; without tags or notes there are none.
     """
-    frame = pd.DataFrame([run_row(run) | _results(run) for run in runs], columns=COLUMNS)
-    return frame if any(map(is_from_scratch, runs)) else frame.drop(columns=P_AT_1)
+    frame = pd.DataFrame([run_row(run) | _results(run) | _remarks(run) for run in runs], columns=COLUMNS)
+    empty = [column for column in ("Tags", "Note") if not frame[column].map(bool).any()]
+    return frame.drop(columns=empty if any(map(is_from_scratch, runs)) else [*empty, P_AT_1])
+
+
+def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
+    """Return the runs with every asked word in their name, state, method, encoder, languages, data, tags or note."""
+    words = asked.casefold().split()
+
+    def text(run: Run) -> str:
+        config, row = config_of(run), run_row(run)
+        parts = [row[name] for name in _FACTS] + [*tags_of(run), note_of(run), config.data if config else ""]
+        return " ".join(map(str, parts)).casefold()
+
+    return [run for run in runs if all(word in text(run) for word in words)] if words else list(runs)
+
+
+def _remarks(run: Run) -> dict[str, object]:
+    return {"Tags": list(tags_of(run)), "Note": note_of(run)}
 
 
 def run_row(run: Run) -> dict[str, object]:

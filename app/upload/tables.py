@@ -13,7 +13,7 @@ from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.load import labelled_from_frame
 from emu_core.data.labelled.rows import located, translations_by_text
-from emu_core.data.languages import language_code, language_of_file
+from emu_core.data.languages import is_known, language_code, language_of_file
 from emu_core.data.readers.limits import MAX_ROWS, check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes
@@ -74,13 +74,42 @@ def read_texts(name: str, payload: bytes) -> list[str]:
     Raises:
         DataError: it is no table, or has no column of sentences, or none in it.
     """
-    frame = read_table(payload, name)
-    columns = guess_columns(frame)
-    texts = stripped(apply_columns(frame, columns, required=("text",), language="und", name=name)["text"])
-    found: list[str] = texts[texts != ""].tolist()
-    if not found:
-        raise DataError(f"there is no sentence in {name}; check its column of sentences")
+    found: list[str] = _sentences(name, payload)["text"].tolist()
     return found
+
+
+def read_unlabelled(name: str, payload: bytes, language: str) -> pd.DataFrame:
+    """Return text and language of the sentences of one file, or of lines where the name is "", each once.
+
+    Args:
+        name: the file's.
+        payload: its bytes.
+        language: of the sentences of which neither a column nor the name says it; `DETECT` has it detected.
+
+    Raises:
+        DataError: it is no table, or has no column of sentences, or none in it.
+    """
+    if name:
+        table = _sentences(name, payload)
+    else:
+        lines = [line.strip() for line in payload.decode().splitlines()]
+        table = pd.DataFrame({"text": [line for line in lines if line], "language": "und"}, dtype="str")
+    strange = ~table["language"].map(is_known).astype(bool)
+    if strange.any():
+        codes = detect_languages(table.loc[strange, "text"].tolist()) if language == DETECT else language
+        table.loc[strange, "language"] = codes
+    return table.drop_duplicates(ignore_index=True)
+
+
+def _sentences(name: str, payload: bytes) -> pd.DataFrame:
+    frame = read_table(payload, name)
+    stated = language_of_file(name) or "und"
+    table = apply_columns(frame, guess_columns(frame), required=("text",), language=stated, name=name)
+    table = table[["text", "language"]].apply(stripped)
+    table = table[table["text"] != ""].reset_index(drop=True)
+    if table.empty:
+        raise DataError(f"there is no sentence in {name}; check its column of sentences")
+    return table
 
 
 def read_triples(name: str, payload: bytes) -> pd.DataFrame:

@@ -5,27 +5,26 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.address import keep
+from app.address import keep, kept_tab
 from app.cache import done_or_shown, read_in_limits, start_helpers
 from app.context import context
 from app.library import (
     ChosenData,
     add,
-    belongs,
     changes_of,
     chosen_data,
-    data_of_run,
     delete,
     deleted,
     discard,
     library,
     library_table,
     rename,
+    rows_to_label,
     undelete,
 )
 from app.panels.findings import draw_findings, draw_left_out, draw_table, draw_unread_languages
+from app.panels.labelling import LABELLING, draw_labelling
 from app.panels.widgets import choose, draw_note, warn_of_strangers
-from app.state import is_from_scratch
 from app.upload.tables import (
     DETECT,
     Upload,
@@ -63,6 +62,7 @@ ROLES = {
     ),
 }
 HELD_OUT = 20  # percent, where no column is the split
+PARTS = ("What is in it", LABELLING)
 TALLEST = 700  # pixels; a taller picture scrolls
 
 
@@ -78,7 +78,6 @@ def page() -> None:
         draw_demo()
     with own.container(border=True, height="stretch"):
         draw_uploader()
-    draw_data_of_run()
     upload = st.session_state.get(UPLOAD)
     if isinstance(upload, Upload):
         draw_upload(upload)
@@ -98,21 +97,6 @@ def draw_demo() -> None:
         keep("data", DEMO)
         _forget_upload()
         st.rerun()
-
-
-def draw_data_of_run() -> None:
-    """Offer the data that the bar's runs were trained on, where they are not the chosen ones."""
-    for run in context().runs:
-        if is_from_scratch(run) or belongs(run, chosen_data()):
-            continue
-        if st.button(f"Open the data that {run.name} was trained on", icon=":material/database:"):
-            try:
-                keep("data", data_of_run(run))
-            except DataError as error:
-                st.error(sentence(error), icon=":material/error:")
-            else:
-                _forget_upload()
-                st.rerun()
 
 
 def draw_library() -> None:
@@ -290,8 +274,24 @@ def draw_set(chosen: ChosenData) -> None:
     draw_keeping(chosen)
     if changes := changes_of(chosen):
         st.caption(f"Changed in this version: {literal(changes[-1])}.")
-    draw_left_out(audit)
-    draw_size(labelled, audit)
+    waiting = len(rows_to_label(chosen))
+    draw_left_out(audit, waiting)
+    draw_size(labelled, audit, waiting)
+    tabs = st.tabs(PARTS, **kept_tab("data-part", PARTS, "part"))
+    for place, draw in zip(tabs, (draw_sentences, draw_more), strict=True):
+        with place:
+            if place.open:
+                draw(chosen)
+
+
+def draw_more(_: ChosenData) -> None:
+    """Draw what to label next."""
+    draw_labelling(context())
+
+
+def draw_sentences(chosen: ChosenData) -> None:
+    """Draw what the audit found, how the sentences are spread, and the sentences."""
+    labelled, audit = chosen.labelled, chosen.audit
     draw_findings(chosen)
     st.subheader("Sentences by intent and language")
     with st.container(height=TALLEST if len(audit.counts) > TALLEST // 20 else "content", border=False):
@@ -327,14 +327,16 @@ def _forget_upload() -> None:
         st.session_state.pop(key, None)
 
 
-def draw_size(labelled: LabelledSet, audit: Audit) -> None:
-    """Draw the numbers that matter most."""
+def draw_size(labelled: LabelledSet, audit: Audit, waiting: int) -> None:
+    """Draw the numbers that matter most; `waiting` rows have no intent yet."""
     sentences, intents, languages, splits = st.columns(4, border=True)
-    left_out = audit.rows_read - audit.rows_kept
+    left_out = audit.rows_read - audit.rows_kept - waiting
+    notes = [f"{waiting:,} without an intent"] * bool(waiting)
+    notes += [f"{counted(left_out, 'row')} left out"] * bool(left_out)
     sentences.metric(
         "Sentences",
         f"{audit.rows_kept:,}",
-        delta=f"{counted(left_out, 'row')} left out" if left_out else None,
+        delta=", ".join(notes) or None,
         delta_color="off",
         delta_arrow="off",
     )

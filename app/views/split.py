@@ -65,7 +65,7 @@ from emu_core.runs.run import Run
 
 NO_RUN = (
     "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set it "
-    "takes some five minutes on two cores."
+    "takes three to five minutes on two idle cores, and longer where others work on them."
 )
 FROM_DATA, TYPED = "From the data", "Typed"
 EXAMPLE = "wake me up at [time : five am]"

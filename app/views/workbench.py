@@ -1,9 +1,6 @@
 """The workbench: two encoders on the same sentences, as maps and in figures."""
 
-import shlex
 from collections.abc import Callable, Mapping
-from functools import partial
-from io import BytesIO
 
 import numpy as np
 import streamlit as st
@@ -20,7 +17,6 @@ from app.panels.widgets import (
     choose_languages,
     draw_chart,
     draw_note,
-    draw_notebook_button,
     errors_shown,
 )
 from app.state import data_sha_of, is_from_scratch
@@ -34,10 +30,10 @@ from app.workbench.neighbours import draw_neighbours
 from app.workbench.predict import draw_predictions
 from app.workbench.similarity import draw_similarity
 from app.workbench.subject import Space, Subject
+from app.workbench.takeaway import draw_take_away
 from app.workbench.triples import draw_triples
 from emu_core import charts
 from emu_core.api.compare import ALL, choose_rows, training_notes
-from emu_core.charts import comparison_page
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
@@ -198,12 +194,13 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
         if subject.is_measured:
             tabs["Confusions"] = lambda: _draw_confusions(subject)
     tabs["Predict"] = lambda: draw_predictions(now)
+    if now.runs:
+        tabs["Training"] = lambda: _draw_training(now)
     if run is not None:
         tabs["Forgetting"] = lambda: _draw_forgetting(run)
-        tabs["Training"] = lambda: _draw_training(run)
         tabs["Epochs"] = lambda: draw_epochs(run)
     if subject is not None:
-        tabs["Take away"] = lambda: _draw_files(space, subject, now)
+        tabs["Take away"] = lambda: draw_take_away(space, subject, now)
     if len(now.chosen.labelled.languages) > 1 and subject is not None:
         choose_languages(
             "Languages measured",
@@ -241,63 +238,24 @@ def _draw_forgetting(run: Run) -> None:
         draw_forgetting(run)
 
 
-def _draw_training(run: Run) -> None:
-    st.caption(run_facts(run))
-    history = run.history()
-    if history:
-        st.plotly_chart(charts.loss_curves(history), key="losses")
-    else:
-        draw_note("This run has no curves: its method is fitted in one step.")
-
-
-def _draw_files(space: Space, subject: Subject, now: Context) -> None:
-    """Offer what the page shows as files to keep."""
-    run = now.run
-    with st.container(horizontal=True):
-        if subject.is_measured:
-            st.download_button(
-                "Everything as one page",
-                lambda: comparison_page(subject.comparison),
-                file_name=f"emu-{'comparison' if run is None else run.name}.html",
-                mime="text/html",
-                icon=":material/download:",
-                on_click="ignore",
-                help="With interactive charts, for a browser without a network.",
-            )
-        if run is not None and run.config().encoder:
-            about = {"is_demo": now.chosen.is_demo, "split": now.on}
-            draw_notebook_button(run.name, run.config(), run.folder, **about)
-        for name, found in space.vectors.items():
-            st.download_button(
-                f"Vectors of {name}",
-                partial(_parquet, space, found),
-                file_name=f"emu-vectors-{name.lower()}.parquet",
-                mime="application/vnd.apache.parquet",
-                icon=":material/download:",
-                on_click="ignore",
-                help="Parquet: the sentences on the maps, a vector each.",
-            )
-    specs = list(space.specs.values())
-    st.caption("In Python:")
-    st.code(
-        "from emu_core.encoders.registry import load_encoder\n\n"
-        f"encoder = load_encoder({specs[-1]!r})\n"
-        'vectors = encoder.encode(["Where is the pool?", "Wo ist das Schwimmbad?"])'
-    )
-    if run is not None:
-        st.caption("For sentence-transformers, or as an ONNX graph:")
-        st.code(
-            f"emu export {shlex.quote(str(run.folder))} --format sentence-transformers --out {run.name}-st\n"
-            f"emu export {shlex.quote(str(run.folder))} --format onnx --out {run.name}-onnx",
-            language="bash",
+def _draw_training(now: Context) -> None:
+    """Draw the curves of the runs among A and B, over each other where both have some."""
+    titles = [
+        title for title, spec in zip(now.titles, now.specs.values(), strict=True) if spec.startswith(RUN)
+    ]
+    histories = {}
+    for title, run in zip(titles, now.runs, strict=True):
+        st.caption(f"{literal(title)}: {run_facts(run)}")
+        if history := run.history():
+            histories[title] = history
+        else:
+            draw_note(f"{literal(title)} has no curves: its method is fitted in one step.")
+    if histories:
+        draw_chart(
+            charts.loss_curves(histories),
+            "losses",
+            "Each part of the loss, and the accuracy on dev, over the steps of training; a line for each run.",
         )
-
-
-def _parquet(space: Space, vectors: FloatArray) -> bytes:
-    table = space.points.drop(columns="row").assign(vector=list(np.asarray(vectors)))
-    out = BytesIO()
-    table.to_parquet(out, index=False)
-    return out.getvalue()
 
 
 page()

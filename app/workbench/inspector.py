@@ -29,7 +29,7 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
     if typed:
         _draw_typed(typed, now)
         return
-    draw_picked(space.points, now.chosen.sha256)
+    draw_picked(space.points, now)
     row = inspected(now.chosen.sha256)
     places = np.flatnonzero(space.points["row"].to_numpy() == row)
     if len(places):

@@ -9,8 +9,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.cache import encoded
-from app.context import Context
+from app.context import Context, stay
 from app.forms.encoder import KEPT
+from app.library import add_version
 from app.maps import (
     NAMES,
     Drag,
@@ -24,7 +25,14 @@ from app.maps import (
     say_how_many,
     say_trust,
 )
-from app.panels.widgets import choose_languages, choose_many, choose_one, draw_csv_button
+from app.panels.widgets import (
+    choose,
+    choose_languages,
+    choose_many,
+    choose_one,
+    draw_csv_button,
+    errors_shown,
+)
 from app.state import data_sha_of
 from app.workbench.subject import Space
 from emu_core import charts
@@ -160,8 +168,9 @@ def take_from_chart(data_sha: str) -> None:
         pick(data_sha, rows)
 
 
-def draw_picked(points: pd.DataFrame, data_sha: str) -> None:
+def draw_picked(points: pd.DataFrame, now: Context) -> None:
     """Draw the picked sentences, where there are several; a row that is chosen in their table is inspected."""
+    data_sha = now.chosen.sha256
     rows = picked(data_sha)
     if not rows:
         return
@@ -170,6 +179,8 @@ def draw_picked(points: pd.DataFrame, data_sha: str) -> None:
     if clear.button("Clear", icon=":material/close:", width="stretch"):
         pick(data_sha, ())
         st.rerun(scope="fragment")
+    with st.popover("Relabel or drop", icon=":material/edit:", width="stretch"):
+        _draw_changes(rows, now)
     if len(rows) == 1:
         return
     table = points[points["row"].isin(rows)]
@@ -192,6 +203,29 @@ def draw_picked(points: pd.DataFrame, data_sha: str) -> None:
     if len(table) > MOST_ROWS:
         st.caption(f"The first {MOST_ROWS:,} are shown, the download has all {len(table):,}.")
     draw_csv_button(table.drop(columns="row"), (data_sha, rows), "emu-selection.csv", width="stretch")
+
+
+def _draw_changes(rows: Sequence[int], now: Context) -> None:
+    """Offer another intent for some rows of the data, and to drop them; what is changed is a new version of the set."""
+    labelled, some = now.chosen.labelled, counted(len(rows), "sentence")
+    intent = choose(
+        f"Intent of the {some}",
+        labelled.intents,
+        f"explore-intent-{hash(rows)}",
+        index=None,
+        accept_new_options=True,
+        placeholder="Choose one, or type another",
+    )
+    relabel, drop = st.columns(2)
+    done = relabel.button("Relabel", icon=":material/label:", disabled=not intent, width="stretch")
+    gone = drop.button("Drop", icon=":material/delete:", width="stretch")
+    st.caption("Saved as a new version of the set; the set as it is stays.")
+    if done or gone:
+        with errors_shown():
+            changed = labelled.relabel(rows, intent) if done else labelled.drop(rows)
+            add_version(now.chosen, changed, f"{some} relabelled as {intent}" if done else f"{some} dropped")
+            stay()
+            st.rerun()
 
 
 def inspected(data_sha: str) -> int | None:

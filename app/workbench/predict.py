@@ -8,8 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app.address import draw_link
 from app.cache import computed, encoded, read_in_limits
 from app.context import A, B, Context
+from app.panels.labelling import LABELLING
 from app.panels.widgets import choose, choose_one, draw_csv_button, draw_note, roomy_columns
 from app.tasks import predictions
 from app.upload.tables import read_texts
@@ -62,6 +64,9 @@ def answers(now: Context, texts: list[str]) -> dict[str, tuple[pd.DataFrame, dic
 def draw_predictions(now: Context) -> None:
     """Ask for sentences and draw both encoders' answers, and the labelled sentences behind one of them."""
     st.caption("The intent of any sentences, in any language: their nearest labelled sentences vote.")
+    draw_link(
+        "views/data.py", "Label sentences, the most useful first", ":material/new_label:", part=LABELLING
+    )
     texts = _ask()
     found = answers(now, texts) if texts else None
     if found is None:

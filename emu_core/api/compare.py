@@ -78,6 +78,7 @@ def compare(
         read_forgetting(runs[0]) if alone else None,
         tuple(dict.fromkeys(notes)),
         runs[0] if alone else None,
+        runs,
     )
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from emu_core.encoders.base import Encoder
+from emu_core.encoders.base import Encoder, Progress
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EmuError, EncoderError, RunError
 from emu_core.exporting import ExportFormat
@@ -14,7 +14,11 @@ WRITERS = {ExportFormat.SENTENCE_TRANSFORMERS: write_sentence_transformers, Expo
 
 
 def export(
-    source: Run | str | Path, out: str | Path, *, format: ExportFormat | str = "sentence-transformers"
+    source: Run | str | Path,
+    out: str | Path,
+    *,
+    format: ExportFormat | str = "sentence-transformers",
+    on_progress: Progress | None = None,
 ) -> Path:
     """Write an encoder for sentence-transformers, or as an ONNX graph. The folder's README.md says how to open it.
 
@@ -25,6 +29,7 @@ def export(
         source: a finished run, its folder, or what `load_encoder` takes, such as "e5-small".
         out: the folder to write, new or empty; it is there when it is whole, or not at all.
         format: what to write.
+        on_progress: called with (parts done, parts): the encoder is open, it is written and checked.
 
     Returns:
         The folder.
@@ -37,7 +42,9 @@ def export(
     target = Path(out).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise RunError(f"{out} is in use; choose another folder with --out, or delete it")
+    tell = on_progress or (lambda done, parts: None)
     encoder, title, card = _open(source)
+    tell(1, 2)
     try:
         with whole_folder(target) as folder:
             how = WRITERS[kind](encoder, folder)
@@ -46,6 +53,7 @@ def export(
         if isinstance(error, EmuError) or not (why := disk_fault(error)):
             raise
         raise cant_write(Path(out), why) from error
+    tell(2, 2)
     return Path(out)
 
 

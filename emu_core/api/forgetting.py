@@ -7,10 +7,14 @@ from typing import Any
 
 import pandas as pd
 
+from emu_core.data.commands.generate import generate_commands
+from emu_core.data.demo import DEMO, load_demo
 from emu_core.data.parallel.files import read_translations
+from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.devices import pick_device
-from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.base import FloatArray, Progress
+from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.forgetting import MeasureChange, retrieval_change, similarity_change
@@ -19,6 +23,8 @@ from emu_core.runs.card import model_card
 from emu_core.runs.run import Run, RunState
 
 FILE = "forgetting.json"
+COMMANDS = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "ru")
+COMMANDS_MEASURED = 300
 FORGETTING_COLUMNS = [
     "part", "name", "base", "specialised", "difference", "low", "high", "count", "flagged",
 ]  # fmt: skip
@@ -30,30 +36,30 @@ def forgetting(
     sts: str | Path | None = None,
     translations: str | Path | None = None,
     device: str = "auto",
+    on_progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Measure what a run's encoder has forgotten, and write forgetting.json and the card into the run's folder.
+
+    Without a folder of files it is measured on the small set that comes with Emu (`small_set`): translations alone.
 
     Args:
         folder: a finished run's.
         sts: folder of files such as de.dev.csv: two sentences and a score a row, no header.
         translations: folder of files such as tatoeba.deu-eng.deu and tatoeba.deu-eng.eng, one sentence a line.
         device: "auto", "cpu", "cuda:0".
+        on_progress: called with (sentences done, all) while they are encoded.
 
     Returns:
         `sts` by language (Spearman's correlation) and `translations` by "s-t" (percent of sentences in s whose nearest
         neighbour in t is their translation), each with `base`, `specialised`, `difference`, `low`, `high` (95 %),
         `count` and `flagged`; `flagged`, what fell by more than 0.02 or 1 point, such as "STS de". A part that was not
-        asked for is empty.
+        asked for is empty. `measured_on` says what the small set is; "" where files were named.
 
     Raises:
-        DataError: no data was named, or a file can't be read, with its row.
+        DataError: a file can't be read, with its row, or the encoder knows no two languages of the small set.
         RunError: the run is not finished.
         EncoderError: an encoder can't be opened.
     """
-    if sts is None and translations is None:
-        raise DataError(
-            "there is nothing to measure on; name a folder with --sts, with --translations, or both"
-        )
     run = Run(Path(folder))
     if (state := run.status().state) is not RunState.FINISHED:
         raise RunError(f"{run.folder} is {state}; only a finished run has an encoder to measure")
@@ -64,12 +70,24 @@ def forgetting(
         )
     scored = {} if sts is None else read_scored_pairs(Path(sts))
     parallel = [] if translations is None else read_translations(Path(translations))
+    measured_on = ""
+    if sts is None and translations is None:
+        parallel, measured_on = small_set(run)
     place = pick_device(device)
     specs = (run.config().encoder, f"run:{run.folder}")
     sides = [side for pairs in scored.values() for side in (pairs.first, pairs.second)]
     sides += [list(side) for pairs in parallel for side in (pairs.first, pairs.second)]
     distinct = DistinctTexts(text for side in sides for text in side)
-    base, specialised = (load_encoder(spec, device=place).encode(distinct.texts) for spec in specs)
+
+    def encoded(place_of: int, spec: str) -> FloatArray:
+        def tell(done: int, total: int) -> None:
+            if on_progress is not None:
+                on_progress(place_of * total + done, len(specs) * total)
+
+        vectors: FloatArray = load_encoder(spec, device=place).encode(distinct.texts, on_progress=tell)
+        return vectors
+
+    base, specialised = (encoded(*one) for one in enumerate(specs))
 
     def changed(
         measure: Callable[..., MeasureChange],
@@ -101,6 +119,7 @@ def forgetting(
             for name, found in part.items()
             if found.flagged
         ],
+        "measured_on": measured_on,
     }
     run.write(FILE, result)
     card = model_card(run.name, run.config(), run.data(), run.metrics(), result)
@@ -108,11 +127,47 @@ def forgetting(
     return {"run": str(run.folder), **result}
 
 
+def small_set(run: Run) -> tuple[list[ParallelText], str]:
+    """Return translations that come with Emu, of another subject than the run's data, and what they are.
+
+    They are the demo set's questions of hotel guests; for a run that was trained on those, commands to a home, as
+    `emu generate` makes them. English, or else the first language that the encoder knows, is paired with each other.
+
+    Raises:
+        DataError: the encoder knows no two of their languages.
+    """
+    trained_on, demo = run.data(), load_demo()
+    if trained_on.get("sha256") == demo.sha256() or DEMO in str(trained_on.get("name", "")).casefold():
+        found, what = generate_commands(COMMANDS, COMMANDS_MEASURED, seed=0), "commands to a home"
+        source = "generated from the sentence templates of Home Assistant Intents, CC BY 4.0"
+    else:
+        found, what = demo, "questions of hotel guests"
+        source = "the demo set, written for Emu"
+    known = _languages_of(run.config().encoder)
+    languages = [code for code in found.languages if not known or code in known]
+    if len(languages) < 2:
+        raise DataError(
+            f"the run's encoder knows no two languages of the small set ({', '.join(found.languages)}); name a folder "
+            "with --sts or --translations"
+        )
+    table = found.frame.pivot(index="id", columns="language", values="text")[languages].dropna()
+    first, *others = languages
+    pairs = [ParallelText(first, code, tuple(table[first]), tuple(table[code]), what) for code in others]
+    return pairs, f"{len(table)} {what} in {len(languages)} languages ({source})"
+
+
+def _languages_of(spec: str) -> Sequence[str]:
+    """Return the languages that an encoder is known to know; none where that is not known."""
+    if spec.startswith("run:"):
+        return Run(Path(spec.removeprefix("run:"))).config().languages
+    return next((info.languages for info in available_encoders() if info.spec == spec), ())
+
+
 def read_forgetting(run: Run) -> pd.DataFrame | None:
     """Return a row for each measure of a run's forgetting.json; None where there is none.
 
     Its columns: `part` ("sts" or "translations"), `name` (a language, or two such as "de-en"), `base`, `specialised`,
-    `difference`, `low`, `high`, `count`, `flagged`.
+    `difference`, `low`, `high`, `count`, `flagged`. Its `attrs` have `measured_on`, what the small set is, or "".
 
     Raises:
         RunError: the file is damaged.
@@ -130,8 +185,11 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
             for part in ("sts", "translations")
             for name, measured in found[part].items()
         ]
+        measured_on = str(found.get("measured_on", ""))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise RunError(f"{path} can't be read; make it again with emu forgetting") from None
-    return pd.DataFrame(rows, columns=FORGETTING_COLUMNS)
+    table = pd.DataFrame(rows, columns=FORGETTING_COLUMNS)
+    table.attrs["measured_on"] = measured_on
+    return table

@@ -13,7 +13,13 @@ from emu_core.charts.comparison import (
     triple_picture,
 )
 from emu_core.charts.comparison_page import comparison_page
-from emu_core.charts.curves import held_out_curves, loss_curves, psi_distributions, spectrum_lines
+from emu_core.charts.curves import (
+    held_out_curves,
+    labelling_curve,
+    loss_curves,
+    psi_distributions,
+    spectrum_lines,
+)
 from emu_core.charts.heat_maps import (
     accuracy_difference,
     accuracy_matrix,
@@ -42,6 +48,7 @@ __all__ = [
     "gains",
     "guard_intervals",
     "held_out_curves",
+    "labelling_curve",
     "loss_curves",
     "maps_page",
     "psi_distributions",

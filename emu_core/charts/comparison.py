@@ -44,7 +44,7 @@ def accuracy(comparison: Comparison, which: Side | Literal["difference"] = "diff
 
 def gains(comparison: Comparison) -> go.Figure:
     """Return what each language's queries gained or lost, with 95 % intervals."""
-    return guard_intervals(comparison.gains)
+    return guard_intervals(comparison.gains, comparison.names)
 
 
 def changes(comparison: Comparison, pool: str | None = None) -> go.Figure:

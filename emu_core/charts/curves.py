@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
@@ -25,26 +27,30 @@ COLUMNS = 2
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
-    """Return one panel for each named part of the loss over the steps, the end of each epoch marked.
+History = Sequence[dict[str, Any]]
+
+
+def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
+    """Return one panel for each named part of the loss over the steps; of several runs a line each, in one panel.
+
+    The end of each epoch is marked where there is one run.
 
     Args:
         history: the run's log: dicts of kind "step", each with `step`, `epoch`, perhaps `stage`, and the
             parts by name, and of kind "epoch", of which `dev_accuracy` is drawn where there is one. A part that
-            is not a finite number at a step leaves a gap there; one that a step does not have leaves none.
+            is not a finite number at a step leaves a gap there; one that a step does not have leaves none. Or the logs
+            of several runs, by name.
     """
-    steps = [record for record in history if record.get("kind") == "step"]
-    curves = _curves(steps)
-    epochs = [record for record in history if record.get("kind") == "epoch"]
-    ends = _epoch_ends(steps, epochs)
-    accuracy = [record for record in epochs if _finite(record.get("dev_accuracy"))]
-    names = [*curves, *(["dev_accuracy"] if accuracy else [])]
+    logs = {name: _Log.of(one) for name, one in history.items()} if isinstance(history, Mapping) else {}
+    logs = logs or {"": _Log.of(history if isinstance(history, Sequence) else ())}
+    names = list(dict.fromkeys(part for log in logs.values() for part in log.curves))
+    names.sort(key=lambda name: name == "dev_accuracy")
     if not names:
         return _nothing_yet()
-    stages = _stage_starts(steps)
     # Layers that are trained in stages are chosen by what their vectors find among held-out pairs.
+    staged = any(log.stages for log in logs.values())
     titles = {name: name.replace("_", " ").capitalize() for name in names}
-    titles |= _TITLES | ({"dev_accuracy": "Found among held-out pairs, %"} if stages else {})
+    titles |= _TITLES | ({"dev_accuracy": "Found among held-out pairs, %"} if staged else {})
     rows = math.ceil(len(names) / COLUMNS)
     figure = make_subplots(
         rows=rows,
@@ -54,26 +60,30 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
         horizontal_spacing=0.16,
     )
     figure.update_annotations(font_size=13)  # the titles
+    legend = set[str]()
     for place, name in enumerate(names):
         row, column = place // COLUMNS + 1, place % COLUMNS + 1
-        colour = PALETTE[place % len(PALETTE)]
-        if name == "dev_accuracy":
-            x, y = _accuracy(accuracy, ends)
-        else:
-            x, y = _thinned(*curves[name])
-        figure.add_trace(
-            go.Scatter(
-                x=x,
-                y=y,
-                mode="lines+markers" if len(x) < 30 else "lines",
-                line={"color": colour, "width": 2},
-                name=plain(titles[name]),
-                hovertemplate="step %{x:.0f}: %{y:.4g}<extra></extra>",
-            ),
-            row=row,
-            col=column,
+        drawn = {run: log.curves[name] for run, log in logs.items() if name in log.curves}
+        for run, (x, y) in drawn.items():
+            colour = PALETTE[(place if len(logs) == 1 else list(logs).index(run)) % len(PALETTE)]
+            figure.add_trace(
+                go.Scatter(
+                    x=x,
+                    y=y,
+                    mode="lines+markers" if len(x) < 30 else "lines",
+                    line={"color": colour, "width": 2},
+                    name=plain(short(run, 40) or titles[name]),
+                    legendgroup=run,
+                    showlegend=len(logs) > 1 and run not in legend,
+                    hovertemplate=f"{plain(run)} step %{{x:.0f}}: %{{y:.4g}}<extra></extra>".lstrip(),
+                ),
+                row=row,
+                col=column,
+            )
+            legend.add(run)
+        logarithmic = name != "dev_accuracy" and _spans_decades(
+            np.concatenate([y for _, y in drawn.values()])
         )
-        logarithmic = name != "dev_accuracy" and _spans_decades(y)
         figure.update_yaxes(
             type="log" if logarithmic else "linear", tickformat="~g", nticks=6, row=row, col=column
         )
@@ -81,23 +91,54 @@ def loss_curves(history: Sequence[dict[str, Any]]) -> go.Figure:
             figure.update_yaxes(dtick="D2", row=row, col=column)
         last = place + COLUMNS >= len(names)  # nothing stands below it
         figure.update_xaxes(rangemode="tozero", title="step" if last else None, row=row, col=column)
-    if len(ends) <= MOST_MARKS:
-        for epoch, step in ends.items():
+    on_page(figure, height=80 + 200 * rows)
+    if len(logs) > 1:
+        legend_above(figure)
+        top = {
+            "yref": "container",
+            "y": 1.0,
+            "yanchor": "top",
+        }  # over the panels' titles on a narrow page, too
+        return figure.update_layout(legend=top, margin={"t": 84}, height=124 + 200 * rows)
+    _mark_epochs(figure, *logs.values())
+    return figure.update_layout(showlegend=False)
+
+
+@dataclass(frozen=True)
+class _Log:
+    """What is drawn of a run's log: a curve for each part, the last steps of epochs, the first ones of stages."""
+
+    curves: dict[str, Curve]
+    ends: dict[int, float]
+    stages: dict[str, float]
+
+    @classmethod
+    def of(cls, history: History) -> Self:
+        steps = [record for record in history if record.get("kind") == "step"]
+        epochs = [record for record in history if record.get("kind") == "epoch"]
+        ends = _epoch_ends(steps, epochs)
+        curves = {name: _thinned(*curve) for name, curve in _curves(steps).items()}
+        if accuracy := [record for record in epochs if _finite(record.get("dev_accuracy"))]:
+            curves["dev_accuracy"] = _accuracy(accuracy, ends)
+        return cls(curves, ends, _stage_starts(steps))
+
+
+def _mark_epochs(figure: go.Figure, log: _Log) -> None:
+    """Draw a line at the end of each epoch, and at the start of each stage but the first."""
+    if len(log.ends) <= MOST_MARKS:
+        for epoch, step in log.ends.items():
             figure.add_vline(x=step, line={"color": GREY, "width": 1, "dash": "dot"}, row="all", col="all")
             figure.add_annotation(
                 x=step, y=1, yref="y domain", xanchor="right", yanchor="top", showarrow=False,
                 text=f"epoch {epoch}", textangle=-90, font={"size": 10, "color": GREY}, row=1, col=1,
             )  # fmt: skip
-    for stage, step in list(stages.items())[
-        1:
-    ]:  # two stages may have losses and accuracies of different kinds
+    later = list(log.stages.items())[1:]
+    for stage, step in later:  # two stages may have losses and accuracies of different kinds
         figure.add_vline(x=step, line={"color": CLOSEST, "width": 2}, row="all", col="all")
         figure.add_annotation(
             x=step, y=0, yref="y domain", xanchor="left", yanchor="bottom", showarrow=False,
             text=f"stage: {plain(stage)}", font={"size": 10, "color": CLOSEST}, row=1, col=1,
         )  # fmt: skip
-    figure.update_layout(showlegend=False)
-    return on_page(figure, height=80 + 200 * rows)
 
 
 def small_curves(history: Sequence[dict[str, Any]]) -> str:
@@ -106,14 +147,9 @@ def small_curves(history: Sequence[dict[str, Any]]) -> str:
     Args:
         history: the run's log, as `loss_curves` takes it.
     """
-    steps = [record for record in history if record.get("kind") == "step"]
-    epochs = [record for record in history if record.get("kind") == "epoch"]
-    curves = {name: _thinned(*curve) for name, curve in _curves(steps).items()}
-    if accuracy := [record for record in epochs if _finite(record.get("dev_accuracy"))]:
-        curves["dev_accuracy"] = _accuracy(accuracy, _epoch_ends(steps, epochs))
     drawn = [
         _small(_TITLES.get(name, name.replace("_", " ").capitalize()), *curve, PALETTE[place % len(PALETTE)])
-        for place, (name, curve) in enumerate(curves.items())
+        for place, (name, curve) in enumerate(_Log.of(history).curves.items())
     ]
     return f'<div style="display: flex; flex-wrap: wrap; gap: 1rem">{"".join(drawn)}</div>'
 
@@ -174,6 +210,32 @@ def held_out_curves(histories: Mapping[str, Sequence[dict[str, Any]]]) -> go.Fig
     legend_above(figure)
     figure.update_layout(showlegend=len(histories) > 1)
     return on_page(figure, height=280)
+
+
+def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
+    """Return the accuracy on held-out sentences over how many sentences are labelled, before and after each round.
+
+    Args:
+        rounds: a row for each round: `labels`, a number, and in percent `base` and `fitted`.
+    """
+    figure = go.Figure()
+    rounds = rounds.sort_values("labels")
+    for column, name, colour in (
+        ("fitted", "default method", PALETTE[0]),
+        ("base", "encoder as it is", GREY),
+    ):
+        figure.add_scatter(
+            x=rounds["labels"],
+            y=rounds[column],
+            mode="lines+markers",
+            line={"color": colour, "width": 2},
+            name=name,
+            hovertemplate="%{x:,} labels: %{y:.1f} %<extra>" + name + "</extra>",
+        )
+    figure.update_xaxes(title="labelled sentences", tickvals=rounds["labels"].unique()[-12:])
+    figure.update_yaxes(title="Acc@1, %", zeroline=False)
+    legend_above(figure)
+    return on_page(figure, height=240)
 
 
 def _accuracy(epochs: Sequence[dict[str, Any]], ends: dict[int, float]) -> Curve:

@@ -64,13 +64,15 @@ def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) 
     return on_page(figure, height=AROUND + ROW * len(ordered))
 
 
-def guard_intervals(changes: pd.DataFrame) -> go.Figure:
+def guard_intervals(changes: pd.DataFrame, names: tuple[str, str] = ("base", "specialised")) -> go.Figure:
     """Return a point with its interval for each language, the worst on top, and a line at zero.
 
     Args:
         changes: a row for each language, in points: `language` (its code), `difference`, `low`, `high`, `verdict`,
             `queries`.
+        names: what the two encoders are called; differences are the second's minus the first's.
     """
+    first, second = (plain(short(name, 30)) for name in names)
     rows = changes.assign(name=changes["language"].map(language_name), kind=changes["verdict"])
     rows["hover"] = [
         (
@@ -80,7 +82,7 @@ def guard_intervals(changes: pd.DataFrame) -> go.Figure:
         )
         for row in rows.itertuples()
     ]
-    return interval_rows(rows, _GUARD_MARKS, "points of Acc@1, specialised minus base")
+    return interval_rows(rows, _GUARD_MARKS, f"points of Acc@1, {second} minus {first}")
 
 
 def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:

@@ -15,7 +15,7 @@ def add_forgetting(verbs: Any) -> None:
         verbs,
         "forgetting",
         _forgetting,
-        "measure similarity and translations before and after",
+        "measure similarity and translations before and after; without files, on the small set that comes with Emu",
         json_file=True,
     )
     parser.add_argument("run", metavar="RUN", help="a finished run's folder")
@@ -41,6 +41,10 @@ def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
     if options.json != STDOUT:
         print_table(FORGETTING_HEAD, forgetting_rows(result))
         fallen = ", ".join(result["flagged"]) or "nothing"
+        if result["measured_on"]:
+            print(
+                f"\nmeasured on {result['measured_on']}; --sts and --translations measure on files of yours"
+            )
         print(f"\nfell by more than {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} points: {fallen}")
     if options.json and options.json != STDOUT:
         write_file(options.json, json.dumps(result, indent=2, ensure_ascii=False) + "\n", "--json")

@@ -40,7 +40,7 @@ def serve(
         options["server.headless"] = "true"
     if found.sign_in:
         options["secrets.files"] = found.sign_in
-    command = [sys.executable, "-m", "streamlit", "run", str(Path(app.origin).parent / "main.py")]
+    command = [sys.executable, "-m", "streamlit", "run", str(Path(app.origin).parent / "served.py")]
     command += [word for name, value in options.items() for word in (f"--{name}", value)]
     environment = os.environ | {"EMU_RUNS": str(runs.resolve())}
     if settings is not None:

@@ -19,12 +19,11 @@ def training_line() -> Callable[[Status], None]:
     def show(status: Status) -> None:
         if status.state.is_over:
             line.show(status.state, 1.0)
-        elif status.phase == "training":
+        elif status.phase:
             left = status.seconds_left
             pace = "" if left is None else f", {left:.0f} s left"
-            line.show(f"training: step {status.step} of {status.steps}{pace}", status.progress)
-        elif status.phase:
-            line.show(status.phase, status.progress)
+            steps = f": step {status.step} of {status.steps}" if status.phase == "training" else ""
+            line.show(f"{status.phase}{steps}{pace}", status.progress)
 
     return show
 

@@ -5,19 +5,26 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.base import Encoder, FloatArray, Progress
 from emu_core.evaluation.arrays import Encode
 from emu_core.models.posterior_head import PosteriorHead
 from emu_core.processes import Processes
 
 
-def shared_encode(encoder: Encoder, processes: Processes, *, batch_tokens: int | None = None) -> Encode:
+def shared_encode(
+    encoder: Encoder,
+    processes: Processes,
+    *,
+    batch_tokens: int | None = None,
+    on_progress: Progress | None = None,
+) -> Encode:
     """Return `encoder.encode`, each process encoding every n-th of the batches that one process would make.
 
-    The batches are the same, so the vectors are too, to the bit. Every process gets all of them.
+    The batches are the same, so the vectors are too, to the bit. Every process gets all of them. Where there is one
+    process alone it tells its progress: no other would stop with one that is cancelled there.
     """
     if processes.count == 1:
-        return lambda texts: encoder.encode(texts, batch_tokens=batch_tokens)
+        return lambda texts: encoder.encode(texts, batch_tokens=batch_tokens, on_progress=on_progress)
 
     def encode(texts: Sequence[str]) -> FloatArray:
         ids = encoder.token_ids(texts)

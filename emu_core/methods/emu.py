@@ -23,14 +23,13 @@ CHOSEN_ON_MEASURED = (
 def _train(job: "Job", config: EmuConfig) -> "Outcome":
     """Fine-tune the encoder in place; labels of the training languages alone choose the epoch."""
     from emu_core.devices import Precision
-    from emu_core.encoders.encode import shared_encode
     from emu_core.evaluation.run_metrics import measure_accuracy
     from emu_core.methods.job import Outcome
     from emu_core.trainers.emu import EmuTrainer
     from emu_core.trainers.emu_data import prepare
 
     labelled, languages = job.labelled_data.labelled, job.config.train_languages
-    encode = shared_encode(job.encoder, job.processes)
+    encode = job.encode_with(job.encoder)
     data = prepare(job.encoder, labelled.train_part(), job.labelled_data.unlabelled, languages, config)
     job.measure_base(encode)
     dev = labelled.dev_part()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from emu_core.config.fmda import FmdaConfig, MeaningLanguageConfig
@@ -21,7 +22,6 @@ DEV_SHARE = 10  # one id of so many chooses the epoch, where there is no split d
 def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
     """Encode every sentence once and train the layers."""
     from emu_core.encoders.disentangled import DisentangledEncoder
-    from emu_core.encoders.encode import shared_encode
     from emu_core.encoders.transformer.token_states import require_transformer
     from emu_core.evaluation.disentangled import disentangled_metrics
     from emu_core.methods.job import Outcome
@@ -30,7 +30,7 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
 
     base, labelled = require_transformer(job.encoder), job.labelled_data.labelled
     train, dev = training_pairs(labelled, job.config.pairs)
-    job.measure_base(shared_encode(base, job.processes))
+    job.measure_base(job.encode_with(base))
     job.progress.phase("encoding")
     seed = job.config.seed
     data = prepare_disentangling(
@@ -42,13 +42,14 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
         else meaning_language_trainer(base, data, config, seed=seed)
     )
     specialised = DisentangledEncoder(base, trainer.model)
-    encode = shared_encode(specialised, job.processes)
+    encode = job.encode_with(specialised)
     fitted = job.fit(trainer, encode)
     held_out = labelled.held_out_part()
     metrics: dict[str, Any] = {}
     if held_out is not None:
-        embed, parts = specialised.parts, specialised.part_names
-        metrics["parts"] = disentangled_metrics(embed, parts, held_out, job.config.pairs)
+        job.progress.phase("measuring the parts")
+        embed = partial(specialised.parts, on_progress=job.progress.counted)
+        metrics["parts"] = disentangled_metrics(embed, specialised.part_names, held_out, job.config.pairs)
     fitted = replace(fitted, warnings=(*data.warnings, *fitted.warnings))
     return Outcome(specialised, encode, fitted, metrics)
 

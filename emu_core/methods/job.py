@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from emu_core.encoders.base import Encoder
+from emu_core.encoders.encode import shared_encode
 from emu_core.errors import TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.processes import Processes
@@ -69,6 +70,10 @@ class Job:
         if not isinstance(self.data, ParallelData):
             raise TrainingError(f"the method {self.config.method} learns from parallel text")
         return self.data
+
+    def encode_with(self, encoder: Encoder) -> Encode:
+        """Return an encoder's `encode`, shared between processes; while the run is measured it tells how far it is."""
+        return shared_encode(encoder, self.processes, on_progress=self.progress.measured)
 
     def fit(self, trainer: Trainer[Any], encode: Encode | None = None) -> Fitted:
         """Train, from the checkpoint if there is one.

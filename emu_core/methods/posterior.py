@@ -16,14 +16,14 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     import torch
 
     from emu_core.data.demo import reference_texts
-    from emu_core.encoders.encode import head_after, once, shared_encode
+    from emu_core.encoders.encode import head_after, once
     from emu_core.encoders.posterior import PosteriorEncoder
     from emu_core.methods.job import Outcome
     from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.fit import Fitted
     from emu_core.trainers.posterior import choose_penalty, fit_head, new_intents, sampled_rows, samples
 
-    encode = once(shared_encode(job.encoder, job.processes))  # the encoder under the head does not change
+    encode = once(job.encode_with(job.encoder))  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
     part = job.labelled_data.labelled.train_part()

@@ -1,7 +1,7 @@
 """The posterior method's head: intent probabilities appended to the embedding, in one vector of length 1."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Self
 
 import torch
@@ -137,10 +137,15 @@ class PosteriorHead(nn.Module):
         """(B, d) -> (B, d): x, before the intent probabilities are appended."""
         return spread_out(neutral(vectors, self.directions, self.center), self.spread)
 
-    def in_parts(self, vectors: Tensor) -> Tensor:
-        """Run `forward` on so many rows at a time that their cosines to many training sentences fit into memory."""
+    def posterior(self, vectors: Tensor) -> Tensor:
+        """(B, d) -> (B, k): p, the probability of each intent if a sentence has one of them."""
+        x = self.moved(vectors)
+        return self._posterior(F.linear(x, self.weight, self.bias), x @ self.anchors.T)
+
+    def in_parts(self, vectors: Tensor, function: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+        """Run `forward`, or another, on so many rows at a time that the cosines to the anchors fit into memory."""
         rows = max(1, COSINES // len(self.anchors))
-        return torch.cat([self(part) for part in vectors.split(rows)])
+        return torch.cat([(function or self)(part) for part in vectors.split(rows)])
 
     def _posterior(self, logits: Tensor, cosines: Tensor) -> Tensor:
         kernel = ((cosines - 1) / self.temperature).exp()

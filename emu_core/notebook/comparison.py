@@ -57,9 +57,11 @@ class NotebookComparison(Comparison):
 
     Attributes:
         run: the run whose encoder is compared with its own base; None where two others are compared.
+        runs: those among the two that are compared.
     """
 
     run: Run | None = None
+    runs: Sequence[Run] = ()
 
     def __repr__(self) -> str:
         """Say what is compared, and what came of it."""
@@ -238,6 +240,17 @@ class Plots:
     def gains(self) -> go.Figure:
         """Draw what each language's queries gained or lost, with 95 % intervals: the language guard."""
         return on_white(charts.gains(self._comparison))
+
+    def curves(self) -> go.Figure:
+        """Draw the losses of the runs that are compared, and their accuracy on dev, over the steps.
+
+        Raises:
+            DataError: none of them was trained step by step.
+        """
+        histories = {run.name: found for run in self._comparison.runs if (found := run.history())}
+        if not histories:
+            raise DataError("there are no curves to draw; compare a run whose method trains step by step")
+        return on_white(charts.loss_curves(histories))
 
     def triple(self, place: int = 0, *, across_languages: bool = False) -> go.Figure:
         """Draw three sentences that the base encoder takes for each other, as a triangle by each encoder.

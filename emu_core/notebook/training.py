@@ -109,8 +109,13 @@ class LiveProgress:
 
 def _line(status: Status) -> str:
     """Return where a running run is, in words."""
-    if status.phase != "training":
-        return f"{status.phase} ..."
-    left = status.seconds_left
-    line = f"step {status.step:,} of {status.steps:,}, epoch {max(1, status.epoch)} of {status.epochs}"
-    return line if left is None else f"{line}, {left:.0f} s left"
+    left, line = status.seconds_left, status.phase
+    if line == "training":
+        line = f"step {status.step:,} of {status.steps:,}, epoch {max(1, status.epoch)} of {status.epochs}"
+    return (
+        f"{line}, {left:.0f} s left"
+        if left is not None
+        else line
+        if status.phase == "training"
+        else f"{line} ..."
+    )

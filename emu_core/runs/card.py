@@ -239,6 +239,7 @@ def _forgetting(forgetting: Facts | None) -> list[str]:
         "",
         *_table(FORGETTING_HEAD, forgetting_rows(forgetting)),
         "",
+        *([f"Measured on {where}.", ""] if (where := forgetting.get("measured_on")) else []),
     ]
 
 

@@ -48,7 +48,7 @@ class Progress:
         """Begin a phase; a run that was asked to cancel stops here."""
         if self.cancel_asked:
             raise CancelledError("cancelled before the end")
-        self.status = replace(self.status, phase=name, done=0.0)
+        self.status = replace(self.status, phase=name, done=0.0, phase_since=time.time())
         self._write()
 
     def counted(self, done: int, total: int) -> None:
@@ -58,6 +58,11 @@ class Progress:
         self.status = replace(self.status, done=done / total)
         if time.time() - self.status.updated_at >= INTERVAL_S:
             self._write()
+
+    def measured(self, done: int, total: int) -> None:
+        """Say how many of the sentences that the encoder is measured on are encoded; silent in other phases."""
+        if self.status.phase in ("loading", "evaluating"):
+            self.counted(done, total)
 
     @contextmanager
     def training(self, steps: int, epochs: int, *, epoch: int = 0, step: int = 0) -> Iterator[OnRecord]:

@@ -1,11 +1,12 @@
 """A run folder: everything a training run leaves, whole or visibly unfinished."""
 
 import json
+import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +17,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from emu_core.errors import RunError
-from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json
+from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
 from emu_core.runs.config import RunConfig, Task
 
 # Windows keeps these names for devices, whatever follows the dot.
@@ -54,7 +55,15 @@ _DATA = {
     "audit": [str],
     "hold_out": float,
 }
+_REMARKS = {"note": str, "tags": [str]}
+REMARKS = "remarks.json"
+MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags
+TRASH = ".deleted"  # beside the runs; the dot keeps it apart
 MOST = 1e11  # no count, number or time of a status is larger; in seconds, the year 5138
+BESIDE_STEPS = frozenset(
+    {"loading", "encoding", "fitting", "leaving intents out", "measuring the parts", "evaluating", "saving"}
+)
+"""Phases of a training run that take no training steps."""
 CLOCK_S = 2.0  # how far two clocks of one machine may be apart
 
 
@@ -80,12 +89,13 @@ class Status:
 
     Attributes:
         state: see `RunState`.
-        phase: what it is doing: loading, encoding, fitting or training, evaluating, saving.
+        phase: what it is doing: training, one of `BESIDE_STEPS`, or a cell of a benchmark.
         step: training steps done, of `steps`.
         steps: training steps in all; 0 until known.
         epoch: the current epoch, from 1, of `epochs`.
         epochs: epochs in all; at most so many where training may end before them.
-        done: share of the phase that is done, for a phase before training that counts what it does.
+        done: share of the phase that is done, for one of `BESIDE_STEPS` that counts what it does.
+        phase_since: when the phase began, unix seconds.
         training_since: when the first step began, unix seconds; 0 before.
         started_at: unix seconds; 0 while queued.
         updated_at: unix seconds.
@@ -100,6 +110,7 @@ class Status:
     epoch: int = 0
     epochs: int = 0
     done: float = 0.0
+    phase_since: float = 0.0
     training_since: float = 0.0
     started_at: float = 0.0
     updated_at: float = 0.0
@@ -108,15 +119,22 @@ class Status:
 
     @property
     def progress(self) -> float:
-        """Share of the training steps done, 0 to 1; before training, of what its preparation counts."""
+        """Share of the training steps done, 0 to 1; beside training, of what the phase counts."""
         if self.state is RunState.FINISHED:
             return 1.0
+        if self.phase in BESIDE_STEPS:
+            return min(1.0, self.done)
         return min(1.0, self.step / self.steps) if self.steps else self.done
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the last training step at the pace so far; None where there is no pace yet."""
-        if self.state is not RunState.RUNNING or not self.step or not self.steps:
+        """Seconds until the phase has done what it counts, at its pace so far; None where there is no pace."""
+        if self.state is not RunState.RUNNING:
+            return None
+        if self.phase in BESIDE_STEPS:
+            lasted = self.updated_at - self.phase_since
+            return lasted / self.done * (1 - self.done) if 0 < self.done < 1 else None
+        if not self.step or not self.steps:
             return None
         return (self.updated_at - self.training_since) / self.step * (self.steps - self.step)
 
@@ -221,14 +239,109 @@ class Run:
         """Delete the stored data and the checkpoint."""
         shutil.rmtree(self.training_folder, ignore_errors=True)
 
-    def delete(self) -> None:
-        """Delete the folder and all in it. Raises RunError where a process works there, or it can't be written."""
+    @property
+    def note(self) -> str:
+        """What a person wrote about the run; "" for nothing. Raises RunError where remarks.json is damaged."""
+        return str(self._read(REMARKS, _REMARKS).get("note", ""))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The words that a person filed the run under. Raises RunError where remarks.json is damaged."""
+        return tuple(self._read(REMARKS, _REMARKS).get("tags", ()))
+
+    def annotate(self, *, note: str | None = None, tags: Iterable[str] | None = None) -> None:
+        """Keep a note or tags in the run's folder; what is None stays as it is.
+
+        Raises:
+            RunError: it is no run, the note or a tag is too long, there are too many tags, or the folder can't be
+                written.
+        """
+        self._read("status.json", required=True)
+        note = (self.note if note is None else note).strip()
+        words = (" ".join(tag.split()) for tag in (self.tags if tags is None else tags))
+        kept = [tag for tag in dict.fromkeys(words) if tag]
+        if len(note) > MOST_NOTE or len(kept) > MOST_TAGS or any(len(tag) > MOST_TAG for tag in kept):
+            raise RunError(
+                f"a note has at most {MOST_NOTE:,} characters, and a run {MOST_TAGS} tags of {MOST_TAG}; shorten them"
+            )
+        try:
+            self.write(REMARKS, {"note": note, "tags": kept})
+        except OSError as error:
+            raise cant_write(self.folder, disk_fault(error)) from None
+
+    def rename(self, name: str) -> "Run":
+        """Give a run that is over another name; runs that were trained on top of it are told.
+
+        Returns:
+            The run under its new name; this one is gone.
+
+        Raises:
+            RunError: no run can have the name, another has it, the run or one on top of it is not over, or a process
+                works in its folder.
+        """
+        check_name(name)
+        above = [
+            run
+            for run in list_runs(self.folder.parent)
+            if str(_or_empty(run, "config.json").get("encoder", "")) == f"run:{self.folder}"
+        ]
+        for run in above:
+            if not run.status().state.is_over:
+                raise RunError(
+                    f"the run '{run.name}' is trained on top of it and is not over; cancel it first"
+                )
+        new = self._move(self.folder.parent / name)
+        for run in above:
+            path = run.folder / "config.json"
+            written = path.stat()
+            run.write("config.json", _or_empty(run, "config.json") | {"encoder": f"run:{new.folder}"})
+            os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # by which runs are listed
+        with suppress(OSError):  # an unfinished run has no card
+            card = (new.folder / "README.md").read_text("utf-8")
+            card = card.replace(f"# {self.name}\n", f"# {name}\n", 1).replace(
+                f'"run:{self.name}"', f'"run:{name}"'
+            )
+            write_whole(new.folder / "README.md", card)
+        return new
+
+    def put_aside(self) -> "Run":
+        """Move a run that is over into the trash beside it, from which `put_back` brings it back.
+
+        Returns:
+            The run in the trash; `empty_trash` deletes it.
+
+        Raises:
+            RunError: it is no run or not over, or a process works in its folder.
+        """
+        target = self.folder.parent / TRASH / self.name
+        shutil.rmtree(target, ignore_errors=True)  # of an earlier run of this name
+        return self._move(target)
+
+    def put_back(self) -> "Run":
+        """Bring a run back from the trash. Raises RunError where another has its name by now."""
+        return self._move(self.folder.parent.parent / self.name)
+
+    def _move(self, target: Path) -> "Run":
+        """Move the folder of a run that is over."""
+        if not (self.folder / "status.json").is_file():
+            raise RunError(f"{self.folder} is not a run: it has no status.json")
+        try:
+            is_over = self.status().state.is_over
+        except RunError:  # damaged
+            is_over = True
+        if not is_over:
+            raise RunError(f"the run '{self.name}' is not over; cancel it first")
+        if target.exists():
+            raise RunError(f"there is a run '{target.name}' already; choose another name")
         with self.locked():
-            try:
-                (self.folder / "status.json").unlink(missing_ok=True)  # first: a folder without it is no run
-            except OSError as error:
-                raise cant_write(self.folder, disk_fault(error)) from None
-        shutil.rmtree(self.folder, ignore_errors=True)
+            pass  # Windows moves no folder with an open file
+        try:
+            target.parent.mkdir(exist_ok=True)
+            self.folder.rename(target)
+            os.utime(target)
+        except OSError as error:
+            raise cant_write(target, disk_fault(error)) from None
+        return Run(target)
 
     def status(self) -> Status:
         """Read status.json; a running run whose process is gone comes back as interrupted.
@@ -302,11 +415,11 @@ class Run:
                 ) from None
             raise RunError(f"{self.folder} is not a run: it has no {name}") from None
         except (OSError, ValueError):
-            raise RunError(f"{self.folder / name} can't be read; delete the run's folder") from None
+            raise RunError(f"{self.folder / name} can't be read; {_fix(name)}") from None
         if not isinstance(values, dict) or not all(
             _has_shape(values[field], shape) for field, shape in shapes.items() if field in values
         ):
-            raise RunError(f"{self.folder / name} is damaged; delete the run's folder")
+            raise RunError(f"{self.folder / name} is damaged; {_fix(name)}")
         return values
 
 
@@ -411,6 +524,38 @@ def record_of(line: str) -> dict[str, Any] | None:
         and all(isinstance(one, float | int | str) for one in record.values())
     )
     return record if sound else None
+
+
+def _fix(name: str) -> str:
+    """Return what to do about a damaged file of a run."""
+    return "delete it" if name == REMARKS else "delete the run's folder"
+
+
+def check_name(name: str) -> None:
+    """Raise RunError unless a run can have the name."""
+    if not NAME.fullmatch(name):
+        raise RunError(f"{name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'")
+
+
+def in_trash(root: Path) -> list[Run]:
+    """Return the runs under `root` that were put aside, the latest first."""
+    folders = [path for path in (root / TRASH).glob("*") if NAME.fullmatch(path.name) and path.is_dir()]
+    return [Run(path) for path in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)]
+
+
+def empty_trash(root: Path, kept_s: float = 0.0) -> None:
+    """Delete for good what was put aside under `root`, but for what was so in the last `kept_s` seconds."""
+    for folder in (root / TRASH).glob("*"):
+        if time.time() - folder.stat().st_mtime >= kept_s:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _or_empty(run: Run, name: str) -> dict[str, Any]:
+    """Return what is in a JSON file of a run; nothing where it is damaged."""
+    try:
+        return run._read(name)
+    except RunError:
+        return {}
 
 
 def _has_shape(value: object, shape: Any) -> bool:

@@ -1,0 +1,235 @@
+"""What to label next: sentences without a label are ranked and labelled, and what the labels bring is drawn."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.address import draw_link
+from app.cache import computed, encoded, read_in_limits
+from app.context import USUAL, A, Context, base_of
+from app.forms.model_name import RUN, short_name
+from app.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
+from app.panels.findings import MOST_INTENTS
+from app.panels.widgets import choose, choose_one, draw_chart, draw_note, errors_shown
+from app.tasks import suggestions
+from app.upload.tables import DETECT, read_unlabelled
+from app.users import check_upload
+from app.vectors import weights_of
+from app.wording import literal
+from emu_core import charts
+from emu_core.api.inputs import ENDINGS
+from emu_core.api.suggest import Suggester
+from emu_core.data.labelled import UnlabelledSet
+from emu_core.data.languages import language_name
+from emu_core.data.wording import counted, listed
+from emu_core.runs.run import Run
+
+LABELLING = "Label more sentences"  # the tab of the Data page
+FIRST, MOST, FILE_MB = 10, 100, 20
+TYPED, FILE = "Type sentences", "From a file"
+_SKIPPED, _ADDITIONS, _INTENT = "label-skipped", "label-additions", "label-intent"
+LINE = 55  # characters of a sentence that are seen in a line of the table
+
+
+def draw_labelling(now: Context) -> None:
+    """Draw the sentences that are worth a label most, a way to label them, and the score of each round so far."""
+    chosen = now.chosen
+    st.markdown(
+        "Of the sentences without an intent, those whose intent would teach the default method most: it is unsure of "
+        "them, they are unlike each other, and each language has its share. It is fitted again after each round."
+    )
+    rows = rows_to_label(chosen)
+    with st.expander("Add sentences without an intent", expanded=rows.empty, icon=":material/playlist_add:"):
+        _draw_adding(chosen)
+    rows = rows[~rows["text"].isin(st.session_state.get(_SKIPPED, set()))]
+    if rows.empty:
+        return
+    count = st.number_input(
+        "Sentences a round", 1, MOST, FIRST, key="label-count", persist_state="session", width=160
+    )
+    found = _suggested(now, rows, count)
+    if found is None:
+        return
+    table, score = found
+    left, right = st.columns([7, 3], gap="medium")
+    with left:
+        st.fragment(_draw_table)(chosen, rows, table)
+    with right:
+        _draw_score(chosen, score)
+
+
+def _draw_adding(chosen: ChosenData) -> None:
+    """Ask for sentences, and store them with the set as rows without an intent."""
+    number = st.session_state.setdefault(_ADDITIONS, 0)  # a new key empties the boxes
+    how, language = st.columns(2, vertical_alignment="bottom")
+    with how:
+        kind = choose_one("Sentences", [TYPED, FILE], "label-how")
+    options = [DETECT, *chosen.labelled.languages]
+    stated = choose(
+        "Language, where nothing says it",
+        options if len(options) > 2 else options[::-1],
+        f"label-language-{chosen.sha256[:12]}",
+        place=language,
+        format_func=lambda code: "Detect that of each sentence" if code == DETECT else language_name(code),
+    )
+    if kind == TYPED:
+        typed = st.text_area(
+            "One sentence a line", max_chars=200_000, key=f"label-typed-{number}", persist_state="session"
+        )
+        name, payload = "", typed.encode()
+    else:
+        file = st.file_uploader(
+            "A table with a column of sentences: CSV, TSV, JSON Lines, Parquet or Excel (XLSX)",
+            type=ENDINGS,
+            max_upload_size=FILE_MB,
+            key=f"label-file-{number}",
+        )
+        name, payload = ("", b"") if file is None else (file.name, file.getvalue())
+    if not payload.strip():
+        return
+    with errors_shown():
+        key = f"unlabelled:{stated}:{name}:{hashlib.sha256(payload).hexdigest()}"
+        table = read_in_limits(key, [(name, payload)], read_unlabelled, name, payload, stated)
+        if table is None:
+            return
+        check_upload(len(table))
+        rows = all_rows(chosen)
+        known = pd.MultiIndex.from_frame(rows[["text", "language"]])
+        new = table[~pd.MultiIndex.from_frame(table).isin(known)]
+        counts = new["language"].value_counts()
+        languages = listed((f"{language_name(code)} {count:,}" for code, count in counts.items()), 8)
+        there = f"; {len(table) - len(new):,} in the set already" if len(new) < len(table) else ""
+        st.caption(literal(f"{counted(len(new), 'new sentence')} ({languages or 'none'}){there}."))
+        if st.button("Add them to the set", icon=":material/save:", disabled=new.empty):
+            rows = pd.concat([rows, new], ignore_index=True).fillna("").astype("str")
+            add_version(chosen, rows, f"{counted(len(new), 'sentence')} without an intent added")
+            st.session_state[_ADDITIONS] = number + 1
+            st.rerun()
+
+
+def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFrame, dict[str, Any]] | None:
+    """Return what to label next and the score so far; None, with what is waited for drawn, until they are there."""
+    labelled, spec = now.chosen.labelled, _encoder(now)
+    unlabelled = UnlabelledSet(rows[list(UnlabelledSet.columns)].reset_index(drop=True), labelled.name)
+    reference = (text for texts in Suggester(spec).reference().values() for text in texts)
+    # Sorted, they are the same in each round, and are encoded once.
+    texts = sorted({*labelled.frame["text"], *rows_to_label(now.chosen)["text"], *reference})
+    vectors = encoded({A: spec}, "", texts)
+    if vectors is None:
+        return None
+    asked = hashlib.sha256(
+        json.dumps([*rows["text"], *rows["language"]]).encode("utf-8", "replace")
+    ).hexdigest()
+    found: tuple[pd.DataFrame, dict[str, Any]] | None = computed(
+        f"label:{now.chosen.sha256}:{weights_of(spec)}:{asked}:{count}",
+        f"Fitting the default method on {counted(len(labelled.train_part()), 'sentence')}",
+        suggestions, spec, labelled, unlabelled, count, texts, vectors[A],
+    )  # fmt: skip
+    if found is not None and found[1]:
+        held_out = labelled.held_out_part()
+        of = f"{spec}:{'' if held_out is None else held_out.sha256()}"
+        return found[0], {"labels": len(labelled.train_part()), **found[1], "of": of}
+    return found
+
+
+def _encoder(now: Context) -> str:
+    """Return encoder A or, where that is a run, the encoder that it was trained from."""
+    spec = now.specs[A]
+    base = base_of(Run(Path(spec.removeprefix(RUN)))) if spec.startswith(RUN) else spec
+    return base if base and not base.startswith(RUN) else USUAL
+
+
+def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
+    """Draw the suggested sentences to label, and store those with a label as a new version of the set.
+
+    Args:
+        chosen: the set.
+        rows: those of `all_rows` that were chosen from.
+        suggested: what `Suggester.suggest` returns of them.
+    """
+    table = suggested[["intent", "text", "probability", "language"]].assign(
+        probability=100 * suggested["probability"]
+    )
+    table.insert(0, "label", value=True)
+    another = str(st.session_state.get(_INTENT, "")).strip()
+    intents = sorted({*chosen.labelled.intents, *([another] if another else [])})
+    edited = st.data_editor(
+        table,
+        hide_index=True,
+        disabled=["text", "language", "probability"],
+        key=f"label-{chosen.token}-{len(rows)}-{len(table)}",
+        height="content" if len(table) <= FIRST else "auto",
+        row_height=18 * min(4, -(-int(table["text"].str.len().quantile(0.9)) // LINE)) + 14,
+        column_config={
+            "label": st.column_config.CheckboxColumn("Label", width="small"),
+            "text": st.column_config.TextColumn("Sentence", width="large"),
+            "intent": st.column_config.SelectboxColumn("Intent", options=intents)
+            if len(intents) <= MOST_INTENTS
+            else st.column_config.TextColumn("Intent"),
+            "language": st.column_config.TextColumn("Language", width="small"),
+            "probability": st.column_config.NumberColumn("Probability", format="%.0f %%", width="small"),
+        },
+    )
+    given = edited["intent"].fillna("").astype("str").str.strip()
+    wanted = (edited["label"].astype(bool) & (given != "")).to_numpy()
+    st.caption(
+        "The intents are the method's guesses: correct those that are wrong, and untick what you can't tell."
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            f"Save {counted(int(wanted.sum()), 'label')}",
+            type="primary",
+            icon=":material/save:",
+            disabled=not wanted.any(),
+            help="As a new version of the set; the set as it is stays.",
+        )
+        st.text_input(
+            "Another intent",
+            max_chars=200,
+            key=_INTENT,
+            label_visibility="collapsed",
+            placeholder="Another intent, for the table",
+            width=240,
+        )
+    if pressed:
+        with errors_shown():
+            changed, places = all_rows(chosen), rows.index[suggested["row"]]
+            changed.loc[places[wanted], "intent"] = given[wanted].to_numpy()
+            changed.loc[places[wanted], "language"] = suggested["language"][wanted].to_numpy()
+            changed.loc[places[wanted], "split"] = "train" if chosen.labelled.splits else ""
+            skipped = st.session_state.setdefault(_SKIPPED, set())
+            skipped |= set(suggested["text"][~wanted])
+            add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
+            st.rerun()
+
+
+def _draw_score(chosen: ChosenData, score: dict[str, Any]) -> None:
+    """Draw the score of this round and of those before it."""
+    if not score:
+        draw_note("No sentences are held out, so what the labels bring can't be measured.")
+        return
+    rounds = [one for one in scores(chosen) if one.get("of") == score["of"]]
+    if score not in rounds:
+        keep_score(chosen, score)
+        rounds.append(score)
+    table = pd.DataFrame(rounds).drop_duplicates("labels")
+    before = table[table["labels"] < score["labels"]].sort_values("labels")
+    gain = None if before.empty else score["fitted"] - before["fitted"].iloc[-1]
+    st.metric(
+        "Held-out sentences that are right",
+        f"{score['fitted']:.1f} %",
+        delta=None if gain is None else f"{gain:+.1f} points since {before['labels'].iloc[-1]:,} labels",
+        help="Whose nearest labelled sentence has their intent, by the default method on "
+        f"{literal(short_name(score['of'].rpartition(':')[0]))}; the mean over the languages. "
+        "The held-out sentences stay the same.",
+    )
+    draw_chart(
+        charts.labelling_curve(table),
+        "labelling-curve",
+        "Lines of the accuracy on held-out sentences over the number of labelled ones.",
+    )
+    draw_link("views/train.py", "Train a run on these labels", ":material/model_training:")

@@ -1,0 +1,128 @@
+"""What the workbench shows, and its encoders, as files to keep."""
+
+import shlex
+from functools import partial
+from io import BytesIO, RawIOBase
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from app import cache, tasks
+from app.context import Context
+from app.forms.model_name import short_name
+from app.panels.widgets import choose_one, draw_notebook_button
+from app.users import all_runs_root
+from app.vectors import download_path
+from app.workbench.subject import Space, Subject
+from emu_core.charts import comparison_page
+from emu_core.encoders.base import FloatArray
+from emu_core.exporting import ExportFormat
+
+_FORMATS = {ExportFormat.SENTENCE_TRANSFORMERS: "st", ExportFormat.ONNX: "onnx"}
+_ASKED = "download-asked"
+
+
+def draw_take_away(space: Space, subject: Subject, now: Context) -> None:
+    """Offer what the page shows as files to keep, the encoders, and lines that do the same elsewhere."""
+    run = now.run
+    with st.container(horizontal=True):
+        if subject.is_measured:
+            st.download_button(
+                "Everything as one page",
+                lambda: comparison_page(subject.comparison),
+                file_name=f"emu-{'comparison' if run is None else run.name}.html",
+                mime="text/html",
+                icon=":material/download:",
+                on_click="ignore",
+                help="With interactive charts, for a browser without a network.",
+            )
+        if run is not None and run.config().encoder:
+            about = {"is_demo": now.chosen.is_demo, "split": now.on}
+            draw_notebook_button(run.name, run.config(), run.folder, **about)
+        for name, found in space.vectors.items():
+            st.download_button(
+                f"Vectors of {name}",
+                partial(_parquet, space, found),
+                file_name=f"emu-vectors-{name.lower()}.parquet",
+                mime="application/vnd.apache.parquet",
+                icon=":material/download:",
+                on_click="ignore",
+                help="Parquet: the sentences on the maps, a vector each.",
+            )
+    draw_encoder_download(space)
+    specs = list(space.specs.values())
+    st.caption("In Python:")
+    st.code(
+        "from emu_core.encoders.registry import load_encoder\n\n"
+        f"encoder = load_encoder({specs[-1]!r})\n"
+        'vectors = encoder.encode(["Where is the pool?", "Wo ist das Schwimmbad?"])'
+    )
+    if run is not None:
+        st.caption("The same export on the command line:")
+        folder = shlex.quote(str(run.folder))
+        st.code(
+            "\n".join(
+                f"emu export {folder} --format {format} --out {run.name}-{short}"
+                for format, short in _FORMATS.items()
+            ),
+            language="bash",
+        )
+
+
+def draw_encoder_download(space: Space) -> None:
+    """Offer an encoder as a zip that another program opens; it is made beside the page, on the disk."""
+    st.markdown("**An encoder for other programs**")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        named = list(space.specs)
+        name = choose_one("Encoder", named, "download-encoder", default=named[-1])
+        format = choose_one("Format", list(_FORMATS), "download-format", format_func=_title)
+        spec = space.specs[name if name in named else named[-1]]
+        path, key = download_path(all_runs_root(), spec, format), f"export:{spec}:{format}"
+        title = f"{short_name(spec)}-{_FORMATS[format]}".replace("/", "-")
+        if path.is_file():
+            st.download_button(
+                f"Download {title}.zip ({path.stat().st_size / 1e6:,.0f} MB)",
+                _OnDisk(path),
+                file_name=f"{title}.zip",
+                mime="application/zip",
+                icon=":material/download:",
+                on_click="ignore",
+                type="primary",
+                help="A folder; its README.md says how to open it.",
+            )
+        elif st.button("Prepare the zip", icon=":material/folder_zip:"):
+            st.session_state[_ASKED] = key
+    if st.session_state.get(_ASKED) == key and not path.is_file():
+        label = f"{name}: opening the encoder, writing and checking it for {_title(format)}, then packing the files"
+        if cache.computed(key, label, tasks.export_to_zip, spec, format, title, path):
+            st.session_state.pop(_ASKED)
+            cache.background().forget(key)  # the file is there
+            st.rerun()
+
+
+class _OnDisk(RawIOBase):
+    """A file to download of which nothing is in memory: what Streamlit reads is a view of its pages on the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return offset
+
+    def read(self, size: int = -1) -> Any:
+        with self._path.open("rb") as file:
+            return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+
+
+def _title(format: ExportFormat) -> str:
+    return "ONNX" if format is ExportFormat.ONNX else str(format)
+
+
+def _parquet(space: Space, vectors: FloatArray) -> bytes:
+    table = space.points.drop(columns="row").assign(vector=list(np.asarray(vectors)))
+    out = BytesIO()
+    table.to_parquet(out, index=False)
+    return out.getvalue()
