@@ -17,6 +17,10 @@ _STYLE = """
 [data-testid="stHeader"] { background: transparent; pointer-events: none; height: 2.75rem; min-height: 0 }
 [data-testid="stToolbar"] { pointer-events: auto; }
 [data-testid="stMainBlockContainer"] { padding: 0.4rem 1.5rem 2rem; }
+/* The first stop of the keyboard on the page: past the bar. */
+.skip { position: absolute; left: -100vw; }
+.skip:focus { left: 1rem; top: 0.25rem; z-index: 1; padding: 0.5rem 1rem; background: Canvas; }
+[data-testid="stElementContainer"]:has(> .stHtml :is(.skip, #page)) { position: absolute; }
 /* The bar shows where one is; who reads by ear still hears the heading. */
 [data-testid="stElementContainer"]:has(h1) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
@@ -27,6 +31,8 @@ _STYLE = """
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }
   .st-key-bar { padding-right: 0; }
+  .st-key-ways { padding-right: 2.5rem; column-gap: 0.25rem; flex-wrap: nowrap; }  /* beside the menu */
+  .st-key-ways [data-testid="stIconMaterial"] { display: none; }
   .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }
   /* The maps before their controls. */
   .st-key-space [data-testid="stHorizontalBlock"]:first-child > :first-child { order: 3; }
@@ -54,9 +60,13 @@ def main() -> None:
     ]
     page = st.navigation([*tabs, *lab], position="hidden")
     st.html(_STYLE.replace("INK", ink()))
+    st.html('<a class="skip" href="#page">Skip the bar</a>')
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom"):
-        ways = st.container(horizontal=True, width="content", vertical_alignment="center", gap="small")
+        ways = st.container(
+            key="ways", horizontal=True, width="content", vertical_alignment="center", gap="small"
+        )
         draw_bar()
+    st.html('<div id="page" tabindex="-1"></div>')
     with ways:  # drawn after the bar, whose choices every link carries
         for tab in tabs:
             draw_link(tab, tab.title, tab.icon)

@@ -173,6 +173,9 @@ def test_the_guards_points_have_their_intervals_the_worst_on_top() -> None:
     assert "<script>" not in figure.to_json()
     assert loses.marker.symbol != gains.marker.symbol
     assert [(line.x0, line.x1) for line in figure.layout.shapes] == [(0, 0)]
+    trained_on = charts.guard_intervals(changes, seen=True)
+    assert curve(trained_on, "gains, seen in training").marker.color == GREY
+    assert curve(trained_on, "loses").marker.color == loses.marker.color
 
 
 def test_cell_text_contrasts_with_its_cell() -> None:

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.forms.encoder import KEPT, READS_WORDS, Choice, draw_encoder, is_transformer
 from app.forms.model_name import short_name
@@ -26,17 +27,25 @@ from emu_core.runs.stored_data import LabelledData
 PLACE = "train"
 
 
-def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
-    """Draw the form; return the run's name, and its plan or why it can't be started."""
-    method = draw_method("method", Needs.INTENTS, Needs.SLOTS)
-    encoder = (
-        draw_encoder("encoder-of-tokens", first=READS_WORDS)
-        if method.reads_tokens
-        else draw_encoder(runs=runs_to_specialise())
-    )
-    place = st.container()  # which languages are asked for depends on the settings below
-    name, seed, device = draw_identity(PLACE, method.name, short_name(encoder.spec))
-    settings = draw_settings(method, encoder.spec)
+def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerator) -> tuple[str, Plan | str]:
+    """Draw the form; return the run's name, and its plan or why it can't be started.
+
+    Args:
+        chosen: the data.
+        choices: where method, encoder and languages are asked for: what nearly everyone chooses.
+        details: where everything else is.
+    """
+    with choices:
+        method = draw_method("method", Needs.INTENTS, Needs.SLOTS)
+        encoder = (
+            draw_encoder("encoder-of-tokens", first=READS_WORDS)
+            if method.reads_tokens
+            else draw_encoder(runs=runs_to_specialise())
+        )
+        place = st.container()  # which languages are asked for depends on the settings
+    with details:
+        name, seed, device = draw_identity(PLACE, method.name, short_name(encoder.spec))
+        settings = draw_settings(method, encoder.spec)
     if isinstance(settings, str):
         return name, encoder.problem or settings
     with place:
@@ -45,7 +54,7 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
         warn_of_strangers(encoder.info, used)
     if problem := encoder.problem or _mismatch(method, encoder, training_languages(chosen), languages):
         return name, problem
-    snapshots = st.toggle(
+    snapshots = details.toggle(
         "Keep each epoch's vectors",
         key="train-snapshots",
         persist_state="session",
@@ -64,7 +73,7 @@ def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
         **languages | {"train_languages": languages["train_languages"] or ["en"]},
     )
     if not isinstance(plan, str) and (line := _forecast(chosen.token, plan[0].to_json(), plan)):
-        st.caption(f"{line}.")
+        details.caption(f"{line}.")
     return name, plan
 
 

@@ -36,7 +36,7 @@ def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool 
     """
     _draw_means(comparison, seen)
     _draw_verdict(comparison, seen)
-    draw_guard(comparison.metrics["guard"], "guard", ("A", "B"))
+    draw_guard(comparison.metrics["guard"], "guard", ("A", "B"), seen=seen)
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
@@ -148,11 +148,15 @@ def _range(accuracy: pd.DataFrame, column: str) -> "pd.Series[str]":
 
 
 def draw_guard(
-    guard: Mapping[str, Mapping[str, Any]], key: str, names: tuple[str, str] = ("base", "specialised")
+    guard: Mapping[str, Mapping[str, Any]],
+    key: str,
+    names: tuple[str, str] = ("base", "specialised"),
+    *,
+    seen: bool = False,
 ) -> None:
     """Draw what each language gains or loses by the second of two encoders, as metrics.json has it.
 
-    `key` is the chart's.
+    `key` is the chart's. Of sentences that were `seen` in training no gain is green.
     """
     for verdict, text in guard_sentences(guard).items():
         draw = st.error if verdict is Verdict.LOSES else st.warning
@@ -160,7 +164,7 @@ def draw_guard(
     st.markdown("**Gains and losses by language**")
     changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
     draw_chart(
-        charts.guard_intervals(changes, names),
+        charts.guard_intervals(changes, names, seen=seen),
         key,
         "The gain or loss of the queries of each language: points of Acc@1 with 95 % intervals around zero.",
     )

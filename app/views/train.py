@@ -39,8 +39,10 @@ def draw_start(chosen: ChosenData) -> None:
             "No test split, so a run will be trained but not evaluated. A column named split, with train and "
             "test in it, or a share held out on the Data page changes that."
         )
-    name, plan = draw_form(chosen)
-    draw_start_button(PLACE, name, plan, WATCHED)
+    choices, start, details = st.container(), st.container(), st.container()
+    name, plan = draw_form(chosen, choices, details)
+    with start:
+        draw_start_button(PLACE, name, plan, WATCHED)
     if not isinstance(plan, str):
         draw_notebook_button(name, plan[0], runs_root() / name, is_demo=chosen.is_demo)
 

@@ -18,6 +18,7 @@ _GUARD_MARKS = {
     Verdict.MAY_LOSE.value: (PALETTE[1], "triangle-down-open"),
     Verdict.LOSES.value: (CLOSEST, "triangle-down"),
 }
+_SEEN = "gains, seen in training"
 _FORGETTING_MARKS = {
     ROSE: (PALETTE[2], "circle"),
     RETAINED: (GREY, "circle-open"),
@@ -64,13 +65,16 @@ def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) 
     return on_page(figure, height=AROUND + ROW * len(ordered))
 
 
-def guard_intervals(changes: pd.DataFrame, names: tuple[str, str] = ("base", "specialised")) -> go.Figure:
+def guard_intervals(
+    changes: pd.DataFrame, names: tuple[str, str] = ("base", "specialised"), *, seen: bool = False
+) -> go.Figure:
     """Return a point with its interval for each language, the worst on top, and a line at zero.
 
     Args:
         changes: a row for each language, in points: `language` (its code), `difference`, `low`, `high`, `verdict`,
             `queries`.
         names: what the two encoders are called; differences are the second's minus the first's.
+        seen: whether the queries were seen in training; a gain is then grey, as it is none on new sentences.
     """
     first, second = (plain(short(name, 30)) for name in names)
     rows = changes.assign(name=changes["language"].map(language_name), kind=changes["verdict"])
@@ -82,7 +86,12 @@ def guard_intervals(changes: pd.DataFrame, names: tuple[str, str] = ("base", "sp
         )
         for row in rows.itertuples()
     ]
-    return interval_rows(rows, _GUARD_MARKS, f"points of Acc@1, {second} minus {first}")
+    gains = Verdict.GAINS.value
+    marks = _GUARD_MARKS
+    if seen:
+        rows["kind"] = rows["kind"].replace(gains, _SEEN)
+        marks = {_SEEN: (GREY, "circle"), **{kind: mark for kind, mark in marks.items() if kind != gains}}
+    return interval_rows(rows, marks, f"points of Acc@1, {second} minus {first}")
 
 
 def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:
