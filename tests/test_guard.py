@@ -10,6 +10,7 @@ from emu_core.errors import DataError
 from emu_core.evaluation.guard import (
     LanguageChange,
     Verdict,
+    cross_validation,
     flagged,
     guard,
     language_change,
@@ -198,3 +199,50 @@ def test_new_intents_take_four_of_them_and_may_be_drawn() -> None:
     four = [f"i{n % 4}" for n in range(40)]
     found = new_intent_guard(vectors, four, ["en"] * 40, [""] * 40, refit, most_rows=24)  # type: ignore[arg-type]
     assert found is not None and found.change.queries == 24 and found.change.difference == 0
+
+
+def test_cross_validation_asks_each_sentence_once_of_those_that_were_fitted_on() -> None:
+    """Against the same folds, one query at a time; the method flips the first number of each vector."""
+    rng = np.random.default_rng(4)
+    vectors = rng.normal(size=(40, 4))
+    intents = [f"i{n % 4}" for n in range(40)]
+    languages = ["en", "en", "en", "de"] * 10
+    ids = [f"id{n // 2}" if n < 20 else "" for n in range(40)]
+    folds = []
+
+    def refit(rows: np.ndarray) -> object:
+        folds.append(set(rows.tolist()))
+        return lambda asked: asked * np.array([-1, 0.1, 3, 1])
+
+    found = cross_validation(vectors, intents, languages, ids, refit)  # type: ignore[arg-type]
+    assert found is not None and found.divisions == 5 and found.change.queries == 40
+    left_out = [set(range(40)) - known for known in folds]
+    assert sorted(row for fold in left_out for row in fold) == list(range(40))
+    for known, others in zip(folds, left_out, strict=True):
+        assert not {ids[row] for row in known} & {ids[row] for row in others} - {""}
+    right = {"base": np.zeros(40), "specialised": np.zeros(40)}
+    for name, space in (("base", vectors), ("specialised", vectors * np.array([-1, 0.1, 3, 1]))):
+        for known, others in zip(folds, left_out, strict=True):
+            for row in others:
+                pool = sorted(other for other in known if languages[other] == languages[row])
+                cosines = [
+                    space[row] @ space[other] / np.linalg.norm(space[row]) / np.linalg.norm(space[other])
+                    for other in pool
+                ]
+                right[name][row] = intents[pool[int(np.argmax(cosines))]] == intents[row]
+    assert found.base == pytest.approx(100 * right["base"].mean())
+    assert found.specialised == pytest.approx(100 * right["specialised"].mean())
+    assert found.change == language_change([right["base"]], [right["specialised"]])
+
+
+def test_cross_validation_takes_an_intent_with_a_sentence_a_fold_and_may_be_drawn() -> None:
+    vectors = np.random.default_rng(0).normal(size=(16, 3))
+
+    def refit(rows: np.ndarray) -> object:
+        return lambda asked: asked
+
+    four = [f"i{n % 4}" for n in range(16)]
+    assert cross_validation(vectors, four, ["en"] * 16, [""] * 16, refit) is None  # type: ignore[arg-type]
+    two = [f"i{n % 2}" for n in range(16)]
+    found = cross_validation(vectors, two, ["en"] * 16, [""] * 16, refit, most_rows=9)  # type: ignore[arg-type]
+    assert found is not None and found.change.queries == 9 and found.change.difference == 0

@@ -20,6 +20,7 @@ from emu_core import load_encoder, train
 from emu_core.api.resume import resume
 from emu_core.config import EmuConfig, PosteriorConfig
 from emu_core.data.demo import REFERENCE, reference_texts
+from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.encode import head_after, once
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import encoder_kind
@@ -381,6 +382,30 @@ def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     assert "`posterior`" in card and "no unlabelled sentences were used" in card
 
 
+def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posterior, "CROSS_VALIDATED", 60)
+    rng = np.random.default_rng(0)
+    labels = [n % 3 for n in range(120)]
+    vectors = (np.eye(3, 8)[labels] + 0.3 * rng.normal(size=(120, 8))).astype(np.float32)
+    given = vectors, labels, ["en"] * 120, {}, FULL, [""] * 120, 10.0
+    found = posterior.left_out(*given, intents=False)
+    assert found is not None and found.change.queries == 60
+
+
+def test_without_held_out_sentences_it_is_cross_validated(tmp_path: Path) -> None:
+    frame = small_set().frame.assign(split="")
+    run = train(LabelledSet(frame, "bare"), out=tmp_path / "bare", train_languages=["en"], device="cpu")
+    metrics = run.metrics()
+    found = metrics["cross_validation"]
+    assert "mean_base" not in metrics and found["divisions"] == 5
+    assert found["queries"] == (frame["language"] == "en").sum()
+    assert found["specialised"] - found["base"] == pytest.approx(found["difference"])
+    # The sentences' own labels would make nearly all of them right.
+    assert found["base"] < found["specialised"] < 99
+    line = f"Acc@1 {found['base']:.1f} → {found['specialised']:.1f} %"
+    assert line in (run.folder / "README.md").read_text("utf-8") and line in run._repr_html_()
+
+
 def test_what_is_saved_is_what_was_measured(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = load_encoder(f"run:{run.folder}")
     assert isinstance(encoder, PosteriorEncoder) and encoder.dim == 512 + 6
@@ -515,7 +540,8 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
         head(torch.from_numpy(vectors))[:, 16:].argmax(dim=1).numpy() == labels for head in (whole, grouped)
     ]
     assert right[1].mean() >= right[0].mean() - 0.05 > 0.8
-    found = posterior.new_intents(vectors, labels, ["en"] * 120, {}, FULL, [""] * 120, 10.0)
+    given = vectors, labels, ["en"] * 120, {}, FULL, [""] * 120, 10.0
+    found = posterior.left_out(*given, intents=True)
     assert found is not None and found.change.queries < 120
     assert "12 intents" in posterior.samples(labels)[0]
 

@@ -27,6 +27,7 @@ from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.wording import counted
 from emu_core.errors import RunError
+from emu_core.evaluation.metric_rows import cross_validation_sentence
 from emu_core.runs.run import (
     BESIDE_STEPS,
     MOST_NOTE,
@@ -229,6 +230,8 @@ def draw_gain(run: Run) -> None:
     metrics = run.metrics()
     if "mean_base" not in metrics:
         draw_note(sentence(metrics.get("note", "nothing was measured")))
+        if "cross_validation" in metrics:
+            st.markdown(literal(cross_validation_sentence(metrics["cross_validation"])))
     else:
         base, specialised = metrics["mean_base"], metrics["mean_specialised"]
         before, after = roomy_columns(2, 220, "gain", border=True)

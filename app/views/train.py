@@ -36,8 +36,8 @@ def draw_start(chosen: ChosenData) -> None:
     st.markdown(chosen.line)
     if not {"test", "dev"} & set(chosen.labelled.splits):
         draw_note(
-            "No test split, so a run will be trained but not evaluated. A column named split, with train and "
-            "test in it, or a share held out on the Data page changes that."
+            "No test split: the method that takes seconds is cross-validated, others are trained but not evaluated. "
+            "A column named split, with train and test in it, or a share held out on the Data page changes that."
         )
     choices, start, details = st.container(), st.container(), st.container()
     name, plan = draw_form(chosen, choices, details)

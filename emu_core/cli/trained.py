@@ -84,6 +84,10 @@ def _print_accuracy(metrics: Facts) -> None:
             _print_parts(metrics["parts"])
     else:
         print(metrics["note"])
+        if "cross_validation" in metrics:
+            from emu_core.evaluation.metric_rows import cross_validation_sentence
+
+            print(f"\n{cross_validation_sentence(metrics['cross_validation'])}")
     print_new_intents(metrics)
 
 

@@ -1,5 +1,6 @@
-"""Did sentences gain or lose by specialising, and how sure is that: the language guard, the new-intent guard."""
+"""Did sentences gain or lose by specialising, and how sure is that: the guards, and cross-validation."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out
+from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
 from emu_core.evaluation.significance import student_interval
 
 CONFIDENCE = 0.95
@@ -127,14 +128,15 @@ Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
 
 
 @dataclass(frozen=True)
-class NewIntents:
-    """Gain or loss of sentences whose intents had no labels.
+class LeftOut:
+    """Gain or loss of sentences that the method was fitted without.
 
     Attributes:
-        base: Acc@1 of the base encoder among sentences of the intents left out, in percent.
+        base: Acc@1 of the base encoder on the sentences left out, in percent.
         specialised: the same of the specialised one.
         change: of the sentences, each asked once a division.
-        divisions: how many times the intents were divided in two.
+        divisions: how many times the intents were divided in two; of cross-validation, into how many parts the
+            sentences were.
     """
 
     base: float
@@ -161,7 +163,7 @@ def new_intent_guard(
     *,
     divisions: int = 2,
     most_rows: int | None = None,
-) -> NewIntents | None:
+) -> LeftOut | None:
     """Leave half of the intents out, fit on the others, and measure the sentences of those left out; then the reverse.
 
     So every sentence is asked once a division, by a method that was given no label of its intent, among the sentences
@@ -199,11 +201,78 @@ def new_intent_guard(
                         own, codes[asked].astype(str).tolist(), spoken[asked].tolist(), keys[asked].tolist()
                     )
                     side[division, asked] = found.correct[f"{language}-{language}"]
-    return NewIntents(
+    return LeftOut(
         base=100 * float(before.mean()),
         specialised=100 * float(after.mean()),
         change=language_change(list(before), list(after)),
         divisions=divisions,
+    )
+
+
+def cross_validation(
+    vectors: Vectors,
+    intents: Sequence[str],
+    languages: Sequence[str],
+    ids: Sequence[str],
+    refit: Refit,
+    *,
+    folds: int = 5,
+    most_rows: int | None = None,
+) -> LeftOut | None:
+    """Leave a fold of the sentences out in turn, fit on the others, and ask those left out for their intent.
+
+    A sentence is right where its nearest neighbour, among the sentences of its own language that were fitted on, has
+    its intent. Translations are in one fold, and each fold has its share of every intent (Stone 1974; scikit-learn's
+    `StratifiedGroupKFold`). The unit of the interval is the sentence, as in `language_change`.
+
+    Args:
+        vectors: (N, d), the labelled sentences by the base encoder.
+        intents: N intents.
+        languages: N language codes; queries are compared with sentences of their own.
+        ids: N ids; sentences with the same one are translations of each other, and "" is no id.
+        refit: the method.
+        folds: how many.
+        most_rows: of more sentences, so many are asked; None asks all. All others are fitted on.
+
+    Returns:
+        None where no intent has as many sentences, translations counted once, as there are folds.
+    """
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    names = np.asarray(intents, dtype=str)
+    groups = np.array([key or f"row {row}" for row, key in enumerate(ids)])
+    spoken, drawn = np.asarray(languages, dtype=str), np.zeros(len(names), dtype=bool)
+    drawn[np.random.default_rng(0).permutation(len(names))[:most_rows]] = True
+    if max(len(set(groups[names == name])) for name in set(intents)) < folds:
+        return None
+    before, after, asked = (np.zeros(len(names), dtype=bool) for _ in range(3))
+    divided = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
+    with warnings.catch_warnings():  # of an intent with fewer sentences than folds; it counts as it is
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        parts = list(divided.split(vectors, names, groups))
+    for known, left_out in parts:
+        specialise = refit(known)
+        for language in np.unique(spoken[left_out]):
+            queries = left_out[(spoken[left_out] == language) & drawn[left_out]]
+            pool = known[spoken[known] == language]
+            if not (len(queries) and len(pool)):
+                continue
+            for side, of in ((before, lambda own: own), (after, specialise)):
+                found = pool_accuracy(
+                    of(vectors[queries]),
+                    names[queries].tolist(),
+                    [language] * len(queries),
+                    of(vectors[pool]),
+                    names[pool].tolist(),
+                    [language] * len(pool),
+                )
+                side[queries] = found.correct[f"{language}-{language}"]
+            asked[queries] = True
+    return LeftOut(
+        base=100 * float(before[asked].mean()),
+        specialised=100 * float(after[asked].mean()),
+        change=language_change([before[asked]], [after[asked]]),
+        divisions=folds,
     )
 
 

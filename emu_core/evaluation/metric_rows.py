@@ -68,6 +68,15 @@ def new_intent_sentence(found: Facts | None) -> str:
     )
 
 
+def cross_validation_sentence(found: Facts) -> str:
+    """Return how many new sentences are right by cross-validation, `cross_validation` as metrics.json has it."""
+    return (
+        f"Cross-validated on the {found['queries']:,} labelled sentences, {found['divisions']} folds: Acc@1 "
+        f"{found['base']:.1f} → {found['specialised']:.1f} %, {found['difference']:+.1f} points (95 %: "
+        f"{_interval(found['low'], found['high'], '+.1f')}): {found['verdict']}."
+    )
+
+
 def leakage_rows(leakage: Mapping[str, Facts]) -> list[tuple[str, ...]]:
     """Return a row for each measure of the leakage as metrics.json has it, under `LEAKAGE_HEAD`."""
     base, specialised = leakage["base"], leakage["specialised"]

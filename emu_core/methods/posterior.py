@@ -21,7 +21,7 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.methods.job import Outcome
     from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.fit import Fitted
-    from emu_core.trainers.posterior import choose_penalty, fit_head, new_intents, sampled_rows, samples
+    from emu_core.trainers.posterior import choose_penalty, fit_head, left_out, sampled_rows, samples
 
     encode = once(job.encode_with(job.encoder))  # the encoder under the head does not change
     job.measure_base(encode)
@@ -49,13 +49,14 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
             lambda texts: head.moved(torch.from_numpy(encode(texts)).to(head.bias.device)).cpu().numpy(),
         )
     job.progress.phase("leaving intents out")
-    new = new_intents(vectors, labels, languages, reference, config, ids, inverse_penalty=penalty)
-    return Outcome(
-        specialised,
-        head_after(encode, specialised.head),
-        Fitted(0, warnings),
-        {"new_intents": None if new is None else new.facts()},
-    )
+    fitted_on = vectors, labels, languages, reference, config, ids, penalty
+    new = left_out(*fitted_on, intents=True)
+    metrics = {"new_intents": None if new is None else new.facts()}
+    if job.labelled_data.labelled.held_out_part() is None:
+        job.progress.phase("cross-validating")
+        if (validated := left_out(*fitted_on, intents=False)) is not None:
+            metrics["cross_validation"] = validated.facts()
+    return Outcome(specialised, head_after(encode, specialised.head), Fitted(0, warnings), metrics)
 
 
 def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> None:

@@ -13,6 +13,7 @@ from emu_core.evaluation.metric_rows import (
     GUARD_HEAD,
     LEAKAGE_HEAD,
     TextTable,
+    cross_validation_sentence,
     forgetting_rows,
     guard_rows,
     guard_sentences,
@@ -92,6 +93,8 @@ def _figures(metrics: Facts) -> Iterator[str]:
         )
     elif note := metrics.get("note"):
         yield paragraph(note, "note")
+        if "cross_validation" in metrics:
+            yield paragraph(cross_validation_sentence(metrics["cross_validation"]))
     if guard := metrics.get("guard"):
         sentences = guard_sentences(guard).values()
         yield from (paragraph(one, "worse") for one in sentences)
@@ -143,7 +146,10 @@ def _from_scratch(config: RunConfig, data: Facts) -> str:
 def _results(metrics: Facts) -> list[str]:
     lines = ["## Leave-one-out Acc@1", ""]
     if "base" not in metrics:
-        return [*lines, f"Not measured: {metrics['note']}.", "", *_warnings(metrics)]
+        lines += [f"Not measured: {metrics['note']}.", ""]
+        if "cross_validation" in metrics:
+            lines += [cross_validation_sentence(metrics["cross_validation"]), ""]
+        return [*lines, *_warnings(metrics)]
     base, specialised, counts = metrics["base"], metrics["specialised"], metrics["counts"]
     worse = [pair for pair in base if specialised[pair] < base[pair]]
     lines += [

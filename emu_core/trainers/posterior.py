@@ -13,7 +13,7 @@ from torch import Tensor
 from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import TrainingError
-from emu_core.evaluation.guard import NewIntents, new_intent_guard
+from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
 from emu_core.models.posterior_head import TINY, PosteriorHead, nearness, neutral, signs_of_intent, spread_out
 from emu_core.threads import one_thread_for_small_products
 
@@ -30,6 +30,7 @@ MANY = (
 )
 FEW = 200  # intents on which, where there are many, penalty and gate are learnt and the guard is measured
 GROUP = 100  # intents told apart from each other by one regression, where there are many
+CROSS_VALIDATED = 2_000  # sentences at most: five heads are fitted on four fifths of them
 DENSE = 2**24  # numbers of a matrix of sentences and intents (64 MB); a larger one is not made
 MOST_SENTENCES = 20_000  # to learn from; of more, so many are drawn
 LEAST_OF_INTENT = 3  # sentences that an intent keeps where they are drawn
@@ -185,7 +186,7 @@ def _weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tupl
     return weight, bias
 
 
-def new_intents(
+def left_out(
     vectors: FloatArray,
     labels: Sequence[int],
     languages: Sequence[str],
@@ -193,24 +194,30 @@ def new_intents(
     config: PosteriorConfig,
     ids: Sequence[str],
     inverse_penalty: float,
-) -> NewIntents | None:
-    """Measure what sentences of intents without labels gain or lose; see `new_intent_guard`, and `fit_head`.
+    *,
+    intents: bool,
+) -> LeftOut | None:
+    """Measure what sentences gain or lose that heads were fitted without; see `fit_head` for the arguments.
 
-    The heads are fitted with the penalty of the whole: one number, which all labels chose, the left-out ones too.
+    Whole intents are left out (`new_intent_guard`), with heads of the penalty of the whole: one number, which all
+    labels chose, the left-out ones too. Or, where `intents` is false, sentences are (`cross_validation`): each head
+    chooses its own, and of many sentences a sample is taken, which finds less than all would.
     """
     few, classes = _few_intents(np.asarray(labels, dtype=np.int64))
+    if not intents and (drawn := sampled_rows(classes.tolist(), CROSS_VALIDATED)) is not None:
+        few, classes = few[drawn], classes[drawn]
     vectors, languages = vectors[few], [languages[row] for row in few]
     ids = [ids[row] for row in few] if ids else ids
 
     def refit(rows: NDArray[np.intp]) -> Callable[[FloatArray], FloatArray]:
         own = np.unique(classes[rows], return_inverse=True)[1]
         names = [ids[row] for row in rows] if ids else ()
-        head = fit_head(vectors[rows], own.tolist(), reference, config, names, inverse_penalty)
+        penalty = inverse_penalty if intents else None
+        head = fit_head(vectors[rows], own.tolist(), reference, config, names, penalty)
         return lambda asked: head.in_parts(torch.from_numpy(asked)).numpy()
 
-    return new_intent_guard(
-        vectors, [str(label) for label in classes], languages, ids, refit, most_rows=MOST_ROWS
-    )
+    measure = new_intent_guard if intents else cross_validation
+    return measure(vectors, [str(label) for label in classes], languages, ids, refit, most_rows=MOST_ROWS)
 
 
 def _space(
