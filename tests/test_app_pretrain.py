@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,7 @@ def test_uploaded_files_are_shown_before_anything_is_trained(app: AppTest) -> No
     ]
     assert any(list(found.value.iloc[0]) == ["dog 0", "Hund 0"] for found in app.dataframe)
     assert any("30 pairs is little" in info.value for info in app.info)
+    assert any(re.fullmatch(r"\d+ pairs: about [\d,]+ MB of memory, .*", line.value) for line in app.caption)
     assert not button(app, "Start the run").disabled
     assert not app.file_uploader[0].value  # the box is empty again
 
@@ -201,7 +203,7 @@ def test_a_dual_encoder_takes_more_kinds_of_text(app: AppTest, root: Path) -> No
 
 def test_settings_that_do_not_go_together_are_said_and_not_queued(app: AppTest, root: Path) -> None:
     upload(app, ("talks.en", lines("dog")), ("talks.de", lines("Hund")))
-    next(field for field in app.number_input if field.label == "Noise sentences a pair").set_value(0)
+    next(field for field in app.number_input if field.label == "Noise samples per pair").set_value(0)
     next(field for field in app.number_input if field.label == "Batch size").set_value(1).run()
     assert "a batch of one pair has no other sentences" in plain(app.warning[0].value).casefold()
     assert button(app, "Start the run").disabled

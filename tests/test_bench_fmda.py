@@ -12,7 +12,7 @@ import torch
 from emu_core.api.train import train
 from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.experiment import measure_cell
-from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured, read_pairs
+from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured
 from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_table
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.results import CellResult, Results, numbers
@@ -121,7 +121,7 @@ def test_train_trains_dev_chooses_and_test_is_measured() -> None:
     extra = fmda_set().frame
     extra.loc[len(extra)] = ["odd", "odd", "odd", "en", "other", ""]
     data = fmda_data(LabelledSet(extra, "tiny"), PAIRS[:1])
-    assert data.whole.languages == ("en", "de")
+    assert data.labelled.languages == ("en", "de")
     assert set(data.learnt.splits) == {"train", "dev"} and data.test.splits == ("test",)
     assert len(data.test) == 2 * 4 * (len(VALUES) - TEST_FROM)
     (pair,) = data.test_pairs(PAIRS[:1])
@@ -147,21 +147,6 @@ def test_a_set_that_can_not_be_measured_is_refused() -> None:
     alone = frame[~((frame["id"] == "1-2") & (frame["language"] == "es"))].reset_index(drop=True)
     with pytest.raises(DataError, match="'1-2' has no es sentence"):
         fmda_data(LabelledSet(alone, "tiny"), PAIRS)
-
-
-def test_pairs_are_read() -> None:
-    codes = ("en", "de", "zh-tw", "es")
-    assert read_pairs(None, codes) == (("en", "de"), ("en", "zh-tw"), ("en", "es"))
-    assert read_pairs(["en-zh-tw", "zh-tw-de", ("German", "es")], codes) == (
-        ("en", "zh-tw"), ("zh-tw", "de"), ("de", "es"),
-    )  # fmt: skip
-    for wrong in ("en-fr", "en-en", "en", "ende"):
-        with pytest.raises(
-            DataError, match=f"'{wrong}' is no pair of languages of the set; there are: en, de"
-        ):
-            read_pairs([wrong], codes)
-    with pytest.raises(DataError, match="takes two languages"):
-        read_pairs(None, ("en",))
 
 
 # What a cell measures

@@ -155,7 +155,7 @@ def test_a_set_without_splits_is_cut_by_id() -> None:
     assert data.test.frame.groupby("intent")["id"].nunique().tolist() == [2, 2, 2]
     assert len(data.test) == 18 and "no splits" in data.note
     again = bench_data(LabelledSet(frame, "x"))
-    assert again.whole.sha256() == data.whole.sha256()
+    assert again.labelled.sha256() == data.labelled.sha256()
 
 
 def test_rows_without_an_id_are_cut_in_each_language() -> None:

@@ -4,29 +4,71 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pretrained_set import parallel
+from slot_set import slot_set
 from small import small_set
 
+from emu_core.api.pretrain import plan_pretraining
 from emu_core.api.train import plan_training
 from emu_core.data.readers.limits import MAX_ROWS
 from emu_core.data.readers.tables import parse_delimited
 from emu_core.errors import TrainingError
 from emu_core.methods import memory
 from emu_core.methods.memory import MEGABYTE, available_memory, forecast
+from emu_core.methods.registry import configure
+from emu_core.runs.config import RunConfig
+from emu_core.runs.stored_data import Data
+
+PLANS: list[tuple[str, str, Callable[[], tuple[RunConfig, Data]]]] = [
+    ("posterior", "72 labelled sentences of 6 intents", lambda: plan_training(small_set())),
+    (
+        "emu on e5-small",
+        "72 labelled sentences of 6 intents",
+        lambda: plan_training(small_set(), method="emu", encoder="e5-small"),
+    ),
+    (
+        "fmda",
+        "16 labelled sentences of 4 intents",
+        lambda: plan_training(slot_set(), method="fmda", pairs=["en-de"]),
+    ),
+    ("bicvm", "90 pairs", lambda: plan_pretraining(parallel(("en", "de"), count=100), method="bicvm")),
+    ("dual-encoder", "90 pairs", lambda: plan_pretraining(parallel(("en", "de"), count=100))),
+]
 
 
-@pytest.mark.parametrize("method", ["posterior", "emu"])
+@pytest.mark.parametrize(("learnt", "plan"), [plan[1:] for plan in PLANS], ids=[plan[0] for plan in PLANS])
 def test_what_cannot_fit_is_refused_before_anything_is_encoded(
-    monkeypatch: pytest.MonkeyPatch, method: str
+    monkeypatch: pytest.MonkeyPatch, learnt: str, plan: Callable[[], tuple[RunConfig, Data]]
 ) -> None:
-    config, data = plan_training(small_set(), method=method)
+    config, data = plan()
     expected = forecast(data, config)
-    assert expected is not None and f"{len(data.labelled.intents)} intents" in expected.line
+    assert expected is not None and expected.line.startswith(f"{learnt}: about ")
     monkeypatch.setattr(memory, "available_memory", lambda: -(2**40))
-    with pytest.raises(TrainingError, match="train on fewer rows"):
-        plan_training(small_set(), method=method)
+    with pytest.raises(TrainingError, match=r"too little memory .* train on fewer rows"):
+        plan()
+
+
+def test_more_text_and_larger_tables_take_more() -> None:
+    def needed(count: int, method: str, **changes: Any) -> int:
+        config = configure(method, "", **changes)
+        expected = forecast(
+            *reversed(plan_pretraining(parallel(("en", "de"), count=count), method=method, config=config))
+        )
+        assert expected is not None
+        return expected.needed
+
+    for method in ("bicvm", "dual-encoder"):
+        assert needed(100, method) < needed(1000, method)
+    tables = 4 * 65_536 * 256  # bytes of one more table as large as that of the words
+    assert needed(100, "dual-encoder", word_buckets=131_072) == needed(100, "dual-encoder") + 5 * tables
+    assert needed(100, "dual-encoder", word_buckets=131_072, optimizer="sgd") < needed(
+        100, "dual-encoder", word_buckets=131_072
+    )
 
 
 def test_no_estimate_is_made_up_for_an_encoder_that_was_not_measured() -> None:
@@ -54,8 +96,14 @@ sys.exit(code)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_run_takes_no_more_than_was_said(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", TRAINED, "train", "demo", "--out", str(tmp_path / "run")]
+@pytest.mark.parametrize("method", ["posterior", "bicvm", "dual-encoder"])
+def test_a_run_takes_no_more_than_was_said(tmp_path: Path, method: str) -> None:
+    given = ["train", "demo"]
+    if method != "posterior":
+        (text,) = parallel(("en", "de"), count=2000)
+        text.to_frame().to_csv(tmp_path / "pairs.tsv", sep="\t", header=["en", "de"], index=False)
+        given = ["pretrain", str(tmp_path / "pairs.tsv"), "--method", method, "--epochs", "1"]
+    command = [sys.executable, "-c", TRAINED, *given, "--out", str(tmp_path / "run")]
     child = subprocess.run(command, capture_output=True, text=True, check=True)
     peak = int(re.search(r"VmHWM:\s*(\d+) kB", child.stdout)[1]) * 1024  # type: ignore[index]
     line = next(line for line in child.stderr.splitlines() if "of memory" in line)

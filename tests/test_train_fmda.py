@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from emu_core.api.resume import resume
-from emu_core.api.train import _pairs as chosen_pairs
 from emu_core.api.train import train
 from emu_core.config import FmdaConfig
 from emu_core.data.labelled import LabelledSet
@@ -161,16 +160,6 @@ def test_without_dev_every_tenth_pair_chooses_the_epoch() -> None:
     assert not {one.id for one in train_pairs[0].first} & {one.id for one in dev_pairs[0].first}
     train_pairs, dev_pairs = training_pairs(slot_set(), [("en", "de")])
     assert (len(train_pairs[0]), len(dev_pairs[0])) == (8, 4)
-
-
-def test_pairs_are_chosen_and_checked() -> None:
-    labelled = slot_set()
-    assert chosen_pairs(labelled, None, "en") == [("en", "de")]
-    assert chosen_pairs(labelled, [("DE", "en")], "en") == [("de", "en")]
-    with pytest.raises(DataError, match=r"no sentence to train on in fr; there are: en, de.*--pair"):
-        chosen_pairs(labelled, [("en", "fr")], "en")
-    with pytest.raises(DataError, match="all sentences are in en"):
-        chosen_pairs(labelled.select(languages=["en"]), None, "en")
 
 
 def test_what_is_wrong_is_said_before_a_run_is_made(spec: str, tmp_path: Path) -> None:

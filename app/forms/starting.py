@@ -10,10 +10,12 @@ from app.state import make_mine, runs_root
 from app.wording import sentence
 from emu_core.devices import available_devices
 from emu_core.errors import EmuError
+from emu_core.methods.memory import forecast
 from emu_core.methods.method import Method, Needs
 from emu_core.methods.registry import methods_that_need
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import NAME, Storable, new_run_name
+from emu_core.runs.stored_data import Data
 
 Plan = tuple[RunConfig, Storable]
 
@@ -67,6 +69,22 @@ def misnamed(name: str) -> str:
     if (runs_root() / name).exists():
         return f"there is a run '{name}' already; choose another name"
     return ""
+
+
+def draw_forecast(token: str, plan: Plan) -> None:
+    """Say what memory a run will take, where that was measured; `token` stands for the plan's data."""
+    if line := _forecast(token, plan[0].to_json(), plan):
+        st.caption(f"{line}.")
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _forecast(token: str, values: object, _plan: Plan) -> str:
+    config, data = _plan
+    try:
+        expected = forecast(data, config) if isinstance(data, Data) else None
+    except EmuError:  # other programs took memory since the plan was made: the run will say so
+        return ""
+    return "" if expected is None else expected.line
 
 
 def draw_start_button(

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.forms.encoder import KEPT, READS_WORDS, Choice, draw_encoder, is_transformer
 from app.forms.model_name import short_name
 from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_identity, draw_method
+from app.forms.starting import Plan, draw_forecast, draw_identity, draw_method
 from app.library import ChosenData
 from app.panels.widgets import choose_languages, warn_of_strangers
 from app.state import runs_to_specialise
@@ -20,9 +20,7 @@ from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.errors import DataError, EmuError
-from emu_core.methods.memory import forecast
 from emu_core.methods.method import Method, Needs
-from emu_core.runs.stored_data import LabelledData
 
 PLACE = "train"
 
@@ -72,18 +70,10 @@ def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerat
         config=settings,
         **languages | {"train_languages": languages["train_languages"] or ["en"]},
     )
-    if not isinstance(plan, str) and (line := _forecast(chosen.token, plan[0].to_json(), plan)):
-        details.caption(f"{line}.")
+    if not isinstance(plan, str):
+        with details:
+            draw_forecast(chosen.token, plan)
     return name, plan
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _forecast(token: str, config: object, _plan: Plan) -> str:
-    try:
-        expected = forecast(_plan[1], _plan[0]) if isinstance(_plan[1], LabelledData) else None
-    except EmuError:  # other programs took memory since the plan was made: the run will say so
-        return ""
-    return "" if expected is None else expected.line
 
 
 def _draw_languages(chosen: ChosenData, method: Method, settings: Settings) -> dict[str, Any]:

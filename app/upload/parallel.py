@@ -172,7 +172,7 @@ def choose_source() -> Source | None:
 
 
 def choose_pairs(source: Source, languages: Sequence[str]) -> Pairs:
-    """Ask for two languages, and which of them asks; a pair of `languages`, if these are known, stands first."""
+    """Ask for two languages, and which of them asks; a pair of `languages`, if these are known, comes first."""
     texts = source.texts
     fitting = next((at for at, text in enumerate(texts) if set(text.languages) <= set(languages)), 0)
     which, whose = st.columns([3, 2])

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.cache import start_helpers
 from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_identity, draw_method, draw_start_button
+from app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, draw_start_button
 from app.panels.monitor import draw_list, draw_runs
 from app.state import is_from_scratch, runs_root
 from app.upload.parallel import draw_other_texts, draw_texts
@@ -69,9 +69,11 @@ def draw_form(method: Method, texts: dict[Kind, Read]) -> tuple[str, Plan | str]
         return name, problem
     if isinstance(settings, str):
         return name, settings
-    return name, _plan(
-        "-".join(read.key for read in texts.values()), texts, method.name, seed, device, settings
-    )
+    token = "-".join(read.key for read in texts.values())
+    plan = _plan(token, texts, method.name, seed, device, settings)
+    if not isinstance(plan, str):
+        draw_forecast(token, plan)
+    return name, plan
 
 
 @st.cache_resource(max_entries=4, show_spinner="Looking whether data and settings fit ...")

@@ -134,7 +134,7 @@ class Predictor:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was chosen and measured on the pool, as it stands in JSON."""
+        """Return what was chosen and measured on the pool, as it stands in JSON."""
         chosen = self.classifier_
         return {
             "pool": len(self.pool_),

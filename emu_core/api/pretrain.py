@@ -15,6 +15,7 @@ from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
+from emu_core.methods.memory import OnForecast, check_memory
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import method_named
 from emu_core.processes import ALONE
@@ -47,6 +48,7 @@ def pretrain(
     checkpoint_s: float = CHECKPOINT_S,
     snapshots: bool = False,
     on_progress: OnProgress | None = None,
+    on_forecast: OnForecast | None = None,
 ) -> Run:
     """Train an encoder from scratch.
 
@@ -72,6 +74,7 @@ def pretrain(
         snapshots: store up to 2,000 sentences of the pairs it is measured on in the run's folder, with their vectors
             before training and after each epoch.
         on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
+        on_forecast: called before it begins with the memory that it will take, where that was measured.
 
     Returns:
         The finished run, whose encoder `load_encoder("run:DIR")` opens.
@@ -93,6 +96,7 @@ def pretrain(
         device=pick_device(device),
         config=config,
         snapshots=snapshots,
+        on_forecast=on_forecast,
     )
     run = create_run(Path(out), run_config, data)
     return execute(run, ALONE, checkpoint_s=checkpoint_s, on_progress=on_progress)
@@ -113,6 +117,7 @@ def plan_pretraining(
     device: str = "cpu",
     config: Settings | None = None,
     snapshots: bool = False,
+    on_forecast: OnForecast | None = None,
 ) -> tuple[RunConfig, ParallelData]:
     """Return what `create_run` takes; the arguments are those of `pretrain`, `device` no longer "auto".
 
@@ -152,7 +157,9 @@ def plan_pretraining(
         snapshots=snapshots,
         versions=versions(),
     )
-    return run_config, ParallelData(tasks, checked, measured)
+    data = ParallelData(tasks, checked, measured)
+    check_memory(data, run_config, on_forecast)
+    return run_config, data
 
 
 def parallel_texts(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:

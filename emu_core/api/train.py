@@ -1,6 +1,6 @@
 """`emu train`: specialise an encoder on a labelled set and leave a run folder."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +9,14 @@ from emu_core.api.inputs import Data, labelled_set
 from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.pairs import Pair, read_pairs
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import DataError, TrainingError
-from emu_core.methods.memory import Forecast, forecast
+from emu_core.methods.memory import OnForecast, check_memory
 from emu_core.methods.method import Needs
-from emu_core.methods.registry import DEFAULT, method_named
+from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
 from emu_core.processes import join_processes
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress
@@ -33,7 +34,7 @@ def train(
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
-    pairs: Sequence[tuple[str, str]] | None = None,
+    pairs: Sequence[Pair | str] | None = None,
     hold_out: float = 0.0,
     seed: int = 0,
     device: str = "auto",
@@ -45,7 +46,7 @@ def train(
     cache: str | Path | None = None,
     snapshots: bool = False,
     on_progress: OnProgress | None = None,
-    on_forecast: Callable[[Forecast], None] | None = None,
+    on_forecast: OnForecast | None = None,
 ) -> Run:
     """Specialise an encoder.
 
@@ -62,8 +63,8 @@ def train(
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without their labels; None takes all but the training ones.
         unlabelled: files of unlabelled sentences, used instead of rows of `data`.
-        pairs: languages whose translations FMDA and its baseline learn from; None pairs the first training language
-            with every other.
+        pairs: languages whose translations FMDA and its baseline learn from, as ("en", "de") or "en-de"; None pairs
+            the first training language with every other.
         hold_out: where no row has a split, the share of every intent's sentences that is measured and not trained on,
             drawn with `seed`; translations stay together.
         seed: the same seed on the same CPU gives the same weights.
@@ -110,9 +111,8 @@ def train(
         precision=precision,
         config=config,
         snapshots=snapshots,
+        on_forecast=on_forecast if processes.main else None,
     )
-    if on_forecast is not None and processes.main and (expected := forecast(stored, run_config)):
-        on_forecast(expected)
     run = Run(Path(out))
     if processes.main:
         create_run(
@@ -132,12 +132,13 @@ def plan_training(
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
-    pairs: Sequence[tuple[str, str]] | None = None,
+    pairs: Sequence[Pair | str] | None = None,
     seed: int = 0,
     device: str = "cpu",
     precision: str | None = None,
     config: Settings | None = None,
     snapshots: bool = False,
+    on_forecast: OnForecast | None = None,
 ) -> tuple[RunConfig, LabelledData]:
     """Return what `create_run` takes for a training; the arguments are those of `train`, `device` no longer "auto".
 
@@ -153,10 +154,15 @@ def plan_training(
     learnt = _codes(train_languages)
     _check_languages(labelled, learnt)
     pool: UnlabelledSet | None = None
-    paired: list[tuple[str, str]] = []
+    paired: tuple[Pair, ...] = ()
     if chosen.needs is Needs.SLOTS:
-        paired = _pairs(labelled, pairs, learnt[0])
+        paired = read_pairs(pairs, labelled.train_part().languages, learnt[0])
         learnt = list(dict.fromkeys(code for pair in paired for code in pair))
+    elif pairs:
+        raise TrainingError(
+            f"the method {method} learns from no language pairs; leave them out, or choose "
+            + " or ".join(methods_that_need(Needs.SLOTS))
+        )
     elif chosen.reads_unlabelled(settings):
         pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled)
     run_config = RunConfig(
@@ -164,7 +170,7 @@ def plan_training(
         encoder=encoder,
         train_languages=tuple(learnt),
         unlabelled_languages=tuple(pool.languages) if pool else (),
-        pairs=tuple(paired),
+        pairs=paired,
         seed=seed,
         device=device,
         precision=pick_precision(precision, device).value,
@@ -175,7 +181,7 @@ def plan_training(
     )
     data = LabelledData(labelled, pool)
     chosen.check(data, run_config, settings)
-    forecast(data, run_config)  # raises where it can't fit
+    check_memory(data, run_config, on_forecast)
     return run_config, data
 
 
@@ -203,29 +209,6 @@ def _unlabelled(
     others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
     wanted = others if languages is None else _codes(languages) if languages else []
     return unlabelled_from(part, wanted) if wanted else None
-
-
-def _pairs(
-    labelled: LabelledSet, pairs: Sequence[tuple[str, str]] | None, pivot: str
-) -> list[tuple[str, str]]:
-    """Return the language pairs to train on; by default the pivot with every other language of the training rows.
-
-    Raises:
-        DataError: a language is not there, or there is no other.
-    """
-    there = labelled.train_part().languages
-    if pairs is None:
-        pairs = [(pivot, code) for code in there if code != pivot]
-    found = list(dict.fromkeys((language_code(a) or a, language_code(b) or b) for a, b in pairs))
-    if missing := [code for pair in found for code in pair if code not in there]:
-        raise DataError(
-            f"no sentence to train on in {missing[0]}; there are: {', '.join(there)}. Choose others with --pair"
-        )
-    if not found:
-        raise DataError(
-            f"all sentences are in {', '.join(there)}, and translations are what is learnt from; add another language"
-        )
-    return found
 
 
 def _codes(languages: Sequence[str]) -> list[str]:

@@ -5,10 +5,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from emu_core.data.labelled.pairs import Pair
 from emu_core.evaluation.arrays import pair_name
-
-Pair = tuple[str, str]
-
 
 PAPER = "paper"  # the variant of a cell that is trained with the paper's settings
 

@@ -17,10 +17,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from emu_core.bench.cells import Cell, Pair
+from emu_core.bench.cells import Cell
 from emu_core.bench.results import CellResult, read_cell, write_cell
 from emu_core.charts.marks import View
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.pairs import Pair
 from emu_core.errors import CancelledError, DataError, EmuError, RunError
 from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Clock, Took, gpu_megabytes, peak_memory
@@ -170,6 +171,8 @@ class Experiment(ABC):
         Returns:
             The trained encoder, how long that took, and facts that a reader should see.
         """
+        import torch._dynamo  # noqa: F401 - by the first optimiser, and by packages of peers before their clocks start
+
         from emu_core.api.train import train
         from emu_core.encoders.registry import load_encoder
 

@@ -199,16 +199,11 @@ def _lists(report: Report) -> dict[str, Sequence[str]]:
 
 
 def _html_table(table: Table) -> list[str]:
-    width = len(table.head)
-    rows = []
-    for row in table.rows:
+    wide, rows = f' class="words" colspan="{len(table.head) - 1}"', []
+    for row, texts in zip(table.rows, table.texts, strict=True):
+        cells = [_tag("td", cell) for cell in texts]
         if row.missing:
-            cells = [
-                _tag("td", row.cells[0]),
-                _tag("td", row.texts(width)[1], f' class="words" colspan="{width - 1}"'),
-            ]
-        else:
-            cells = [_tag("td", cell) for cell in row.texts(width)]
+            cells = [cells[0], _tag("td", texts[1], wide)]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     head = "".join(_tag("th", cell) for cell in table.head)
     words = [_tag("p", one) for one in (*map(str, table.warnings), *table.verdict)]

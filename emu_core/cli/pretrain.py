@@ -5,7 +5,7 @@ from typing import Any
 
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.options import add_device, add_parallel_files, add_run, add_task_files, listed, run_folder
-from emu_core.cli.trained import reported, training_line
+from emu_core.cli.trained import print_forecast, reported, training_line
 from emu_core.cli.verb import add_verb
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import configure, methods_that_need
@@ -55,5 +55,6 @@ def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
         config=config,
         snapshots=options.snapshots,
         on_progress=training_line(),
+        on_forecast=print_forecast,
     )
     return reported(run, options)

@@ -2,18 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.options import SPECS, add_data, add_run, data_options, run_folder
-from emu_core.cli.trained import reported, training_line
+from emu_core.cli.trained import print_forecast, reported, training_line
 from emu_core.cli.verb import add_verb
-from emu_core.data.languages import language_code, split_pair
-from emu_core.data.wording import shown
-from emu_core.errors import TrainingError
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
 from emu_core.processes import is_main
@@ -87,7 +83,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         train_languages=options.train_language or ["en"],
         unlabelled_languages=options.unlabelled_language,
         unlabelled=options.unlabelled,
-        pairs=pairs_of(options.pair, options.method),
+        pairs=options.pair,
         hold_out=options.hold_out,
         cache=options.cache,
         seed=options.seed,
@@ -96,7 +92,7 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         snapshots=options.snapshots,
         **data_options(options),
         on_progress=training_line(),
-        on_forecast=lambda expected: print(f"emu: {expected.line}", file=sys.stderr, flush=True),
+        on_forecast=print_forecast,
     )
     return reported(run, options)
 
@@ -112,34 +108,3 @@ def _resume(options: argparse.Namespace) -> dict[str, Any]:
     if run.status().state is RunState.FINISHED and is_main():
         print(f"emu: {run.folder} is finished already; these are its figures", file=sys.stderr)
     return reported(resume(options.run, on_progress=training_line()), options)
-
-
-def pairs_of(named: Sequence[str] | None, method: str) -> list[tuple[str, str]] | None:
-    """Return the pairs that --pair names; None where it names none.
-
-    Raises:
-        TrainingError: a value is not two languages, or the method learns from no pairs.
-    """
-    if not named:
-        return None
-    if method_named(method).needs is not Needs.SLOTS:
-        raise TrainingError(
-            f"the method {method} learns from no pairs; leave --pair out, or choose --method "
-            + " or ".join(methods_that_need(Needs.SLOTS))
-        )
-    return [language_pair(value) for value in named]
-
-
-def language_pair(value: str) -> tuple[str, str]:
-    """The two codes of en-de.
-
-    Raises:
-        TrainingError: it is not two languages.
-    """
-    if halves := split_pair(value):
-        first, second = map(language_code, halves)
-        if first and second and first != second:
-            return first, second
-    raise TrainingError(
-        f"'{shown(value)}' is no pair of languages; write two codes with '-' between them, such as --pair en-de"
-    )

@@ -1,11 +1,13 @@
 """The output of `emu train`, `emu pretrain` and `emu resume`: progress, and the figures of the finished run."""
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from emu_core.cli.printing import Line, print_guard, print_new_intents, print_table
 from emu_core.errors import RunError
+from emu_core.methods.memory import Forecast
 from emu_core.processes import is_main
 from emu_core.runs.run import Run, Status
 
@@ -26,6 +28,11 @@ def training_line() -> Callable[[Status], None]:
             line.show(f"{status.phase}{steps}{pace}", status.progress)
 
     return show
+
+
+def print_forecast(expected: Forecast) -> None:
+    """Print what memory a run will take."""
+    print(f"emu: {expected.line}", file=sys.stderr, flush=True)
 
 
 def reported(run: Run, options: argparse.Namespace) -> dict[str, Any]:

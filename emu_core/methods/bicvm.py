@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING
 
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig
-from emu_core.methods.method import Method, Needs
+from emu_core.methods.method import WORDS, Method, Needs, scratch_memory
 
 if TYPE_CHECKING:
     from emu_core.methods.job import Job, Outcome
+    from emu_core.runs.config import RunConfig
+    from emu_core.runs.stored_data import ParallelData
 
 
 def _train(job: "Job", config: BicvmConfig) -> "Outcome":
@@ -22,6 +24,18 @@ def _train(job: "Job", config: BicvmConfig) -> "Outcome":
     return Outcome(encoder, encoder.encode, fitted)
 
 
+def _memory(data: "ParallelData", _config: "RunConfig", settings: BicvmConfig) -> int:
+    """Add four tables (the weights, AdaGrad's sums, the best epoch's and what a step moves), and numbered words."""
+    own, characters = scratch_memory(data)
+    words: dict[str, set[str]] = {}
+    for text in data.tasks.translation:
+        for language, side in ((text.source, text.first), (text.target, text.second)):
+            words.setdefault(language, set()).update(word for sentence in side for word in sentence.split())
+    distinct = sum(map(len, words.values()))
+    step = settings.batch_size * (1 + settings.noise) * WORDS  # words whose vectors it composes
+    return own + 4 * settings.dim * (4 * distinct + 6 * step) + 20 * characters
+
+
 BICVM = Method(
     name="bicvm",
     title="BiCVM",
@@ -32,4 +46,5 @@ BICVM = Method(
     train=_train,
     tuned=lambda *_: TUNED_BICVM,
     encoder="",
+    memory=_memory,
 )

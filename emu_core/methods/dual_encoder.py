@@ -3,12 +3,14 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emu_core.config.dual_encoder import TUNED_DUAL_ENCODER, DualEncoderConfig
-from emu_core.methods.method import Method, Needs
+from emu_core.config.dual_encoder import TUNED_DUAL_ENCODER, DualEncoderConfig, Optimizer
+from emu_core.methods.method import WORDS, Method, Needs, scratch_memory
 
 if TYPE_CHECKING:
     from emu_core.data.texts.tasks import Tasks
     from emu_core.methods.job import Job, Outcome
+    from emu_core.runs.config import RunConfig
+    from emu_core.runs.stored_data import ParallelData
 
 
 def _train(job: "Job", config: DualEncoderConfig) -> "Outcome":
@@ -45,6 +47,18 @@ def _advice(tasks: "Tasks") -> list[str]:
     ]
 
 
+def _memory(data: "ParallelData", _config: "RunConfig", settings: DualEncoderConfig) -> int:
+    """Add the tables (weights, moments, the best epoch's), the states of a step, and numbered words."""
+    own, characters = scratch_memory(data)
+    table = 4 * (settings.word_buckets + settings.ngram_buckets) * settings.embedding_dim
+    moments = 2 if settings.optimizer is Optimizer.ADAM else 0
+    sentences = settings.batch_size * (2 + settings.hard_negatives)
+    widths = (
+        settings.embedding_dim + settings.dim + settings.layers * (8 * settings.dim + 2 * settings.filter_dim)
+    )
+    return own + table * (3 + moments) + 4 * sentences * WORDS * 3 * widths + 50 * characters
+
+
 DUAL_ENCODER = Method(
     name="dual-encoder",
     title="Multi-task dual encoder",
@@ -55,5 +69,6 @@ DUAL_ENCODER = Method(
     train=_train,
     tuned=lambda *_: TUNED_DUAL_ENCODER,
     encoder="",
+    memory=_memory,
     reads_tasks=True,
 )

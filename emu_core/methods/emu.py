@@ -77,10 +77,13 @@ def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> i
     own = process_memory(data, config)
     if own is None or settings.trained is not EmuConfig().trained or settings.batch_size > _MEASURED_BATCH:
         return None
-    return own + 1000 * (len(data.labelled) + (0 if data.unlabelled is None else len(data.unlabelled.frame)))
+    numbers = 1000 * (len(data.labelled) + (0 if data.unlabelled is None else len(data.unlabelled.frame)))
+    return own + _TRAINED.get(config.encoder, 0) + numbers
 
 
 _MEASURED_BATCH = 16  # sentences in a step
+# Gradients, moments, the best epoch's weights and a step, beside the process as it encodes; for "use" it holds them.
+_TRAINED = {"e5-small": 1150 * 2**20}
 
 
 def _reads_unlabelled(settings: EmuConfig) -> bool:

@@ -1,5 +1,6 @@
 """The memory that a training will take, said before it begins, and refused where there is less."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from emu_core.methods.registry import method_named
 
 if TYPE_CHECKING:
     from emu_core.runs.config import RunConfig
-    from emu_core.runs.stored_data import LabelledData
+    from emu_core.runs.stored_data import Data
 
 MEGABYTE = 2**20
 CGROUP = Path("/sys/fs/cgroup")
@@ -31,7 +32,10 @@ class Forecast:
     needed: int
 
 
-def forecast(data: "LabelledData", config: "RunConfig") -> Forecast | None:
+OnForecast = Callable[[Forecast], None]
+
+
+def forecast(data: "Data", config: "RunConfig") -> Forecast | None:
     """Estimate the memory of a training; None where its method and encoder were not measured.
 
     Raises:
@@ -42,16 +46,19 @@ def forecast(data: "LabelledData", config: "RunConfig") -> Forecast | None:
     needed = None if method.memory is None else method.memory(data, config, settings)
     if needed is None:
         return None
-    rows = len(data.labelled.train_part().select(languages=config.train_languages))
     available = available_memory()
-    line = (
-        f"{rows:,} labelled sentences of {len(data.labelled.intents):,} intents: about {_megabytes(needed)} of memory, "
-        f"of {_megabytes(available)} available"
-    )
+    line = f"{data.size(config)}: about {_megabytes(needed)} of memory, of {_megabytes(available)} available"
     # What this process has already, its data and its libraries among it, is in the estimate.
     if needed > available + psutil.Process().memory_info().rss:
         raise TrainingError(f"too little memory for {line}; train on fewer rows, or close other programs")
     return Forecast(line, needed)
+
+
+def check_memory(data: "Data", config: "RunConfig", on_forecast: OnForecast | None = None) -> None:
+    """Estimate the memory of a training, and tell whoever wants to know. Raises TrainingError as `forecast` does."""
+    expected = forecast(data, config)
+    if expected is not None and on_forecast is not None:
+        on_forecast(expected)
 
 
 def available_memory() -> int:

@@ -241,7 +241,7 @@ class Run:
 
     @property
     def note(self) -> str:
-        """What a person wrote about the run; "" for nothing. Raises RunError where remarks.json is damaged."""
+        """A person's words about the run; "" for nothing. Raises RunError where remarks.json is damaged."""
         return str(self._read(REMARKS, _REMARKS).get("note", ""))
 
     @property
@@ -466,19 +466,6 @@ def cant_write(folder: Path, why: str) -> RunError:
 def _names(folder: Path) -> set[str]:
     """Return what is in a folder, but for what killed writers left."""
     return {path.name for path in folder.glob("*") if not path.name.endswith(".part")}
-
-
-def open_run(root: Path, name: str) -> Run:
-    """Open the run called `name` under `root`.
-
-    Raises:
-        RunError: there is none, or the name is not one of a run (it can't leave `root`).
-    """
-    if not NAME.fullmatch(name):
-        raise RunError(f"{name[:80]!r} is not a run's name; use lower-case letters, digits, '.', '_' and '-'")
-    run = Run(root / name)
-    run.status()
-    return run
 
 
 def list_runs(root: Path) -> list[Run]:

@@ -4,13 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pandas as pd
 
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.tasks import Tasks, read_texts, write_texts
+from emu_core.data.wording import counted
 from emu_core.errors import DataError, RunError
 from emu_core.runs.config import RunConfig
 
@@ -26,12 +27,14 @@ class LabelledData:
         unlabelled: sentences whose labels are not read; None where the method reads none.
         audit: what the audit found, a sentence each.
         hold_out: the share that became split test where the data had no splits, drawn with the run's seed.
+        file: the name of the file that holds the labelled rows.
     """
 
     labelled: LabelledSet
     unlabelled: UnlabelledSet | None = None
     audit: tuple[str, ...] = ()
     hold_out: float = 0.0
+    file: ClassVar[str] = _LABELLED
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
         """Return hash and counts, the contents of data.json."""
@@ -40,25 +43,30 @@ class LabelledData:
             "name": self.labelled.name,
             "sha256": self.labelled.sha256(),
             "rows": len(self.labelled),
-            "labelled": len(self.labelled.train_part().select(languages=config.train_languages)),
+            "labelled": len(self.labelled.train_part().select(languages=config.train_languages or None)),
             "intents": len(self.labelled.intents),
             "counts": {f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
             "audit": list(self.audit),
             "hold_out": self.hold_out,
         }
 
+    def size(self, config: RunConfig) -> str:
+        """Return how much a run learns from, for people."""
+        rows = len(self.labelled.train_part().select(languages=config.train_languages or None))
+        return f"{counted(rows, 'labelled sentence')} of {counted(len(self.labelled.intents), 'intent')}"
+
     def store(self, folder: Path) -> None:
         """Write both sets."""
         if self.unlabelled is not None:
             self.unlabelled.frame.to_parquet(folder / _UNLABELLED)
-        self.labelled.frame.to_parquet(folder / _LABELLED)
+        self.labelled.frame.to_parquet(folder / self.file)
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
         """Read what `store` wrote."""
         unlabelled = folder / _UNLABELLED
         return cls(
-            LabelledSet(pd.read_parquet(folder / _LABELLED), name),
+            LabelledSet(pd.read_parquet(folder / cls.file), name),
             UnlabelledSet(pd.read_parquet(unlabelled), name) if unlabelled.exists() else None,
         )
 
@@ -93,6 +101,11 @@ class ParallelData:
             "running_text": sum(map(len, self.tasks.running_text)),
             "nli": sum(map(len, self.tasks.nli)),
         }
+
+    def size(self, config: RunConfig) -> str:
+        """Return how much a run learns from, for people."""
+        others = len(self.tasks.all) > len(self.tasks.translation)
+        return counted(sum(self.tasks.sizes), "example" if others else "pair")
 
     def store(self, folder: Path) -> None:
         """Write every text."""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System
-from emu_core.bench.cells import Pair, both_ways, pair_names
+from emu_core.bench.cells import both_ways, pair_names
 from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report
@@ -14,6 +14,7 @@ from emu_core.bench.results import OverSeeds, Results
 from emu_core.bench.tables import Line, Score, Table, grid, mean_score, why_missing
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import curves, word_maps
+from emu_core.data.labelled.pairs import Pair
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 
 _WORDS = words("bicvm")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.bench.cells import Pair, both_ways, pair_names
+from emu_core.bench.cells import both_ways, pair_names
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
 from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
 from emu_core.bench.parallel.experiment import (
@@ -19,6 +19,7 @@ from emu_core.bench.parallel.experiment import (
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import OverSeeds, Results
 from emu_core.bench.tables import Line, Score, Table, grid, mean_score, scored, why_missing
+from emu_core.data.labelled.pairs import Pair
 from emu_core.data.wording import counted
 from emu_core.evaluation.translation_ranking import DOT, NS
 

@@ -13,53 +13,44 @@ import pandas as pd
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import DataError
 from emu_core.runs.config import RunConfig
+from emu_core.runs.stored_data import LabelledData
 
 TEST_SHARE = 0.3
-_SENTENCES, _TRANSLATIONS, _NOTE = "sentences.parquet", "translations.parquet", "note.json"
+_TRANSLATIONS, _NOTE = "translations.parquet", "note.json"
 
 
 @dataclass(frozen=True, eq=False)
-class BenchData:
-    """A labelled set, cut in two.
+class BenchData(LabelledData):
+    """Rows of split train, in every language, and then rows of split test, of the same languages.
 
     Attributes:
-        whole: rows of split train, in every language, and then rows of split test, of the same languages.
         note: how they were told apart, as a sentence.
         translations: machine translations by row of the test part; empty where there are none.
     """
 
-    whole: LabelledSet
-    note: str
+    note: str = ""
     translations: Mapping[int, str] = field(default_factory=dict)
+    file = "sentences.parquet"
 
     @cached_property
     def train(self) -> LabelledSet:
         """The rows to train on."""
-        return self.whole.select(splits=["train"])
+        return self.labelled.select(splits=["train"])
 
     @cached_property
     def test(self) -> LabelledSet:
         """The rows to measure."""
-        return self.whole.select(splits=["test"])
+        return self.labelled.select(splits=["test"])
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
         """Return checksums and counts, the contents of data.json."""
         texts = json.dumps(sorted(self.translations.items())).encode()
-        return {
-            "name": self.whole.name,
-            "sha256": self.whole.sha256(),
-            "translations_sha256": hashlib.sha256(texts).hexdigest() if self.translations else "",
-            "intents": len(self.train.intents),
-            "counts": {
-                f"{code} {split}": int((part.frame["language"] == code).sum())
-                for split, part in (("train", self.train), ("test", self.test))
-                for code in part.languages
-            },
-        }
+        translated = hashlib.sha256(texts).hexdigest() if self.translations else ""
+        return {**super().facts(config), "translations_sha256": translated}
 
     def store(self, folder: Path) -> None:
         """Write all of it into an empty folder."""
-        self.whole.frame.to_parquet(folder / _SENTENCES)
+        super().store(folder)
         rows = {"row": list(self.translations), "text": list(self.translations.values())}
         pd.DataFrame(rows).to_parquet(folder / _TRANSLATIONS)
         (folder / _NOTE).write_text(json.dumps(self.note), "utf-8")
@@ -68,10 +59,10 @@ class BenchData:
     def load(cls, folder: Path, name: str) -> Self:
         """Read what `store` wrote."""
         rows = pd.read_parquet(folder / _TRANSLATIONS)
-        return cls(
-            LabelledSet(pd.read_parquet(folder / _SENTENCES), name),
-            str(json.loads((folder / _NOTE).read_text("utf-8"))),
-            dict(zip(rows["row"].tolist(), rows["text"].tolist(), strict=True)),
+        return replace(
+            super().load(folder, name),
+            note=str(json.loads((folder / _NOTE).read_text("utf-8"))),
+            translations=dict(zip(rows["row"].tolist(), rows["text"].tolist(), strict=True)),
         )
 
     def translated(self, language: str, of_text: Mapping[str, str]) -> Self:
@@ -121,4 +112,4 @@ def bench_data(labelled: LabelledSet) -> BenchData:
         raise DataError("no language has both sentences to train on and sentences to measure; add some")
     parts = (train.assign(split="train"), test.assign(split="test"))
     cut = pd.concat([part[part["language"].isin(both)] for part in parts], ignore_index=True)
-    return BenchData(LabelledSet(cut, labelled.name), note)
+    return BenchData(LabelledSet(cut, labelled.name), note=note)

@@ -451,7 +451,7 @@ def _differences(experiment: EmuExperiment) -> tuple[str, ...]:
     printed = paper_numbers("emu")["table1"].items()
     sizes = (f"{name} {n['train']} / {n['test']}, {n['classes']} classes" for name, n in printed)
     code = data.train.languages[0]
-    atis = selection(data.whole) if config.data == ATIS_NAME else PAPER_COUNTS
+    atis = selection(data.labelled) if config.data == ATIS_NAME else PAPER_COUNTS
     values = {
         "encoder": config.encoder,
         "data": config.data,

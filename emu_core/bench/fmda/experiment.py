@@ -5,14 +5,13 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from statistics import mode
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, labelled_set
-from emu_core.bench.cells import Cell, Pair, cells_of, pair_names
+from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
 from emu_core.bench.results import CellResult, Key, numbers
@@ -20,7 +19,7 @@ from emu_core.charts.marks import View
 from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.languages import language_code
+from emu_core.data.labelled.pairs import Pair, read_pairs
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs, utterances
 from emu_core.data.wording import listed, shown
@@ -34,8 +33,8 @@ from emu_core.evaluation.projection import Projection, project
 from emu_core.methods.registry import configure
 from emu_core.models.fmda import MeaningLanguage
 from emu_core.models.parts import Part
-from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Took
+from emu_core.runs.stored_data import LabelledData
 
 TEMPLATE_SEED = 0  # of the slot values in template retrieval: every cell has the same queries
 FIVE = 5  # targets a source, appendix A
@@ -87,47 +86,25 @@ _OFF = {  # the weights that are 0 in an ablation
 }
 ABLATION = (*_OFF, System.EQUATION_5)
 PAPERS_OWN = (System.BASELINE_PAPER, System.FMDA_PAPER)  # trained with the paper's settings
-_SENTENCES = "sentences.parquet"
 
 
 @dataclass(frozen=True, eq=False)
-class FmdaData:
-    """A set with splits.
+class FmdaData(LabelledData):
+    """Rows of split train, dev (where there is one) and test, in the languages of the pairs."""
 
-    Attributes:
-        whole: rows of split train, dev (where there is one) and test, in the languages of the pairs.
-    """
-
-    whole: LabelledSet
-
-    def facts(self, config: RunConfig) -> dict[str, Any]:
-        """Return the checksum and counts, the contents of data.json."""
-        counts = self.whole.frame.groupby(["language", "split"]).size()
-        return {
-            "name": self.whole.name,
-            "sha256": self.whole.sha256(),
-            "rows": len(self.whole),
-            "counts": {f"{language} {split}": int(n) for (language, split), n in counts.items()},
-        }
-
-    def store(self, folder: Path) -> None:
-        """Write all of it into an empty folder."""
-        self.whole.frame.to_parquet(folder / _SENTENCES)
-
-    @classmethod
-    def load(cls, folder: Path, name: str) -> Self:
-        """Read what `store` wrote."""
-        return cls(LabelledSet(pd.read_parquet(folder / _SENTENCES), name))
+    file = "sentences.parquet"
 
     @property
     def learnt(self) -> LabelledSet:
         """The rows that a system is given: train, and dev to choose its epoch by."""
-        return self.whole.select(splits=[split for split in ("train", "dev") if split in self.whole.splits])
+        return self.labelled.select(
+            splits=[split for split in ("train", "dev") if split in self.labelled.splits]
+        )
 
     @property
     def test(self) -> LabelledSet:
         """The rows that are measured."""
-        return self.whole.select(splits=["test"])
+        return self.labelled.select(splits=["test"])
 
     def test_pairs(self, pairs: Sequence[Pair]) -> list[SlotPairs]:
         """Return the test utterances of some language pairs, position by position with one meaning."""
@@ -155,7 +132,7 @@ class FmdaData:
     def is_new(self, spoken: Sequence[Utterance]) -> NDArray[np.bool_]:
         """Return whether each utterance's template (N,) is that of no sentence that a system is given."""
         learnt = {
-            (code, one.template) for code in self.whole.languages for one in utterances(self.learnt, code)
+            (code, one.template) for code in self.labelled.languages for one in utterances(self.learnt, code)
         }
         return np.array([(one.language, one.template) not in learnt for one in spoken])
 
@@ -164,7 +141,7 @@ class FmdaData:
         """A sentence that says how the sentences are used."""
         chosen = (
             "its best epoch is chosen on split dev"
-            if "dev" in self.whole.splits
+            if "dev" in self.labelled.splits
             else "its best epoch is chosen on a tenth of train's ids, for there is no split dev"
         )
         return f"a system learns from split train, {chosen}, and is measured on split test"
@@ -193,34 +170,8 @@ def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:
             "measured; give translations of each other the same split"
         )
     data = FmdaData(LabelledSet(used, labelled.name))
-    slot_pairs(data.whole, pairs)
+    slot_pairs(data.labelled, pairs)
     return data
-
-
-def read_pairs(pairs: Sequence[Pair | str] | None, languages: Sequence[str]) -> tuple[Pair, ...]:
-    """Return the language pairs asked for; None pairs the first language with each other one.
-
-    Raises:
-        DataError: a pair does not name two languages of the set, or there is none.
-    """
-    found = [] if pairs is not None else [(languages[0], other) for other in languages[1:]]
-    for pair in pairs or ():
-        words = pair.split("-") if isinstance(pair, str) else pair  # a code may have a hyphen itself
-        ways = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
-        read = [(language_code(a) or a, language_code(b) or b) for a, b in ways]
-        fits = [(a, b) for a, b in read if a in languages and b in languages and a != b]
-        if not fits:
-            raise DataError(
-                f"'{shown('-'.join(words))}' is no pair of languages of the set; there are: {listed(languages)}; write "
-                "it as en-de"
-            )
-        found.append(fits[0])
-    if not found:
-        raise DataError(
-            f"a language pair takes two languages, and there is: {listed(languages)}; add translations in another, "
-            "with the same ids"
-        )
-    return tuple(dict.fromkeys(found))
 
 
 class FmdaExperiment(Experiment):

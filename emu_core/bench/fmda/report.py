@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emu_core.bench.cells import Pair, pair_names
+from emu_core.bench.cells import pair_names
 from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, System
 from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, versions_of, words
 from emu_core.bench.papers import FmdaPart
@@ -16,6 +16,7 @@ from emu_core.bench.results import OverSeeds, Results, Values
 from emu_core.bench.tables import NOT_MEASURED, Line, Score, Table, costs_table, grid, scored
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import group_maps
+from emu_core.data.labelled.pairs import Pair
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import language_change
@@ -336,7 +337,7 @@ def _figure_4(experiment: FmdaExperiment, make: FmdaTables) -> list[Picture]:
 def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
     config, data = experiment.config, experiment.data
     learnt = data.learnt.frame["language"].value_counts()
-    languages = data.whole.languages
+    languages = data.labelled.languages
     tested = data.test_pairs(experiment.pairs)
     return {
         "encoder": config.encoder,
@@ -363,6 +364,6 @@ def _differences(experiment: FmdaExperiment) -> tuple[str, ...]:
         "started": started if encoder_kind(config.encoder) == "e5-small" else "",
         "data": config.data,
         "sentences": len(data.test.frame),
-        "languages": len(data.whole.languages),
+        "languages": len(data.labelled.languages),
     }
     return differences("fmda", values)

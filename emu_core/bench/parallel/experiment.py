@@ -188,14 +188,12 @@ def rank_values(
 ) -> dict[Key, Any]:
     """Return the ranks of translations and the numbers of candidates, both ways; the arguments are `ranking_by`'s."""
     values: dict[Key, Any] = {}
-    for source, own, target, other, found in (
-        (text.source, first, text.target, second, text.second),
-        (text.target, second, text.source, first, text.first),
-    ):
+    for way, own, other in ((text, first, second), (text.turned(), second, first)):
+        name = pair_name(way.source, way.target)
         for by in measures:
-            ranked = ranking_by(by, own, other, found, distractors)
-            values["rank", by, pair_name(source, target)] = ranked.ranks
-            values["candidates", "", pair_name(source, target)] = ranked.candidates
+            ranked = ranking_by(by, own, other, way.second, distractors)
+            values["rank", by, name] = ranked.ranks
+            values["candidates", "", name] = ranked.candidates
     return values
 
 

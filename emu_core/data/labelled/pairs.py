@@ -1,0 +1,44 @@
+"""Language pairs as people name them, of the languages that a set has."""
+
+from collections.abc import Sequence
+
+from emu_core.data.languages import language_code
+from emu_core.data.wording import listed, shown
+from emu_core.errors import DataError
+
+Pair = tuple[str, str]
+
+
+def read_pairs(
+    pairs: Sequence[Pair | str] | None, languages: Sequence[str], pivot: str | None = None
+) -> tuple[Pair, ...]:
+    """Return the codes of the language pairs asked for, each pair once.
+
+    Args:
+        pairs: each as two languages, or in one word as "en-de"; by code or by name. None pairs `pivot` with each other
+            language.
+        languages: the codes of those there are sentences in.
+        pivot: a code; None takes the first.
+
+    Raises:
+        DataError: a pair does not name two languages of the set, or there is none.
+    """
+    pivot = pivot or languages[0]
+    found = [] if pairs is not None else [(pivot, other) for other in languages if other != pivot]
+    for pair in pairs or ():
+        words = pair.split("-") if isinstance(pair, str) else pair
+        read = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
+        if len(read) == 1:  # else a code has a hyphen itself
+            read = [(language_code(a) or a, language_code(b) or b) for a, b in read]
+        fits = [(a, b) for a, b in read if a in languages and b in languages and a != b]
+        if not fits:
+            raise DataError(
+                f"'{shown('-'.join(words))}' is no pair of the languages {listed(languages)}; write one as en-de"
+            )
+        found.append(fits[0])
+    if not found:
+        raise DataError(
+            f"a language pair takes two languages, and there is: {listed(languages)}; add translations in another, "
+            "with the same ids"
+        )
+    return tuple(dict.fromkeys(found))
