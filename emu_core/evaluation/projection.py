@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import (
@@ -20,6 +21,7 @@ from emu_core.evaluation.arrays import (
     unit_vectors,
 )
 from emu_core.evaluation.retrieval import blocks
+from emu_core.threads import one_thread_for_small_products
 
 OnMap = Callable[[float, NDArray[np.float32]], object]  # the share that is done, and the map (N, 2) so far
 PERPLEXITY = 30.0  # t-SNE's usual value
@@ -249,9 +251,11 @@ def sample_together(
 
 def principal_axes(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the two directions (d, 2) of the most variance, of a covariance (d, d); a second one may be zero."""
-    _, axes = np.linalg.eigh(covariance)  # columns, the least variance first
-    found = np.zeros((len(covariance), 2))
-    found[:, : axes.shape[1]] = axes[:, :-3:-1]
+    d = len(covariance)
+    with one_thread_for_small_products():
+        _, axes = eigh(covariance, subset_by_index=(max(0, d - 2), d - 1))  # columns, the less variance first
+    found = np.zeros((d, 2))
+    found[:, : axes.shape[1]] = axes[:, ::-1]
     return found
 
 
@@ -387,7 +391,7 @@ def _umap(
     places = np.ascontiguousarray(10 * (start - low) / (high - low), dtype=np.float32)
 
     class Bar(io.StringIO):
-        """What tqdm writes its bar to; the map is changed in place meanwhile."""
+        """The stream that tqdm writes its bar to; the map is changed in place meanwhile."""
 
         def write(self, text: str) -> int:
             if text.strip().isdigit():

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import FunctionCtx
 
 from emu_core.encoders.base import Features, TokenIds
 
@@ -26,51 +25,39 @@ TILES = 16
 Numbers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
-class WindowLinear(torch.autograd.Function):
-    """y[r] = bias + sum over k of weight[:, k] @ x[r + k - left], rows outside x being zero.
+def over_windows(x: Tensor, weight: Tensor, bias: Tensor, left: int) -> Tensor:
+    """Apply a linear layer to each row's window of neighbours, rows outside being zero.
 
-    The same as a linear layer over concatenated neighbours (or a 1-d convolution), but each neighbour's product is
-    added in place: the (rows, order * channels) matrix of windows, most of the cost on a CPU, is never built.
+    Args:
+        x: (rows, channels), a row or more.
+        weight: (out, order * channels), the places of the window one after the other.
+        bias: (out,).
+        left: how many rows of the window stand before its own.
 
-    `apply(x, weight, bias, left)` takes x (rows, channels), weight (out, order * channels), bias (out,) and how many
-    rows of the window stand before its own, and returns (rows, out).
+    Returns:
+        (rows, out); row r is bias + the sum over k of weight[:, place k] @ x[r + k - left].
     """
-
-    @staticmethod
-    def forward(ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor, left: int) -> Tensor:
-        """See the class."""
-        if torch.is_autocast_enabled(x.device.type):
-            dtype = torch.get_autocast_dtype(x.device.type)
-            x, weight, bias = x.to(dtype), weight.to(dtype), bias.to(dtype)
-        ctx.save_for_backward(x, weight)
-        ctx.left = left  # type: ignore[attr-defined]
-        out = bias.expand(len(x), -1).clone()
-        for own, neighbour, part in _shifts(x, weight, left):
-            out[own].addmm_(x[neighbour], weight[:, part].T)
-        return out
-
-    @staticmethod
-    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
-        """Gradients to x, weight and bias."""
-        (grad,) = grads
-        x, weight = ctx.saved_tensors  # type: ignore[attr-defined]
-        grad_x, grad_weight = torch.zeros_like(x), torch.empty_like(weight)
-        for own, neighbour, part in _shifts(x, weight, ctx.left):  # type: ignore[attr-defined]
-            grad_x[neighbour].addmm_(grad[own], weight[:, part])
-            grad_weight[:, part] = grad[own].T @ x[neighbour]
-        return grad_x, grad_weight, grad.sum(dim=0), None
+    order = weight.shape[1] // x.shape[1]
+    padded = F.pad(x, (0, 0, left, order - 1 - left))
+    return (convolved if x.device.type == "cpu" else multiplied)(padded, weight, bias)
 
 
-def _shifts(x: Tensor, weight: Tensor, left: int) -> list[tuple[slice, slice, slice]]:
-    """For each place in the window: the rows that have that neighbour, the neighbours, the weight's columns."""
-    rows, channels = x.shape
-    shifts = []
-    for k in range(weight.shape[1] // channels):
-        by = k - left
-        own = slice(max(0, -by), max(0, min(rows, rows - by)))
-        neighbour = slice(max(0, by), max(0, min(rows, rows + by)))
-        shifts.append((own, neighbour, slice(k * channels, (k + 1) * channels)))
-    return shifts
+def convolved(padded: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Apply the layer as a convolution in oneDNN: on some processors twice as fast as BLAS, and no windows in memory.
+
+    Rows, and places of the window, are the width of an image one pixel high, channels last: views, no copies.
+    """
+    channels = padded.shape[1]
+    image = padded.view(1, 1, -1, channels).permute(0, 3, 1, 2)
+    kernel = weight.view(len(weight), 1, -1, channels).permute(0, 3, 1, 2)
+    return F.conv2d(image, kernel, bias).permute(0, 2, 3, 1).flatten(0, 2)
+
+
+def multiplied(padded: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Apply the layer as it is: on a GPU convolutions may lack its precision and its reproducible gradient."""
+    order = weight.shape[1] // padded.shape[1]
+    rows = len(padded) - order + 1
+    return F.linear(torch.cat([padded[k : k + rows] for k in range(order)], dim=1), weight, bias)
 
 
 class NgramBlock(nn.Module):
@@ -85,13 +72,9 @@ class NgramBlock(nn.Module):
 
     def forward(self, x: Tensor, gaps: Tensor) -> Tensor:
         """(rows, 256), zero on `gaps` -> (rows, 256)."""
-        hidden = F.relu(self._windows(x, self.first)) + x
+        hidden = F.relu(over_windows(x, self.first.weight, self.first.bias, self.left)) + x
         hidden = hidden.index_fill_(0, gaps, 0)  # windows that reach past a sentence see zeros
-        return F.relu(self._windows(hidden, self.second)) + hidden
-
-    def _windows(self, x: Tensor, layer: nn.Linear) -> Tensor:
-        out: Tensor = WindowLinear.apply(x, layer.weight, layer.bias, self.left)
-        return out
+        return F.relu(over_windows(hidden, self.second.weight, self.second.bias, self.left)) + hidden
 
 
 class UseNetwork(nn.Module):
