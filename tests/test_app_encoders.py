@@ -214,7 +214,7 @@ def test_a_run_is_named_after_its_model() -> None:
 def test_lora_is_for_transformers(app: AppTest, model: Path, spec: str, lora: bool) -> None:
     with_encoder(open_page(app, "train"), spec, str(model) if spec == HF else None)
     app.selectbox(key="method").set_value("emu").run()
-    box = next(box for box in app.selectbox if box.label == "Weights that are trained")
+    box = next(box for box in app.selectbox if box.label == "Trained weights")
     assert any("LoRA" in option for option in box.options) == lora
 
 
@@ -226,13 +226,11 @@ def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_run(app: A
         return {box.label for box in app.number_input}
 
     assert "Layers, from the output" not in labels()
-    next(box for box in app.selectbox if box.label == "Weights that are trained").set_value(
-        "last-layers"
-    ).run()
+    next(box for box in app.selectbox if box.label == "Trained weights").set_value("last-layers").run()
     assert "Layers, from the output" in labels()
-    assert "Rank of the additions (r)" not in labels()
+    assert "LoRA rank (r)" not in labels()
     next(box for box in app.number_input if box.label == "Layers, from the output").set_value(1).run()
-    next(box for box in app.selectbox if box.label == "What the discriminator learns").set_value(
+    next(box for box in app.selectbox if box.label == "Discriminator objective").set_value(
         "cross-entropy"
     ).run()
     start(app).click().run()
@@ -250,7 +248,11 @@ def test_settings_of_another_method_are_not_offered(app: AppTest) -> None:
     assert not any("Discriminator" in label or "Center" in label for label in labels)
     app.selectbox(key="method").set_value("emu").run()
     labels = {box.label for box in (*app.number_input, *app.selectbox)}
-    assert {"Discriminator weight (gamma)", "Center loss weight (lambda)", "Rate of the centres"} <= labels
+    assert {
+        "Discriminator weight (gamma)",
+        "Center loss weight (lambda)",
+        "Update rate of the centres",
+    } <= labels
     assert "Margin (m)" not in labels
 
 

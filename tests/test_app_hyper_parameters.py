@@ -57,7 +57,7 @@ def test_the_form_has_the_words_and_defaults_of_the_fields(name: str) -> None:
         assert about == info.describe(start, method.configure())
         assert info.help in about and info.range in about and info.source in about
         assert box.value == getattr(start, info.name)
-        if info.choices and box.label != "Weights that are trained":
+        if info.choices and box.label != "Trained weights":
             assert box.options == list(info.choices.values())
         if info.range:
             low = info.low if info.low is not None else info.above
@@ -81,22 +81,22 @@ def test_common_settings_stand_before_the_others(name: str) -> None:
 def test_the_form_gives_the_settings() -> None:
     app = form("emu", "use")
     choose(app, "Epochs", 2)
-    choose(app, "What the discriminator learns", "cross-entropy")
+    choose(app, "Discriminator objective", "cross-entropy")
     assert drawn(app) == method_named("emu").configure("use", epochs=2, adversary="cross-entropy")
 
 
 def test_settings_that_depend_on_others_come_and_go() -> None:
     app = form("emu", "use")
     assert "Layers, from the output" not in inputs(app)
-    choose(app, "Weights that are trained", "last-layers")
-    assert "Layers, from the output" in inputs(app) and "Rank of the additions (r)" not in inputs(app)
+    choose(app, "Trained weights", "last-layers")
+    assert "Layers, from the output" in inputs(app) and "LoRA rank (r)" not in inputs(app)
     choose(app, "Center loss weight (lambda)", 0.0)
-    assert "Rate of the centres" not in inputs(app) and "Center loss weight (lambda)" in inputs(app)
+    assert "Update rate of the centres" not in inputs(app) and "Center loss weight (lambda)" in inputs(app)
 
 
 @pytest.mark.parametrize(("encoder", "lora"), [("use", False), ("e5-small", True), ("hf:some/model", True)])
 def test_lora_is_for_transformers(encoder: str, lora: bool) -> None:
-    options = inputs(form("emu", encoder))["Weights that are trained"].options
+    options = inputs(form("emu", encoder))["Trained weights"].options
     assert any("LoRA" in option for option in options) == lora
 
 

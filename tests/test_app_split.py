@@ -459,7 +459,7 @@ def test_fmda_asks_for_translations_and_not_for_labels(
     assert all(box.key != "preset" for box in app.get("button_group"))  # there is one start for all encoders
     app.multiselect[0].set_value([("de", "es")])
     next(box for box in app.checkbox if box.label == "In two stages").check()
-    next(box for box in app.number_input if box.label == "Rebuilding the residual").set_value(0.5).run()
+    next(box for box in app.number_input if box.label == "Residual reconstruction").set_value(0.5).run()
     next(button for button in app.button if button.label == "Start the run").click().run()
     assert not app.exception
     run = Run(tmp_path / "runs" / "fmda-e5-small-1")

@@ -28,6 +28,7 @@ PAPER = {
     "epochs": 3,
     "contrastive_margin": 2.0,
     "interpolation": 1.0,
+    "decay": False,
 }
 METHODS: dict[Any, dict[str, Any]] = {
     "emu": {"objective": Objective.L2_SOFTMAX, "parallel": False},
@@ -128,7 +129,8 @@ def test_the_posterior_has_settings_of_its_own() -> None:
     assert (changed.share, changed.gate_temperature) == (0.1, 0.1)
     assert method_named("posterior").settings_from(asdict(changed)) == changed
     assert method_named("emu").settings_from(asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
-    earlier = {name: value for name, value in asdict(EmuConfig(epochs=2)).items() if name != "interpolation"}
+    settings = asdict(EmuConfig(epochs=2))
+    earlier = {name: value for name, value in settings.items() if name not in ("interpolation", "decay")}
     assert method_named("emu").settings_from(earlier) == EmuConfig(epochs=2)
     with pytest.raises(TrainingError, match="another version wrote them"):
         method_named("posterior").settings_from({"neighbours": 5})

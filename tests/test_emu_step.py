@@ -580,6 +580,23 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(method: st
     assert all(p.isfinite().all() for p in first)
 
 
+@pytest.mark.parametrize("decay", [False, True])
+def test_the_rates_of_encoder_and_classifier_fall_in_a_line_where_asked(decay: bool) -> None:
+    """Adam's first step is as long as the rate, whatever the gradient; a tenth of it in the last of ten steps."""
+    trainer, encoder = trainer_of("emu-without-ld", decay=decay, epochs=2, batch_size=6)
+    total = trainer.total_steps
+    assert total == 10
+    for number in range(total):
+        trainer.optimizer.state.clear()
+        before = encoder.layer.bias.detach().clone(), trainer.classifier.bias.detach().clone()
+        trainer.step(batch_of(trainer))
+        now = encoder.layer.bias.detach(), trainer.classifier.bias.detach()
+        moved = [float((a - b).abs().max()) for a, b in zip(now, before, strict=True)]
+        left = 1 - number / total if decay else 1.0
+        rates = trainer.config.learning_rate, trainer.config.classifier_learning_rate
+        assert moved == pytest.approx([rate * left for rate in rates], rel=1e-2)
+
+
 def test_the_batch_that_fits_does_so_in_the_heaviest_step() -> None:
     """Though the step that failed had no discriminator."""
     trainer, encoder = trainer_of(critic_steps=1, adversary_every=8)

@@ -113,7 +113,7 @@ METHODS = ("emu", "lora", "fmda", "meaning-language", "dual-sgd", "dual-adam", "
 def makers(transformer: TransformerEncoder) -> dict[str, Make]:
     shared: dict[str, Any] = {"negatives": 2, "batch_size": 3, "epochs": EPOCHS, "patience": 9}
     return {
-        "emu": emu,
+        "emu": lambda: emu(decay=True),
         "lora": lambda: lora(transformer),
         "fmda": disentangling(transformer, FmdaConfig(hidden=8, two_stage=True, standardised=True, **shared)),
         "meaning-language": disentangling(transformer, MeaningLanguageConfig(**shared)),

@@ -16,6 +16,7 @@ FROZEN = pd.read_csv(RESULTS / "frozen.csv", keep_default_na=False)
 TUNED = pd.read_csv(RESULTS / "fine_tuned.csv", dtype=str, keep_default_na=False)
 SCRATCH = pd.read_csv(RESULTS / "from_scratch.csv", keep_default_na=False)
 TRANSFER = pd.read_csv(RESULTS / "transfer.csv", keep_default_na=False)
+DISCRIMINATOR = pd.read_csv(RESULTS / "discriminator.csv")
 ENCODERS = ("use", "e5-small")
 FROZEN_SYSTEMS = ("base", "posterior", "logistic-regression", "lda")
 SETS = {
@@ -203,6 +204,24 @@ def inference_table() -> list[str]:
     return lines
 
 
+def discriminator_table() -> list[str]:
+    """Emu with and without its discriminator: other languages against English, and the probe of the language."""
+    wide = DISCRIMINATOR.pivot(
+        index=["condition", "seed"], columns="discriminator", values=["other_languages", "probe"]
+    )
+    lines = []
+    for condition in DISCRIMINATOR["condition"].unique():
+        of = wide.loc[condition]
+        means = of.mean()
+        change = of["other_languages"][True] - of["other_languages"][False]
+        cells = [f"{means['other_languages', has_it]:.1f}" for has_it in (False, True)] + [
+            f"{change.mean():+.1f} ({change.min():+.1f} to {change.max():+.1f})"
+        ]
+        cells += [f"{means['probe', has_it]:.1f}" for has_it in (False, True)]
+        lines.append(f"| {condition} | {' | '.join(cells)} |")
+    return lines
+
+
 def emus_paper() -> list[str]:
     """Means over the directions of the paper's Table 2."""
     labels = {"base": "LASER as it is", "emu-without-ld": "Emu without the discriminator", "emu": "Emu"}
@@ -245,6 +264,7 @@ COMPUTED = {
     "classifiers": classifier_table(),
     "peers use": peers_table("use"),
     "peers e5-small": peers_table("e5-small"),
+    "discriminator": discriminator_table(),
     "from scratch": from_scratch_table(),
     "transfer": transfer_table(),
     "inference": inference_table(),

@@ -39,7 +39,7 @@ class BicvmConfig(Settings):
     dim: int = setting(
         40,
         "Length of a word's embedding, and of a sentence's.",
-        label="Numbers a word",
+        label="Word embedding size",
         source=_DATA,
         low=1,
         common=True,
@@ -48,7 +48,7 @@ class BicvmConfig(Settings):
         Composition.ADD,
         "A sentence's embedding: the sum of its words', or of tanh of the sums of two neighbours, which tells some "
         "orders of words apart.",
-        label="A sentence is",
+        label="Composition",
         source=f"{_HERMANN}, section 3.2",
         choices={Composition.ADD: "The sum of its words", Composition.BIGRAM: "The sum of its bigrams"},
         group=_ENCODER,
@@ -56,7 +56,7 @@ class BicvmConfig(Settings):
     min_count: int = _encoder(
         1,
         "Words that the training text has more rarely than so often are unknown.",
-        label="Rarest word",
+        label="Minimum word count",
         low=1,
     )
     batch_size: int = _step(64, "Pairs in a step.", label="Batch size", low=1)
@@ -70,14 +70,14 @@ class BicvmConfig(Settings):
     word_dropout: float = _step(
         0.0,
         "Share of the words left out at random in each batch, so that no sentence depends on one word.",
-        label="Words left out",
+        label="Word dropout",
         low=0,
         below=1,
     )
     init_deviation: float = _step(
         0.1,
         "Standard deviation of the first weights, which are drawn from a Gaussian.",
-        label="Spread of the first weights",
+        label="Standard deviation of initial weights",
         above=0,
     )
     margin: float = _loss(
@@ -91,7 +91,7 @@ class BicvmConfig(Settings):
         50,
         "Sentences drawn for each pair in each epoch, to be farther than the translation; 0 takes the others of its "
         "batch (ours).",
-        label="Noise sentences a pair",
+        label="Noise samples per pair",
         source=_DATA,
         low=0,
     )
@@ -110,7 +110,7 @@ class BicvmConfig(Settings):
     document_sentences: int = _loss(
         1,
         "Above 1, so many sentences in a row are learnt as one text; 0 takes the documents of the files.",
-        label="Sentences a document",
+        label="Sentences per document",
         source=f"{_HERMANN}, section 5",
         low=0,
     )

@@ -70,7 +70,7 @@ class DualEncoderConfig(Settings):
     hard_negatives: int = setting(
         5,
         "Sentences a pair that are much like the translation but are not it, found with a first model; 0 for none.",
-        label="Hard negatives a pair",
+        label="Hard negatives per pair",
         source=_TASKS,
         low=0,
         common=True,
@@ -85,7 +85,7 @@ class DualEncoderConfig(Settings):
     dim: int = _encoder(
         512,
         "Length of a sentence's embedding.",
-        label="Numbers a sentence",
+        label="Sentence embedding size",
         source=_MODEL,
         low=1,
     )
@@ -99,25 +99,25 @@ class DualEncoderConfig(Settings):
     filter_dim: int = _layer(
         2048,
         "Width of each layer's feed-forward part.",
-        label="Width within a layer",
+        label="Feed-forward size",
         source=_MODEL,
         low=1,
     )
     pre_norm: bool = _layer(
         False,
         "Layer norms before the sub-layers instead of after them, and a plain sum past them.",
-        label="Layer norms first",
+        label="Pre-norm layers",
     )
     position_scale: float = _layer(
         1.0,
         "Factor of the sinusoids that say where a word is; 0 ignores the order of words.",
-        label="Weight of word positions",
+        label="Scale of position embeddings",
         low=0,
     )
     embedding_dim: int = _encoder(
         320,
         "Length of a word's embedding.",
-        label="Numbers a word",
+        label="Word embedding size",
         source=_CONFIGURATION,
         low=1,
     )
@@ -140,7 +140,7 @@ class DualEncoderConfig(Settings):
     ngram_min: int = _encoder(
         3,
         "Characters of the shortest n-grams.",
-        label="Shortest part of a word",
+        label="Shortest character n-gram",
         source=_CONFIGURATION,
         low=1,
         matters=_has_ngrams,
@@ -148,7 +148,7 @@ class DualEncoderConfig(Settings):
     ngram_max: int = _encoder(
         4,
         "Characters of the longest n-grams; 0 leaves n-grams out.",
-        label="Longest part of a word",
+        label="Longest character n-gram",
         source=_CONFIGURATION,
         low=0,
     )
@@ -156,20 +156,20 @@ class DualEncoderConfig(Settings):
         0.1,
         "The tables' first weights are drawn from between this and its negative; larger values keep words apart that "
         "training never met.",
-        label="Range of the tables' first weights",
+        label="Range of initial embeddings",
         above=0,
     )
     max_tokens: int = _encoder(
         64,
         "Words of a sentence that are read; the rest is cut.",
-        label="Longest sentence",
+        label="Maximum sequence length",
         source=f"{_CHIDAMBARAM}, footnote 12",
         low=1,
     )
     normalised: bool = _encoder(
         False,
         "Embeddings have length 1, so that scores are cosines.",
-        label="Vectors of length 1",
+        label="Unit-length embeddings",
     )
     batch_size: int = _step(
         100,
@@ -196,7 +196,7 @@ class DualEncoderConfig(Settings):
     embedding_multiplier: float = _step(
         100.0,
         "Factor of the updates of the embedding tables.",
-        label="Faster tables",
+        label="Learning rate multiplier of embeddings",
         source=_CONFIGURATION,
         above=0,
     )
@@ -207,7 +207,7 @@ class DualEncoderConfig(Settings):
         low=0,
         below=1,
     )
-    decay: bool = _step(False, "The learning rate falls to 0 at the end.", label="Falling learning rate")
+    decay: bool = _step(False, "The learning rate falls to 0 at the end.", label="Learning rate decay")
     weight_decay: float = _step(
         0.0,
         "Weight decay of all weights but the embedding tables.",
@@ -225,22 +225,20 @@ class DualEncoderConfig(Settings):
     word_dropout: float = _step(
         0.0,
         "Share of the words of each sentence left out at random in training.",
-        label="Words left out",
+        label="Word dropout",
         low=0,
         below=1,
     )
-    scale: float = _loss(
-        1.0, "Factor of the scores before the softmax.", label="Scale of the scores", above=0
-    )
+    scale: float = _loss(1.0, "Factor of the scores before the softmax.", label="Logit scale", above=0)
     bidirectional: bool = _loss(
         False,
         "The source is looked for given the target, too.",
-        label="Both ways",
+        label="Bidirectional ranking",
     )
     mine_after: float = _loss(
         0.1,
         "Share of training, on translations alone, that makes the model which finds the hard negatives.",
-        label="Before hard negatives",
+        label="Share of training before hard negatives",
         low=0,
         below=1,
         matters=_has_hard_negatives,
@@ -261,14 +259,14 @@ class DualEncoderConfig(Settings):
     head_hidden: int = _loss(
         320,
         "Width of the first layer of the other tasks' heads; their second is as wide as the embedding.",
-        label="Width of the tasks' heads",
+        label="Hidden size of the task heads",
         source=_TASKS,
         low=1,
     )
     nli_hidden: int = _loss(
         512,
         "Width of the hidden layer for natural language inference.",
-        label="Width of the NLI layer",
+        label="Hidden size of the NLI head",
         source=_TASKS,
         low=1,
     )

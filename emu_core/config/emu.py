@@ -96,7 +96,7 @@ class EmuConfig(Settings):
         "The weights that are trained. More of them let the encoder change more and take more memory. The embedding "
         "table has a row for each word piece, and training moves only rows of pieces that it meets. LoRA leaves the "
         "weights as they are and trains small additions to each layer.",
-        label="Weights that are trained",
+        label="Trained weights",
         source="ours; the paper does not say",
         choices={
             Trained.ALL: "All",
@@ -116,7 +116,7 @@ class EmuConfig(Settings):
     lora_rank: int = _weight(
         16,
         "Rank r of LoRA's additions; their number of weights grows with it.",
-        label="Rank of the additions (r)",
+        label="LoRA rank (r)",
         source="Hu et al. 2022, section 4.1; value ours",
         low=1,
         matters=_has_lora,
@@ -124,7 +124,7 @@ class EmuConfig(Settings):
     lora_alpha: int = _weight(
         32,
         "LoRA's additions are multiplied by alpha / r.",
-        label="Weight of the additions (alpha)",
+        label="LoRA alpha",
         source="Hu et al. 2022, section 4.1; value ours",
         low=1,
         matters=_has_lora,
@@ -133,7 +133,7 @@ class EmuConfig(Settings):
         1.0,
         "Share of the way from the base encoder's weights to the trained ones at which the encoder is left. Less keeps "
         "more of the base encoder: labels gain less, and languages without labels lose less.",
-        label="Share of the way from the base weights",
+        label="Interpolation with the base weights",
         source="Wortsman et al. 2022, eq. 1; Emu's paper goes the whole way",
         above=0,
         high=1,
@@ -141,6 +141,13 @@ class EmuConfig(Settings):
     )
     # One sentence has nothing to be told apart from.
     batch_size: int = _step(16, "Labelled sentences in a step.", label="Batch size", source=_SETTINGS, low=2)
+    decay: bool = _step(
+        False,
+        "The learning rates of encoder and classifier fall in a straight line to 0 at the last step.",
+        label="Learning rate decay",
+        source="ours; the paper's is constant",
+        added=True,
+    )
     classifier_learning_rate: float = _step(
         1e-3,
         "Step size of the intent classifier, which is thrown away after training.",
@@ -168,7 +175,7 @@ class EmuConfig(Settings):
     center_rate: float = _label(
         0.5,
         "Share of the way that a step moves an intent's centre towards its sentences.",
-        label="Rate of the centres",
+        label="Update rate of the centres",
         source="Wen et al. 2016, section 4.1",
         low=0,
         high=1,
@@ -193,7 +200,7 @@ class EmuConfig(Settings):
         Adversary.WASSERSTEIN,
         "The discriminator's loss: the difference of its mean scores of two languages, or the cross-entropy of a "
         "probability for each sentence. The encoder learns to hide what it measures.",
-        label="What the discriminator learns",
+        label="Discriminator objective",
         source=f"{_HIROTA}, Language Discriminator; eq. 3 prints the cross-entropy",
         choices={
             Adversary.WASSERSTEIN: "Means (Wasserstein)",
@@ -231,7 +238,7 @@ class EmuConfig(Settings):
     critic_clip: float = _critic(
         0.01,
         "After each update the discriminator's weights are clipped to lie between -c and c.",
-        label="Discriminator weights within (c)",
+        label="Discriminator weight clipping (c)",
         above=0,
     )
     critic_hidden: int = _critic(

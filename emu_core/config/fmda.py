@@ -19,7 +19,7 @@ _negatives = partial(
     setting,
     4,
     "Sentences with another meaning drawn for each, to be pushed away from it; each epoch uses the next of them.",
-    label="Negatives a sentence",
+    label="Negatives per sentence",
     low=1,
     group=_STEPS,
 )
@@ -40,7 +40,7 @@ _standardised = partial(
     False,
     "The encoder's token states are brought to mean 0 and standard deviation 1 first; otherwise a few large values "
     "outweigh all others.",
-    label="Standardised states",
+    label="Standardised token states",
     source=CHOSEN_ON.format("pairs of split dev of generated commands"),
     group=_STEPS,
 )
@@ -82,14 +82,14 @@ class FmdaConfig(_WeightedLosses):
     hidden: int = setting(
         768,
         "Width of the middle layer of each network.",
-        label="Width of the layers",
+        label="Hidden size",
         low=1,
         group=_STEPS,
     )
     language_hidden: int = setting(
         768,
         "Width of the language network's middle layer; small, the language embedding can't hold the meaning too.",
-        label="Width of the language's layer",
+        label="Size of the language layer",
         low=1,
         group=_STEPS,
     )
@@ -101,43 +101,43 @@ class FmdaConfig(_WeightedLosses):
     )
     utterance_weight: float = _weight(
         "Weight of rebuilding the sentence from its language, template and residual.",
-        label="Rebuilding the sentence",
+        label="Sentence reconstruction",
         source=f"{_WU}, section 3.3",
     )
     utterance_cross_weight: float = _weight(
         "Weight of rebuilding the translation from template and residual with the other language.",
-        label="The other language's sentence",
+        label="Cross-language sentence reconstruction",
         source=f"{OURS}; {_WU}, eq. 5, has it of template and residual only",
         default=0.0,
     )
     template_weight: float = _weight(
         "Weight of rebuilding the sentence without its slots from template and language.",
-        label="Rebuilding the template",
+        label="Template reconstruction",
         source=f"{_WU}, eq. 1",
     )
     template_cross_weight: float = _weight(
         "Weight of rebuilding the translation without its slots from the template with the other language.",
-        label="The other language's template",
+        label="Cross-language template reconstruction",
         source=f"{_WU}, eq. 2",
     )
     residual_weight: float = _weight(
         "Weight of rebuilding the slots without the rest of the sentence from residual and language.",
-        label="Rebuilding the residual",
+        label="Residual reconstruction",
         source=f"{_WU}, section 3.3",
     )
     residual_cross_weight: float = _weight(
         "Weight of rebuilding the translation's slots from the residual with the other language.",
-        label="The other language's residual",
+        label="Cross-language residual reconstruction",
         source=f"{_WU}, eq. 5, which prints this pair twice",
     )
     template_contrast_weight: float = _weight(
         "Weight of the contrast of templates: translations are pulled together, other meanings are pushed apart.",
-        label="Templates of translations alike",
+        label="Contrast of templates",
         source=f"{_WU}, eq. 3",
     )
     meaning_contrast_weight: float = _weight(
         "Weight of the contrast of meanings: translations are pulled together, other meanings are pushed apart.",
-        label="Meanings of translations alike",
+        label="Contrast of meanings",
         source=f"{_WU}, eq. 4",
     )
 
@@ -156,22 +156,22 @@ class MeaningLanguageConfig(_WeightedLosses):
     standardised: bool = _standardised()
     reconstruction_weight: float = _weight(
         "Weight of rebuilding the sentence from its meaning and language.",
-        label="Rebuilding the sentence",
+        label="Sentence reconstruction",
         source=_TIYAJAMORN,
     )
     cross_reconstruction_weight: float = _weight(
         "Weight of rebuilding the translation from the meaning with the other language.",
-        label="The other language's sentence",
+        label="Cross-language sentence reconstruction",
         source=_TIYAJAMORN,
     )
     meaning_weight: float = _weight(
         "Weight of the contrast of meanings: translations are pulled together, other meanings are pushed apart.",
-        label="Meanings of translations alike",
+        label="Contrast of meanings",
         source=_TIYAJAMORN,
     )
     attraction_weight: float = _weight(
         "Weight of pulling the language embeddings of one language together.",
-        label="One language, one place",
+        label="Attraction of one language",
         source=_TIYAJAMORN,
     )
     language_weight: float = _weight(
@@ -181,6 +181,6 @@ class MeaningLanguageConfig(_WeightedLosses):
     )
     repulsion_weight: float = _weight(
         "Weight of pushing the language embeddings of two languages apart.",
-        label="Two languages apart",
+        label="Repulsion of two languages",
         source=_TIYAJAMORN,
     )

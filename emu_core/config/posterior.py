@@ -54,7 +54,7 @@ class PosteriorConfig(Settings):
         4,
         "Parts of the intents, each left out in turn to learn which sentences are of no labelled intent; those "
         "are changed less. 0 does not learn it.",
-        label="Parts of intents left out",
+        label="Folds of left-out intents",
         source=_CHOSEN,
         low=0,
         group="New intents",
@@ -62,7 +62,7 @@ class PosteriorConfig(Settings):
     kernel_temperature: float = setting(
         0.04,
         "Temperature of the cosines to the labelled sentences; the smaller, the more the nearest of them decide.",
-        label="Temperature of the nearest sentences",
+        label="Kernel temperature",
         source=_CHOSEN,
         above=0,
         group=_INTENTS,
@@ -71,21 +71,21 @@ class PosteriorConfig(Settings):
         0.05,
         "Temperature of the cosines that measure how near a sentence is to the labelled ones; the smaller, the more "
         "the nearest of them decide.",
-        label="Temperature of nearness",
+        label="Temperature of the gate",
         above=0,
     )
     gate_quantile: float = _other(
         0.02,
         "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. At 0 "
         "only the parts of intents left out decide, if there are any.",
-        label="Share of labelled sentences outside",
+        label="Quantile of the gate",
         low=0,
         high=1,
     )
     gate_width: float = _other(
         0.4,
         "How gradually a sentence becomes unlike the labelled ones, in standard deviations of their nearness.",
-        label="Width of the border",
+        label="Width of the gate",
         above=0,
     )
     language_directions: int = _language(

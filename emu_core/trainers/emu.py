@@ -260,6 +260,8 @@ class EmuTrainer(Trainer[Batch]):
             self.processes.sum_gradients(self.encoder.parameters())
             self.processes.average_gradients(self.classifier.parameters())
             gradient = gradient_length(self.encoder.parameters())
+            if self.config.decay:
+                self._decay()
             self.optimizer.step()
         finally:
             if critic is not None:
@@ -267,6 +269,13 @@ class EmuTrainer(Trainer[Batch]):
         self.one_class += len(set(batch.labels)) == 1
         self.dead += gradient == 0 or not math.isfinite(gradient)
         return values | {name: part.item() for name, part in parts.items()} | {"loss": loss.item()}
+
+    def _decay(self) -> None:
+        """Set the learning rates of this step: those of the settings at the first, towards 0 after the last."""
+        left = max(0.0, 1 - (self.steps - 1) / self.total_steps)
+        rates = (self.config.learning_rate, self.config.classifier_learning_rate)
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * left
 
     def facts(self, batch: Batch) -> dict[str, str]:
         """Return the batch's language."""
