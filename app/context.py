@@ -32,7 +32,7 @@ _HELP = {  # by the parameter of the address
 
 @dataclass(frozen=True)
 class Context:
-    """What every page looks at.
+    """The data, encoders and split that every page looks at.
 
     Attributes:
         chosen: the data.
@@ -50,7 +50,7 @@ class Context:
 
     @property
     def specs(self) -> dict[str, str]:
-        """What `load_encoder` takes for encoder A and, unless there is none, for encoder B."""
+        """The specs that `load_encoder` takes, of encoder A and, unless there is none, of encoder B."""
         values = {A: self.a} if self.b in (NONE, self.a) else {A: self.a, B: self.b}
         return {
             name: f"{RUN}{runs_root() / value.removeprefix(RUN)}" if value.startswith(RUN) else value

@@ -26,7 +26,7 @@ _STYLE = """
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
 }
 /* The accent is a ground for white letters; as letters on a dark page it would be too faint. */
-[aria-checked="true"] p, [role="tab"][aria-selected="true"] p, [role="slider"] * { color: INK; }
+[aria-checked="true"] p, [role="tab"][aria-selected="true"] p, [data-testid="stSliderThumbValue"] * { color: INK; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
@@ -29,136 +30,7 @@ NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA
 POLL_S, REDRAWN_AT = 0.5, 0.2  # a map in the making is drawn anew when so much more of it is done
 Drag = Literal["pan", "lasso", "select"]
 _ASKED, _STOPPED, _SESSION = "maps-asked", "maps-stopped", "maps-session"
-
-
-# Streamlit draws a chart anew whenever its figure differs, so the figure stays the same and this changes it in place:
-# plotly's own list of selected points, in every map at once, what dragging does, and, where there is little room, the
-# maps one above the other. The chart takes over what is in data and layout when it hears that a trace was restyled.
-_SCRIPT = """
-const NARROW = 640 // pixels
-const FEW_NAMES = 6 // on a narrow map
-const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
-
-// Every point that is drawn and can be picked, by its pixels in the graph.
-const pointsOf = graph => graph._fullData.flatMap(trace => {
-  if (!trace.customdata || trace.visible !== true) return []
-  const [across, up] = ['x', 'y'].map(axis => graph._fullLayout[`${axis}axis${trace[`${axis}axis`].slice(1)}`])
-  return Array.from(trace.customdata, (row, place) => ({
-    row: Number(row), text: trace.text?.[place] ?? trace.name,
-    x: across._offset + across.l2p(trace.x[place]), y: up._offset + up.l2p(trace.y[place]),
-    seen: Math.abs(across.l2p(trace.x[place]) / across._length - 0.5) <= 0.5 &&
-      Math.abs(up.l2p(trace.y[place]) / up._length - 0.5) <= 0.5,
-  }))
-}).filter(point => point.seen)
-
-const nearest = (points, far) => points.reduce((best, point) => (far(point) < far(best) ? point : best), points[0])
-
-// The nearest point within 45 degrees of a way; the first one is near the middle.
-const step = (points, at, [right, down]) => {
-  if (!at) {
-    const middle = ['x', 'y'].map(axis => points.reduce((sum, point) => sum + point[axis], 0) / points.length)
-    return nearest(points, point => Math.hypot(point.x - middle[0], point.y - middle[1]))
-  }
-  const ahead = points.filter(({ x, y }) => {
-    const [on, aside] = [(x - at.x) * right + (y - at.y) * down, (x - at.x) * down + (y - at.y) * right]
-    return on > 1 && Math.abs(aside) <= on
-  })
-  return ahead.length ? nearest(ahead, point => Math.hypot(point.x - at.x, point.y - at.y)) : at
-}
-
-// With the keyboard: arrows walk from point to point, Enter picks.
-const walkable = (graph, pick) => {
-  graph.emuPick = pick
-  if (graph.emuWalks) return
-  graph.emuWalks = true
-  graph.tabIndex = 0
-  graph.setAttribute('role', 'application')
-  graph.setAttribute('aria-label', 'Map of sentences: arrow keys go from point to point, Enter picks one')
-  const [ring, said] = [document.createElement('div'), document.createElement('div')]
-  ring.style.cssText = 'position:absolute;width:18px;height:18px;border:3px solid #D55E00;border-radius:50%;' +
-    'pointer-events:none;transform:translate(-50%,-50%);z-index:2'
-  said.style.cssText = 'position:absolute;left:8px;top:4px;max-width:90%;padding:2px 8px;border-radius:4px;' +
-    'background:#31333F;color:#FAFAFA;font-size:14px;pointer-events:none;z-index:2'
-  said.setAttribute('aria-live', 'polite')
-  let at = null
-  const show = point => {
-    at = point
-    ring.remove()
-    const html = new DOMParser().parseFromString((at?.text ?? '').replaceAll('<br>', ' - '), 'text/html')
-    said.textContent = html.body.textContent
-    said.style.display = at ? '' : 'none'
-    if (!at) return
-    graph.style.position = 'relative'
-    graph.append(ring, said)
-    Object.assign(ring.style, { left: `${at.x}px`, top: `${at.y}px` })
-  }
-  graph.addEventListener('keydown', event => {
-    const way = WAYS[event.key]
-    if (way) {
-      const points = pointsOf(graph)
-      if (points.length) show(step(points, at, way))
-    } else if (event.key === 'Enter' && at) graph.emuPick(at.row)
-    else if (event.key === 'Escape') show(null)
-    else return
-    event.preventDefault()
-  })
-  graph.addEventListener('blur', () => show(null))
-}
-
-// Two maps side by side are too small on a phone: one above the other; and no legends, since names stand on the maps.
-const stacked = (graph, layout) => {
-  if (graph.clientWidth >= NARROW || layout.meta === 'narrow') return null
-  const notes = layout.annotations ?? []
-  // The titles, then the names on each map, the largest intents first.
-  const names = axis => notes.filter(note => note.xref === axis).slice(0, FEW_NAMES)
-  const titles = notes.filter(note => note.xref === 'paper')
-  const one = {
-    ...layout, meta: 'narrow', annotations: [...titles, ...names('x'), ...names('x2')],
-    legend: { ...layout.legend, visible: false }, legend2: { ...layout.legend2, visible: false },
-  }
-  if (!layout.xaxis2) return one
-  return {
-    ...one, annotations: [
-      ...titles.map((title, place) => ({ ...title, x: 0.5, y: place ? 0.47 : 1 })), ...names('x'), ...names('x2')
-    ],
-    xaxis: { ...layout.xaxis, domain: [0, 1] }, xaxis2: { ...layout.xaxis2, domain: [0, 1] },
-    yaxis: { ...layout.yaxis, domain: [0.53, 1] }, yaxis2: { ...layout.yaxis2, domain: [0, 0.47] },
-  }
-}
-
-export default function ({ data, parentElement, setTriggerValue }) {
-  const rows = new Set(data.rows)
-  const tell = () => {
-    const graph = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
-    if (!graph?._fullData?.length || !graph._fullLayout?.xaxis) return
-    walkable(graph, row => setTriggerValue('picked', row))
-    const figure = [graph._fullLayout.xaxis.uirevision, graph._fullData.map(trace => trace.x?.length)]
-    const told = JSON.stringify([data, figure])
-    const room = stacked(graph, graph.layout)
-    if (!room && graph.emuTold === told) return
-    const before = graph.emuTold
-    graph.emuTold = told
-    // Told each time: a layout of before a redraw may be without it, and then a click picks nothing.
-    const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
-    const { dragmode, clickmode: clicks } = graph._fullLayout
-    // A fresh figure that has all this already is not drawn a second time: a click just then would be lost.
-    if (!room && !before && !rows.size && dragmode === data.drag && clicks === clickmode) return
-    graph.data = graph.data.map((trace, index) => {
-      const drawn = graph._fullData.find(full => full.index === index)?.customdata
-      if (!drawn) return trace
-      const picked = Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
-      return { ...trace, selectedpoints: rows.size ? picked : null }
-    })
-    graph.layout = { ...(room ?? graph.layout), dragmode: data.drag, clickmode, selections: [] }
-    graph.emit('plotly_restyle', [])
-    // So that the same points can be picked again: the chart reports no selection twice.
-    if (before && !rows.size) graph.emit('plotly_deselect')
-  }
-  clearInterval(parentElement.emuTimer)
-  parentElement.emuTimer = setInterval(tell, 100) // a new figure comes some time after this
-  return () => clearInterval(parentElement.emuTimer)
-}
-"""
+_SCRIPT = Path(__file__).with_name("maps.js")
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,14 +174,19 @@ def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
     Of maps that failed it says why, and those that were stopped can be refined again; else it draws nothing once all
     are laid out. `key` begins the widgets' keys.
     """
-    for name, one in maps.items():
-        if one.problem:
-            st.error(f"{literal(name)}: {literal(one.problem)}.", icon=":material/error:")
-    waiting = {name: one for name, one in maps.items() if not one.over}
-    if waiting:
-        _draw_bar(waiting, key)
-    elif any(one.stopped or one.problem for one in maps.values()):
-        st.button("Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=go_on, args=(maps,))
+    with (
+        st.container()
+    ):  # whatever it holds, what follows keeps its place: else it stands there twice for a moment
+        for name, one in maps.items():
+            if one.problem:
+                st.error(f"{literal(name)}: {literal(one.problem)}.", icon=":material/error:")
+        waiting = {name: one for name, one in maps.items() if not one.over}
+        if waiting:
+            _draw_bar(waiting, key)
+        elif any(one.stopped or one.problem for one in maps.values()):
+            st.button(
+                "Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=go_on, args=(maps,)
+            )
 
 
 def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
@@ -351,19 +228,23 @@ def say_trust(maps: Mapping[str, Layout]) -> None:
         )
 
 
-def draw_emphasis(chart: str, rows: Sequence[int], drag: Drag, on_pick: Callable[[int], None]) -> None:
+def draw_emphasis(
+    chart: str, rows: Sequence[int], drag: Drag, on_pick: Callable[[int], None], instead: str = ""
+) -> None:
     """Have the picked points, by their `customdata`, stand out on the maps of `sentence_maps` in the chart of this key.
 
     It also sets what dragging does, stacks two maps where there is little room, and makes points reachable by keyboard:
-    `on_pick` is called with the row of the one on which Enter was pressed.
+    `on_pick` is called with the row of the one on which Enter was pressed. `instead` is another figure of the same
+    places, as JSON, drawn in place of the chart's own; it goes by itself, so that a pick does not send it again.
     """
-    component = st.components.v2.component("emu_emphasis", js=_SCRIPT)
+    component = st.components.v2.component("emu_maps", js=_SCRIPT.read_text("utf-8"))
     key = f"{chart}-emphasis"
 
     def picked() -> None:
         if (row := st.session_state[key].get("picked")) is not None:
             on_pick(int(row))
 
+    component(key=f"{chart}-instead", data={"chart": chart, "figure": instead}, height=1)
     data = {"chart": chart, "rows": list(rows), "drag": drag}
     component(key=key, data=data, height=1, on_picked_change=picked)
 

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from conftest import settle
+from conftest import PATIENCE_MS, settle
 from playwright.sync_api import Browser, Page, expect
 from small_run import small_run
 
@@ -42,7 +42,9 @@ def test_axe_finds_nothing_serious_on_any_page(tab: Page, app_url: str) -> None:
     for path in PAGES:
         tab.goto(f"{app_url}/{path}")
         settle(tab)
-        expect(tab.get_by_test_id("stSkeleton")).to_have_count(0)
+        # What comes last must be looked at, too, such as maps that are laid out first.
+        for unfinished in ("stSkeleton", "stProgress", "stSpinner"):
+            expect(tab.get_by_test_id(unfinished)).to_have_count(0, timeout=3 * PATIENCE_MS)
         if violations := tab.evaluate(FINDINGS):
             found[path] = violations
     assert found == {}

@@ -75,7 +75,8 @@ def until_drawn(page: Page, condition: str, argument: object = None) -> None:
 def until_refined(page: Page) -> None:
     """Wait until the maps are the final ones, and drawn."""
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
-    expect(page.get_by_text(re.compile("^Trustworthiness"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Trustworthiness.* B:"))).to_have_count(1)
+    settle(page)
 
 
 def show_pca(page: Page) -> None:
@@ -256,6 +257,41 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
     assert ranges(opened) == zoomed
 
 
+def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page) -> None:
+    go_to(opened, "Workbench")
+    graph = "document.querySelector('.st-key-explore-map .js-plotly-plot')"
+    opened.evaluate(f"{graph}.first = true")  # of a chart mounted anew it is not
+    opened.get_by_role("application", name=re.compile("Map of sentences")).focus()
+    opened.keyboard.press("ArrowRight")
+    opened.keyboard.press("Enter")
+    until_standing_out(opened, 2)
+    picked = [[point["row"] for point in points(opened, axis) if point["chosen"]] for axis in ("x", "x2")]
+    before = ranges(opened)
+    for colour in ("language", "intent"):
+        press(opened, colour)
+        title = f"{colour.capitalize()}: colour"
+        until_drawn(opened, "g.first && g._fullLayout.legend.title.text === argument", title)
+        until_standing_out(opened, 2)
+        assert picked == [
+            [point["row"] for point in points(opened, axis) if point["chosen"]] for axis in ("x", "x2")
+        ]
+        assert ranges(opened) == before
+    search = opened.get_by_role("textbox", name="Search")
+    search.fill("pool")
+    search.press("Enter")
+    until_drawn(opened, "g.first && g._fullData.some(trace => trace.name === 'filtered out')")
+    search.fill("")
+    search.press("Enter")
+    until_drawn(opened, "g.first && !g._fullData.some(trace => trace.name === 'filtered out')")
+    until_standing_out(opened, 2)
+    press(opened, "language")
+    # One above the other, and beside each other again.
+    opened.set_viewport_size({"width": 390, "height": 844})
+    until_drawn(opened, "g._fullLayout.yaxis2.domain[1] < g._fullLayout.yaxis.domain[0]")
+    opened.set_viewport_size({"width": 1400, "height": 1000})
+    until_drawn(opened, "g._fullLayout.xaxis2.domain[0] > g._fullLayout.xaxis.domain[1]")
+
+
 def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: Path) -> None:
     go_to(opened, "Workbench")
     opened.get_by_role("button", name="Download the maps").click()
@@ -308,3 +344,4 @@ def test_on_a_phone_the_maps_stand_one_above_the_other(opened: Page) -> None:
     opened.set_viewport_size({"width": 390, "height": 844})
     until_drawn(opened, "g._fullLayout.xaxis._length > 300 && g._fullLayout.xaxis2._length > 300")
     until_drawn(opened, "g._fullLayout.yaxis2._offset > g._fullLayout.yaxis._offset + 200")
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390

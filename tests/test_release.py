@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -17,6 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 import yaml
+from conftest import free_port
 
 from emu_core import __version__
 from tests.licences import BEGIN, END, installed, licence
@@ -24,7 +24,7 @@ from tests.licences import PAGE as THIRD_PARTY
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("emu_core", "app", "docs", "tests", "benchmarks")
-DATA = (".py", ".csv", ".json", ".svg", ".toml", ".typed")
+DATA = (".py", ".csv", ".json", ".svg", ".js", ".toml", ".typed")
 
 
 @pytest.fixture(scope="module")
@@ -171,9 +171,7 @@ def test_pip_installs_the_wheel_and_all_it_needs(wheel: Path, tmp_path: Path) ->
     run(emu, "train", "demo", "--out", "runs/demo", "--json")
     measured = json.loads(run(emu, "evaluate", "demo", "--run", "runs/demo", "--split", "test", "--json"))
     assert measured["mean"] > 30  # percent; the base has 25.8
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     command = [emu, "app", "--port", port, "--runs", tmp_path / "runs"]
     with subprocess.Popen(command, cwd=tmp_path, env=clean, stdout=subprocess.PIPE, text=True) as server:
         try:

@@ -1,10 +1,11 @@
 """The maps of the workbench: every point a sentence, one map an encoder, and what is picked on them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
@@ -42,7 +43,9 @@ from emu_core.evaluation.projection import Projection, place_on_map
 
 MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 CHART, TRIED = "explore-map", "try-sentence"
-_PICKED, _INSPECTED = "explore-picked", "explore-inspected"
+_PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
+_Panels = Mapping[str, NDArray[np.float32]]
+_Look = tuple[ColourBy, NDArray[np.bool_], bool, _Panels]  # colours, what filters leave, density, stars
 HEIGHT_PX = 560
 MOST_ROWS = 1_000  # shown; the download has them all
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
@@ -65,29 +68,60 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
         draw_progress(maps)
         titles = {name: f"{title}, {NAMES[method]}" for name, title in zip(maps, now.titles, strict=True)}
         panels = {titles[name]: one.places for name, one in maps.items()}
-        stars = _stars(space, maps)
-        figure = charts.sentence_maps(
-            panels,
-            _seen(points, now),
-            colour_by,
-            shown=kept,
-            density=density,
-            stars={titles[name]: places for name, places in stars.items()},
-            ink=ink(),
-        )
-        figure.update_layout(height=HEIGHT_PX)
+        stars = {titles[name]: places for name, places in _stars(space, maps).items()}
+        seen = _seen(points, now)
+        places = (sha, "trained" in seen, panels, seen, ink())
+        look = (colour_by, kept, density, stars)
+        drawn = tuple((one.key, one.progress) for one in maps.values())
+        first = _figure(*places, *_first_look((*places[:2], *panels, ink(), drawn), look))
         st.plotly_chart(
-            figure,
+            first,
             key=CHART,
             on_select=lambda: take_from_chart(sha),
             selection_mode=("points", "box", "lasso"),
             config={"scrollZoom": True, "displaylogo": False},
-            alt=f"{' and '.join(panels)} of {kept.sum()} sentences, coloured by {colour_by}.",
+            alt=f"{' and '.join(panels)} of {counted(len(points), 'sentence')}.",
         )
-        draw_emphasis(CHART, rows, drag, lambda row: pick(sha, [row]))
+        instead = "" if _figure(*places, *look) is first else _as_json(*places, *look)
+        draw_emphasis(CHART, rows, drag, lambda row: pick(sha, [row]), instead)
         say_trust(maps)
     with left, st.popover("Download the maps", icon=":material/download:", width="stretch"):
         draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _figure(
+    data_sha: str,
+    is_trained_on: bool,
+    panels: _Panels,
+    _points: pd.DataFrame,
+    ink: str,
+    colour_by: ColourBy,
+    shown: NDArray[np.bool_],
+    density: bool,
+    stars: _Panels,
+) -> go.Figure:
+    """Return the maps, drawn once for all who look at them; the first two arguments stand for the points."""
+    figure = charts.sentence_maps(
+        panels, _points, colour_by, shown=shown, density=density, stars=stars, ink=ink
+    )
+    return figure.update_layout(height=HEIGHT_PX)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _as_json(
+    data_sha: str, is_trained_on: bool, panels: _Panels, _points: pd.DataFrame, ink: str, *look: *_Look
+) -> str:
+    figure: str = _figure(data_sha, is_trained_on, panels, _points, ink, *look).to_json()
+    return figure
+
+
+def _first_look(places: Hashable, look: _Look) -> _Look:
+    """Return how the maps of these places were first drawn, since a chart's figure is not changed in place."""
+    if CHART not in st.session_state or st.session_state.get(_FIRST, (None,))[0] != places:
+        st.session_state[_FIRST] = (places, look)
+    first: _Look = st.session_state[_FIRST][1]
+    return first
 
 
 def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:

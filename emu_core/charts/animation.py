@@ -12,6 +12,7 @@ from emu_core.charts.markup import escaped, html_page
 from emu_core.charts.style import (
     CLOSEST,
     GREY,
+    HOVER,
     PALETTE,
     PLAIN,
     TRANSPARENT,
@@ -27,7 +28,6 @@ from emu_core.evaluation.film import Film
 BETWEEN = 8  # steps from a frame to the next, so that the eye can follow a point
 STEP_MS = 80
 GRID = 10_000  # places are whole numbers up to this: two bytes each in a file
-HOVER = 90  # characters of a sentence
 # Plotly's WebGL writes functions of its own; nothing is fetched and nothing is sent all the same.
 _SCRIPTS = "'unsafe-inline' 'unsafe-eval'"
 

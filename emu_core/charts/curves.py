@@ -106,7 +106,7 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
 
 @dataclass(frozen=True)
 class _Log:
-    """What is drawn of a run's log: a curve for each part, the last steps of epochs, the first ones of stages."""
+    """The drawn part of a run's log: a curve for each part, the last steps of epochs, the first ones of stages."""
 
     curves: dict[str, Curve]
     ends: dict[int, float]

@@ -2,11 +2,13 @@
 
 from base64 import b64encode
 from collections.abc import Mapping, Set
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.basedatatypes import BaseTraceType
 from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import (
@@ -26,6 +28,7 @@ from emu_core.charts.style import (
     CLOSEST,
     FAINT,
     GREY,
+    HOVER,
     PALETTE,
     TRANSPARENT,
     frame_map,
@@ -35,7 +38,6 @@ from emu_core.charts.style import (
     short,
 )
 
-HOVER = 90  # characters of a sentence
 MOST_HOVERED = 30_000  # points that show their sentence; of more the texts alone would be many megabytes
 LARGER = 4.0  # what stands out is so much larger
 TRAINED, HELD_OUT = "trained on: faint", "held out: solid"
@@ -92,24 +94,25 @@ def sentence_maps(
     if "trained" in points:
         opacity = np.where(points["trained"], TRAINED_ON, SOLID).astype(np.float32)
     stands_out = np.isin(rows, np.fromiter(chosen, dtype=np.int32, count=len(chosen)))
+    traces: list[BaseTraceType] = []
+    columns: list[int] = []
+    names: list[dict[str, Any]] = []
     for column, places in enumerate(panels.values(), start=1):
         x, y = np.asarray(places, dtype=np.float32).T
-        cell = {"row": 1, "col": column}
         if density:
-            figure.add_trace(_density(x[lit], y[lit]), **cell)
+            traces.append(_density(x[lit], y[lit]))
         if not lit.all():
-            figure.add_trace(
+            traces.append(
                 go.Scattergl(
                     x=x[~lit], y=y[~lit], mode="markers", hoverinfo="skip", showlegend=False, name="filtered out",
                     marker={"color": GREY, "size": size, "opacity": FAINT},
                     unselected={"marker": {"opacity": FAINT}},
-                ),
-                **cell,
+                )
             )  # fmt: skip
         for number in np.unique(trace_of[lit]).tolist():
             mine = np.flatnonzero(lit & (trace_of == number))
             group = coloured[number]
-            figure.add_trace(
+            traces.append(
                 go.Scattergl(
                     x=x[mine],
                     y=y[mine],
@@ -129,14 +132,21 @@ def sentence_maps(
                     selectedpoints=np.flatnonzero(stands_out[mine]) if chosen else None,
                     selected={"marker": {"size": size + LARGER, "opacity": 1.0}},
                     unselected={"marker": {"color": GREY, "opacity": FAINT}},
-                ),
-                **cell,
+                )
             )
-        for name, at_x, at_y in cluster_names(places[lit], points["intent"].to_numpy(object)[lit], named):
-            figure.add_annotation(
-                x=at_x, y=at_y, text=f"<b>{plain(short(name, NAME))}</b>", showarrow=False,
-                font={"size": 12, "shadow": "auto", "color": ink}, **cell,
-            )  # fmt: skip
+        columns += [column] * (len(traces) - len(columns))
+        axis = "" if column == 1 else column
+        names += [
+            {
+                "x": at_x, "y": at_y, "xref": f"x{axis}", "yref": f"y{axis}", "showarrow": False,
+                "text": f"<b>{plain(short(name, NAME))}</b>",
+                "font": {"size": 12, "shadow": "auto", "color": ink},
+            }
+            for name, at_x, at_y in cluster_names(places[lit], points["intent"].to_numpy(object)[lit], named)
+        ]  # fmt: skip
+    # All at once: adding one checks all that are there already.
+    figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
+    figure.update_layout(annotations=[*figure.layout.annotations, *names])
     _add_stars(figure, panels, stars or {})
     if legend:
         _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
@@ -238,13 +248,12 @@ def _legends(
     trained: bool,
 ) -> None:
     """Explain colours and shapes: the longer list beside the maps, the shorter under them."""
-    if len(coloured) <= MOST_LISTED:
-        for group in coloured:
-            figure.add_trace(_key(group.name, group.colour, "circle", "legend", group.value))
-    for group in (shaped or {}).values():
-        figure.add_trace(_key(group.name, GREY, group.shape[0], "legend2", None))
-    for name, opacity in ((TRAINED, TRAINED_ON), (HELD_OUT, SOLID)) if trained else ():
-        figure.add_trace(_key(name, GREY, "circle", "legend2", None, opacity))
+    listed = coloured if len(coloured) <= MOST_LISTED else ()
+    seen = ((TRAINED, TRAINED_ON), (HELD_OUT, SOLID)) if trained else ()
+    keys = [_key(group.name, group.colour, "circle", "legend", group.value) for group in listed]
+    keys += [_key(group.name, GREY, group.shape[0], "legend2", None) for group in (shaped or {}).values()]
+    keys += [_key(name, GREY, "circle", "legend2", None, opacity) for name, opacity in seen]
+    figure.add_traces(keys)
     beside = {"x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top", "tracegroupgap": 0}
     under = {"x": 0, "y": -0.02, "xanchor": "left", "yanchor": "top", "orientation": "h"}
     colours_beside = len(coloured) >= len(shaped or ())

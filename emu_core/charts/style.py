@@ -48,7 +48,9 @@ def name_rows(figure: go.Figure, places: Sequence[int], names: Sequence[str]) ->
 def frame_map(figure: go.Figure) -> None:
     """Frame maps, which have no scale and no direction: only who is near whom."""
     for axes in (figure.update_xaxes, figure.update_yaxes):
-        axes(showticklabels=False, showgrid=False, zeroline=False, showline=True, mirror=True, linecolor=GREY)
+        # Named, though there are none in Plotly's own template: with density lines it draws them.
+        axes(ticks="", showticklabels=False, showgrid=False, zeroline=False)
+        axes(showline=True, mirror=True, linecolor=GREY)
 
 
 def tinted(colour: str, share: float) -> str:
@@ -56,6 +58,9 @@ def tinted(colour: str, share: float) -> str:
     goal = 255 if share > 0 else 0
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + (goal - part) * abs(share)):02X}" for part in parts)
+
+
+HOVER = 90  # characters of a sentence
 
 
 def short(text: str, most: int) -> str:

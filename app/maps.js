@@ -1,0 +1,156 @@
+// Streamlit mounts a chart anew whenever its figure differs, and two fresh WebGL contexts take a browser up to a second.
+// So the chart's own figure stays the same, and this changes what is drawn in place: another figure of the same places,
+// plotly's list of selected points, in every map at once, what dragging does, and, where there is little room, the
+// maps one above the other. The chart takes over what is in data and layout when it hears that a trace was restyled.
+const NARROW = 640 // pixels
+const FEW_NAMES = 6 // on a narrow map
+const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
+
+// Every point that is drawn and can be picked, by its pixels in the graph.
+const pointsOf = graph => graph._fullData.flatMap(trace => {
+  if (!trace.customdata || trace.visible !== true) return []
+  const [across, up] = ['x', 'y'].map(axis => graph._fullLayout[`${axis}axis${trace[`${axis}axis`].slice(1)}`])
+  return Array.from(trace.customdata, (row, place) => ({
+    row: Number(row), text: trace.text?.[place] ?? trace.name,
+    x: across._offset + across.l2p(trace.x[place]), y: up._offset + up.l2p(trace.y[place]),
+    seen: Math.abs(across.l2p(trace.x[place]) / across._length - 0.5) <= 0.5 &&
+      Math.abs(up.l2p(trace.y[place]) / up._length - 0.5) <= 0.5,
+  }))
+}).filter(point => point.seen)
+
+const nearest = (points, far) => points.reduce((best, point) => (far(point) < far(best) ? point : best), points[0])
+
+// The nearest point within 45 degrees of a way; the first one is near the middle.
+const step = (points, at, [right, down]) => {
+  if (!at) {
+    const middle = ['x', 'y'].map(axis => points.reduce((sum, point) => sum + point[axis], 0) / points.length)
+    return nearest(points, point => Math.hypot(point.x - middle[0], point.y - middle[1]))
+  }
+  const ahead = points.filter(({ x, y }) => {
+    const [on, aside] = [(x - at.x) * right + (y - at.y) * down, (x - at.x) * down + (y - at.y) * right]
+    return on > 1 && Math.abs(aside) <= on
+  })
+  return ahead.length ? nearest(ahead, point => Math.hypot(point.x - at.x, point.y - at.y)) : at
+}
+
+// With the keyboard: arrows walk from point to point, Enter picks.
+const walkable = (graph, pick) => {
+  graph.emuPick = pick
+  if (graph.emuWalks) return
+  graph.emuWalks = true
+  graph.tabIndex = 0
+  graph.setAttribute('role', 'application')
+  graph.setAttribute('aria-label', 'Map of sentences: arrow keys go from point to point, Enter picks one')
+  const [ring, said] = [document.createElement('div'), document.createElement('div')]
+  ring.style.cssText = 'position:absolute;width:18px;height:18px;border:3px solid #D55E00;border-radius:50%;' +
+    'pointer-events:none;transform:translate(-50%,-50%);z-index:2'
+  said.style.cssText = 'position:absolute;left:8px;top:4px;max-width:90%;padding:2px 8px;border-radius:4px;' +
+    'background:#31333F;color:#FAFAFA;font-size:14px;pointer-events:none;z-index:2'
+  said.setAttribute('aria-live', 'polite')
+  let at = null
+  const show = point => {
+    at = point
+    ring.remove()
+    const html = new DOMParser().parseFromString((at?.text ?? '').replaceAll('<br>', ' - '), 'text/html')
+    said.textContent = html.body.textContent
+    said.style.display = at ? '' : 'none'
+    if (!at) return
+    graph.style.position = 'relative'
+    graph.append(ring, said)
+    Object.assign(ring.style, { left: `${at.x}px`, top: `${at.y}px` })
+  }
+  graph.addEventListener('keydown', event => {
+    const way = WAYS[event.key]
+    if (way) {
+      const points = pointsOf(graph)
+      if (points.length) show(step(points, at, way))
+    } else if (event.key === 'Enter' && at) graph.emuPick(at.row)
+    else if (event.key === 'Escape') show(null)
+    else return
+    event.preventDefault()
+  })
+  graph.addEventListener('blur', () => show(null))
+}
+
+// Two maps side by side are too small on a phone: one above the other; and no legends, since names stand on the maps.
+// A chart that is hidden for a moment has no width at all.
+const isNarrow = graph => graph.clientWidth > 0 && graph.clientWidth < NARROW
+const STACKED = { xaxis: [0, 1], xaxis2: [0, 1], yaxis: [0.53, 1], yaxis2: [0, 0.47] }
+
+// The layout of a figure in the graph's room; frame, zoom and theme stay.
+const arranged = (graph, { id, layout: { annotations: notes = [], legend, legend2 } }) => {
+  const [layout, narrow] = [graph.layout, isNarrow(graph)]
+  const axes = !layout.xaxis2 ? {} : Object.fromEntries(Object.keys(STACKED).map(axis => (
+    [axis, { ...layout[axis], domain: narrow ? STACKED[axis] : graph.emuOwn.layout[axis].domain }]
+  )))
+  const meta = { figure: id, narrow }
+  if (!narrow) return { ...layout, ...axes, annotations: notes, legend, legend2, meta }
+  // The titles, then the names on each map, the largest intents first.
+  const names = axis => notes.filter(note => note.xref === axis).slice(0, FEW_NAMES)
+  const titles = notes.filter(note => note.xref === 'paper')
+  const above = (title, place) => (layout.xaxis2 ? { ...title, x: 0.5, y: place ? 0.47 : 1 } : title)
+  return {
+    ...layout, ...axes, annotations: [...titles.map(above), ...names('x'), ...names('x2')],
+    legend: { ...legend, visible: false }, legend2: { ...legend2, visible: false }, meta,
+  }
+}
+
+// Draw another figure of the same places.
+const paint = (graph, figure) => {
+  graph.data = figure.data.map(trace => ({ ...trace, selectedpoints: null }))
+  graph.layout = { ...arranged(graph, figure), selections: [] }
+  graph.emit('plotly_restyle', [])
+}
+
+const paintedOn = layout => layout.meta?.figure ?? ''
+// By the chart's key, what is drawn instead of its own figure; on the window, for the mount that tells and the one that
+// draws to meet there.
+const figures = (window.emuFigures ??= {})
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  if ('figure' in data) {
+    if (figures[data.chart]?.id !== data.figure) {
+      figures[data.chart] = data.figure ? { id: data.figure, ...JSON.parse(data.figure) } : null
+    }
+    return () => delete figures[data.chart]
+  }
+  const rows = new Set(data.rows)
+  const tell = () => {
+    const graph = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
+    if (!graph?._fullData?.length || !graph._fullLayout?.xaxis) return
+    walkable(graph, row => setTriggerValue('picked', row))
+    graph.emuOwn ??= { id: '', data: graph.data, layout: graph.layout }
+    const painted = paintedOn(graph.layout)
+    if (paintedOn(graph._fullLayout) !== painted) return // it is being drawn
+    const wanted = figures[data.chart] ?? graph.emuOwn
+    if (wanted.id !== painted) {
+      if (rows.size) graph.emuTold = null // its points are to stand out, too
+      return paint(graph, wanted)
+    }
+    const told = JSON.stringify([data, graph._fullLayout.xaxis.uirevision])
+    const room = isNarrow(graph) === Boolean(graph.layout.meta?.narrow) ? null : arranged(graph, wanted)
+    if (!room && graph.emuTold === told) return
+    const before = graph.emuTold
+    graph.emuTold = told
+    // Told each time: a layout of before a redraw may be without it, and then a click picks nothing.
+    const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
+    const { dragmode, clickmode: clicks } = graph._fullLayout
+    // A fresh figure that has all this already is not drawn a second time: a click just then would be lost.
+    if (!room && !before && !rows.size && dragmode === data.drag && clicks === clickmode) return
+    const picked = graph.data.map((_, index) => {
+      const drawn = graph._fullData.find(full => full.index === index)?.customdata
+      return drawn && Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
+    })
+    const any = picked.some(places => places?.length) // where a filter leaves out all picked points, none fades
+    graph.data = graph.data.map((trace, index) => (
+      picked[index] ? { ...trace, selectedpoints: any ? picked[index] : null } : trace
+    ))
+    graph.layout = { ...(room ?? graph.layout), dragmode: data.drag, clickmode, selections: [] }
+    graph.emit('plotly_restyle', [])
+    // So that the same points can be picked again: the chart reports no selection twice.
+    if (before && !rows.size) graph.emit('plotly_deselect')
+  }
+  clearInterval(parentElement.emuTimer)
+  parentElement.emuTimer = setInterval(tell, 100) // a new figure comes some time after this
+  return () => clearInterval(parentElement.emuTimer)
+}

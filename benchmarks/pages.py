@@ -1,0 +1,129 @@
+"""How long one person waits in a browser: each page, the workbench's first and final maps, another colour or filter.
+
+    python -m benchmarks.pages RUNS [--data FILE] [--times 3]
+
+RUNS is a folder with a finished run, such as `make app` leaves; with --data a labelled file is uploaded first, and the
+workbench shows it. The server is warm: every page was open once. Prints one JSON object: medians in seconds, each
+beside its ratio to the page of the encoders, which computes nothing. A page is painted when its heading is there, and
+whole when its script has ended.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+PAGES = ("data", "train", "pretrain", "translations", "split", "bench", "encoders")
+WHEN = ("painted", "whole")
+LIGHTEST = "encoders whole"
+PATIENCE_MS = 600_000
+GRAPH = "document.querySelector('.st-key-explore-map .js-plotly-plot')"
+POINTS = f"{GRAPH}?._fullData?.some(trace => trace.customdata?.length)"
+REFINED = (
+    "!document.querySelector('[data-testid=stProgress]') && /Trustworthiness/.test(document.body.innerText)"
+)
+COLOURS = f"JSON.stringify({GRAPH}._fullData.map(trace => trace.name))"
+
+
+@contextmanager
+def served(runs: Path) -> Iterator[str]:
+    """Serve the app for as long as the block lasts; yield its address."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "emu_core", "app", "--runs", str(runs), "--port", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        for line in server.stdout or ():
+            if "URL:" in line:
+                break
+        yield f"http://localhost:{port}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def open_page(page: Page, address: str) -> tuple[float, float]:
+    """Open an address and wait until its script has ended; return the seconds until its heading was there, and all."""
+    start = time.perf_counter()
+    page.goto(address, wait_until="commit")
+    page.locator('[data-testid="stMain"] h1').wait_for(state="attached")
+    painted = time.perf_counter() - start
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    return painted, time.perf_counter() - start
+
+
+def measure(page: Page, address: str, workbench: str, times: int) -> dict[str, float]:
+    """Return the medians, in seconds; `workbench` is its whole address, choices included."""
+    found: dict[str, list[float]] = {}
+    for _ in range(times):
+        for name in PAGES:
+            for when, taken in zip(WHEN, open_page(page, f"{address}/{name}"), strict=True):
+                found.setdefault(f"{name} {when}", []).append(taken)
+        start = time.perf_counter()
+        page.goto(workbench)
+        for name, condition in (("first maps", POINTS), ("final maps", REFINED)):
+            page.wait_for_function(f"() => {condition}")
+            found.setdefault(name, []).append(time.perf_counter() - start)
+        for colour in ("language", "intent"):
+            before = page.evaluate(COLOURS)
+            start = time.perf_counter()
+            page.get_by_role("radio", name=colour, exact=True).click()
+            page.wait_for_function(f"before => {COLOURS} !== before", arg=before)
+            found.setdefault("another colour", []).append(time.perf_counter() - start)
+        search = page.get_by_role("textbox", name="Search")
+        for words in ("a", ""):
+            before = page.evaluate(COLOURS)
+            search.fill(words)
+            start = time.perf_counter()
+            search.press("Enter")
+            page.wait_for_function(f"before => {COLOURS} !== before", arg=before)
+            found.setdefault("another filter", []).append(time.perf_counter() - start)
+    return {name: statistics.median(taken) for name, taken in found.items()}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="How long one person waits in a browser.")
+    parser.add_argument("runs", type=Path, help="a folder with a finished run")
+    parser.add_argument(
+        "--data", type=Path, help="a labelled file for the workbench; without it the demo set"
+    )
+    parser.add_argument("--times", type=int, default=3, help="how often each is measured")
+    arguments = parser.parse_args()
+    with served(arguments.runs) as address, sync_playwright() as playwright:
+        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(PATIENCE_MS)
+        for name in PAGES:
+            open_page(page, f"{address}/{name}")
+        if arguments.data:
+            open_page(page, f"{address}/data")
+            page.locator('input[type="file"]').set_input_files(arguments.data)
+            page.get_by_role("heading", name=arguments.data.name, level=2).wait_for()
+        start = time.perf_counter()
+        page.get_by_role("link", name="Workbench").click()
+        page.wait_for_function(f"() => {REFINED}")
+        once = {"encoded and laid out, once": time.perf_counter() - start}
+        found = measure(page, address, page.url, arguments.times) | once
+        browser.close()
+    report = {
+        name: {"seconds": round(taken, 2), "ratio": round(taken / found[LIGHTEST], 1)}
+        for name, taken in found.items()
+    }
+    print(json.dumps({"load_average": os.getloadavg()[0], **report}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
