@@ -1,11 +1,13 @@
 """Encoders of another package, which the registry finds by its entry points."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from emu_core import load_encoder
+from emu_core.encoders import registry
 from emu_core.encoders.registry import available_encoders, encoder_kinds, open_encoder
 from emu_core.errors import EncoderError
 from emu_core.exporting.writers import write_onnx
@@ -61,7 +63,7 @@ class Counts(Encoder):
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package with an encoder, and one whose encoder can't be imported."""
     site = tmp_path / "site"
     folder = site / "counts-1.0.dist-info"
@@ -75,6 +77,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "entry_points.txt").write_text("\n".join(["[emu.encoders]", *points]), "utf-8")
     (site / "counts_of_bytes.py").write_text(COUNTS, "utf-8")
     monkeypatch.syspath_prepend(site)
+    encoder_kinds.cache_clear()
+    yield
+    encoder_kinds.cache_clear()
 
 
 @pytest.mark.usefixtures("installed")
@@ -101,6 +106,17 @@ def test_a_broken_package_hides_no_other_and_none_replaces_ours() -> None:
     with pytest.raises(EncoderError, match="no_such_module"):
         load_encoder("broken")
     assert encoder_kinds()["use"] == "emu_core.encoders.use.encoder:UseEncoder"
+
+
+def test_the_entry_points_are_read_once_and_not_for_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(registry, "entry_points", lambda group: read.append(group) or ())
+    encoder_kinds.cache_clear()
+    try:
+        assert available_encoders() == available_encoders()
+    finally:
+        encoder_kinds.cache_clear()
+    assert read == ["emu.encoders"]
 
 
 def test_a_kind_that_nobody_has(tmp_path: Path) -> None:

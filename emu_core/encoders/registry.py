@@ -10,6 +10,7 @@ The name is the kind, the class's `spec`, which its saved folders have in config
 """
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -32,6 +33,7 @@ _KINDS = {  # those with published weights first, in the order in which they are
 }
 
 
+@cache  # reading the entry points of every installed package takes longer than a page
 def encoder_kinds() -> Mapping[str, str]:
     """Return the class of each kind of encoder as "module:Class", ours first and then those of other packages."""
     others = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
