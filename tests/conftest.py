@@ -31,6 +31,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
 @pytest.fixture(scope="session")
 def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of runs of `app_url`."""
@@ -40,9 +48,7 @@ def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def app_url(runs_folder: Path) -> Iterator[str]:
     """The address of an app that is served for this session."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app/served.py"]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
     environment = os.environ | {"EMU_RUNS": str(runs_folder), "PYTHONUNBUFFERED": "1"}

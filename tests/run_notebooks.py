@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
@@ -44,15 +45,26 @@ NO_AXES = "with 0 Axes>"  # what IPython shows of a figure without axes, which i
 VERDICT = "if _empty:\n    raise RuntimeError('empty figure: ' + '; '.join(_empty))"
 
 
-def execute(path: Path) -> NotebookNode:
+def execute(path: Path, instead: Mapping[str, str] | None = None) -> NotebookNode:
     """Run a notebook in its folder in a new kernel and return it with its outputs; the file stays as it is.
 
+    Args:
+        path: of the notebook.
+        instead: code to run in place of some of the notebook's, which has to hold it.
+
     Raises:
+        ValueError: the notebook does not hold the code that is to be replaced.
         CellExecutionError: a cell failed; or, at the end, the axes of a matplotlib figure had no data.
         RuntimeError: a matplotlib figure had no axes.
     """
     notebook = nbformat.read(path, as_version=4)
     cells = notebook.cells
+    for old, new in (instead or {}).items():
+        holding = [cell for cell in cells if cell.cell_type == "code" and old in cell.source]
+        if not holding:
+            raise ValueError(f"{path.name} has no code {old!r}")
+        for cell in holding:
+            cell.source = cell.source.replace(old, new)
     watch, verdict = (nbformat.v4.new_code_cell(source) for source in (WATCH, VERDICT))
     notebook.cells = [watch, *cells, verdict]
     NotebookClient(

@@ -1,53 +1,24 @@
 """The app behind nginx, as docs/how-to/server.md says: its headers hold strangers off and keep nothing from working."""
 
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
-from conftest import PATIENCE_MS, go_to, settle
+from conftest import PATIENCE_MS, free_port, go_to, settle
 from playwright.sync_api import Browser
 
-from tests.pages import DOCS, blocks
+from tests.nginx import nginx
 
 pytestmark = pytest.mark.browser
-NGINX = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 PAGES = ("Train", "Pretrain", "Workbench", "Split", "Translations", "Encoders", "Evidence", "Data")
 
 
 @pytest.fixture
 def proxied(app_url: str, tmp_path: Path) -> Iterator[str]:
-    """The address of an nginx with the page's lines in front of the app."""
-    if NGINX is None:
-        pytest.skip("no nginx on the PATH: apt-get install nginx-light")
-    (block,) = [block for block in blocks(DOCS / "how-to/server.md") if block.language == "nginx"]
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    folders = "".join(
-        f"{name}_temp_path {tmp_path}/{name};\n"
-        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    location = block.text.replace("http://127.0.0.1:8501", app_url)
-    file = tmp_path / "nginx.conf"
-    file.write_text(
-        f"daemon off; master_process off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\nevents {{}}\n"
-        f"http {{ access_log off;\n{folders}server {{ listen 127.0.0.1:{port}; {location} }} }}"
-    )
-    with subprocess.Popen([NGINX, "-p", tmp_path, "-c", file]) as server:
-        try:
-            until = time.monotonic() + PATIENCE_MS / 1000
-            while time.monotonic() < until and server.poll() is None:
-                with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/_stcore/health"):
-                    break
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.terminate()
+    """The address of an nginx in front of the app."""
+    port = free_port()
+    with nginx(app_url, port, tmp_path):
+        yield f"http://127.0.0.1:{port}"
 
 
 def test_every_page_works_behind_the_proxy_and_no_other_site_may_frame_it(

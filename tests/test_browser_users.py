@@ -1,10 +1,9 @@
-"""People who sign in at a real provider, in a real browser: each has runs of their own."""
+"""People who sign in at a provider, through nginx and in a real browser: each has runs of their own."""
 
 import hashlib
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -13,11 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import PATIENCE_MS, ROOT, settle
+from conftest import PATIENCE_MS, ROOT, free_port, settle
 from playwright.sync_api import Browser, Page, expect
 
 from emu_core.runs.run import RunState, Status
 from tests.fake_runs import past
+from tests.nginx import nginx
 from tests.openid import CLIENT, SECRET, provider
 
 pytestmark = pytest.mark.browser
@@ -49,11 +49,9 @@ class Served(NamedTuple):
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """`emu app` with settings as the documentation has them."""
     folder = tmp_path_factory.mktemp("server")
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    address, runs = f"http://localhost:{port}", folder / "runs"
-    with provider(PEOPLE) as issuer:
+    port, proxy = free_port(), free_port()
+    address, runs = f"http://127.0.0.1:{proxy}", folder / "runs"
+    with provider(PEOPLE) as issuer, nginx(f"http://127.0.0.1:{port}", proxy, folder):
         (folder / "server.toml").write_text('sign_in = "secrets.toml"\npeople = ["example.org"]\nrows = 5\n')
         (folder / "secrets.toml").write_text(
             f'[auth]\nredirect_uri = "{address}/oauth2callback"\ncookie_secret = "{"0123456789" * 4}"\n'

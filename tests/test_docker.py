@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from conftest import free_port
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
@@ -144,9 +144,7 @@ def test_what_is_copied_is_there_and_nothing_else_is_sent() -> None:
 
 def test_the_server_answers_the_health_check(tmp_path: Path) -> None:
     """CMD and the HEALTHCHECK's command as they stand, but for the port and the place."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     command = [word.replace("/srv/emu", str(ROOT)).replace("8501", port) for word in exec_form("CMD")]
     check = [word.replace("8501", port) for word in exec_form("HEALTHCHECK")]
     command[0] = check[0] = sys.executable

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -89,10 +90,19 @@ def test_a_folder_deleted_while_training_is_one_sentence(plan: Plan, tmp_path: P
         resume(run.folder, on_progress=move)
 
 
+@pytest.fixture
+def python_takes_ctrl_c() -> Iterator[None]:
+    """As in a terminal; what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_takes_ctrl_c")
 def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(
     plan: Plan, whole: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, before = create_run(tmp_path / "r", *plan), signal.getsignal(signal.SIGINT)
+    run = create_run(tmp_path / "r", *plan)
 
     def press(status: Status) -> None:
         if status.step == 1 and status.state is RunState.RUNNING:
@@ -101,7 +111,7 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(
     monkeypatch.setattr(progress, "INTERVAL_S", 0.0)  # every step is told
     with pytest.raises(CancelledError, match=rf"after 1 steps; emu resume {run.folder} goes on"):
         resume(run.folder, on_progress=press)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert run.checkpoint.exists() and run.status().state is RunState.CANCELLED
     assert exit_code(resume, str(run.folder)) == 0
     assert checksums(run) == checksums(whole)

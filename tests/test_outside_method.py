@@ -14,6 +14,7 @@ from app.background import Background
 from app.jobs import JobManager
 from emu_core import load_encoder, train
 from emu_core.cli import main
+from emu_core.encoders.registry import encoder_kinds
 from emu_core.errors import CancelledError
 from emu_core.methods.registry import methods
 from emu_core.runs.run import Run, RunState, Status
@@ -24,14 +25,20 @@ PACKAGE = Path(__file__).parent / "outside_method"
 TEXTS = ["Where is the pool?", "プールはどこですか？"]
 
 
+def read_again() -> None:
+    """Forget which packages there were, as a new process does."""
+    methods.cache_clear()
+    encoder_kinds.cache_clear()
+
+
 @pytest.fixture
 def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The package as if it were installed, here and in processes that are started."""
     monkeypatch.syspath_prepend(PACKAGE)
     monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
-    methods.cache_clear()
+    read_again()
     yield
-    methods.cache_clear()
+    read_again()
 
 
 @pytest.fixture
@@ -114,6 +121,7 @@ def test_without_the_package_its_run_says_what_is_missing(
 ) -> None:
     run = trained(data, tmp_path / "r")
     monkeypatch.undo()
+    read_again()
     assert main(["embed", data, "--run", str(run.folder), "--out", str(tmp_path / "v.parquet")]) == 2
     assert "linear-map" in capsys.readouterr().err
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from conftest import free_port
 
 from emu_core import load_encoder
 from emu_core.cli import main
@@ -35,9 +35,7 @@ def commands(data: Path, out: Path) -> list[list[str]]:
 
 def in_two_processes(given: list[list[str]]) -> list[str]:
     """Run commands under `accelerate launch` on two CPU processes; the lines that were printed."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [
         sys.executable,
         "-m",
