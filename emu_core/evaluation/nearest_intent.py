@@ -20,7 +20,7 @@ KEPT = 0.95  # of the right answers, those that the threshold keeps
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What the pool says of Q sentences.
+    """The answers of the pool for Q sentences.
 
     Attributes:
         labels: (Q,) numbers of the predicted intents, see `NearestIntent.intents_`.

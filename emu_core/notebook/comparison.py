@@ -49,7 +49,7 @@ _ALL: tuple[Which, ...] = (*_BOTH, "difference")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NotebookComparison(Comparison):
-    """What `emu_core.compare` returns: every table of `Comparison`, and figures for a notebook.
+    """The result of `emu_core.compare`: every table of `Comparison`, and figures for a notebook.
 
     As the last line of a cell it shows its verdict. Tables are DataFrames: `accuracy`, `means`, `gains`, `guards`,
     `leakage`, `changes()`, `confusion()`, `triples()`. Figures are Plotly's: `comparison.plot.accuracy()` and so on,
@@ -118,7 +118,7 @@ class NotebookComparison(Comparison):
 
     @property
     def guards(self) -> pd.DataFrame:
-        """What every guard that was measured says.
+        """Return what every guard that was measured says.
 
         Columns: `guard` ("language", "new intents", "forgetting" or "training"), `of` (a language, a measure),
         `difference`, `low`, `high` (95 %; points, or a correlation's) and `verdict`. The guard of the training has no

@@ -56,7 +56,7 @@ class Progress:
         if self.cancel_asked:
             raise CancelledError("cancelled before the end")
         self.status = replace(self.status, done=done / total)
-        if time.time() - self.status.updated_at >= INTERVAL_S:
+        if self._due:
             self._write()
 
     def measured(self, done: int, total: int) -> None:
@@ -119,9 +119,14 @@ class Progress:
         seconds = round(time.time() - self.status.training_since, 3)
         log.write(json.dumps({**record, "seconds": seconds}) + "\n")
         self.status = replace(self.status, step=int(record["step"]), epoch=int(record["epoch"]))
-        if time.time() - self.status.updated_at >= INTERVAL_S:
+        if self._due:
             log.flush()
             self._write()
+
+    @property
+    def _due(self) -> bool:
+        """Whether the last status is old enough for another, also where the clock was set back since."""
+        return abs(time.time() - self.status.updated_at) >= INTERVAL_S
 
     def end(self, state: RunState, message: str) -> None:
         """Write the last status."""

@@ -22,7 +22,7 @@ _GAIN = "gain"
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """What tells entailment, neutral and contradiction apart: kept beside an encoder, of which it is no part.
+    """The head that tells entailment, neutral and contradiction apart: kept beside an encoder, of which it is no part.
 
     The encoder's languages share it, so that one learnt from English pairs judges those of any of them.
 
