@@ -174,19 +174,14 @@ def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
     Of maps that failed it says why, and those that were stopped can be refined again; else it draws nothing once all
     are laid out. `key` begins the widgets' keys.
     """
-    with (
-        st.container()
-    ):  # whatever it holds, what follows keeps its place: else it stands there twice for a moment
-        for name, one in maps.items():
-            if one.problem:
-                st.error(f"{literal(name)}: {literal(one.problem)}.", icon=":material/error:")
-        waiting = {name: one for name, one in maps.items() if not one.over}
-        if waiting:
-            _draw_bar(waiting, key)
-        elif any(one.stopped or one.problem for one in maps.values()):
-            st.button(
-                "Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=go_on, args=(maps,)
-            )
+    for name, one in maps.items():
+        if one.problem:
+            st.error(f"{literal(name)}: {literal(one.problem)}.", icon=":material/error:")
+    waiting = {name: one for name, one in maps.items() if not one.over}
+    if waiting:
+        _draw_bar(waiting, key)
+    elif any(one.stopped or one.problem for one in maps.values()):
+        st.button("Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=go_on, args=(maps,))
 
 
 def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
