@@ -116,7 +116,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   const rows = new Set(data.rows)
   const tell = () => {
-    const graph = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
+    // A chart that another one replaces is kept for a while, hidden.
+    const graph = document.querySelector(`.st-key-${data.chart}:not([data-retained]) .js-plotly-plot`)
     if (!graph?._fullData?.length || !graph._fullLayout?.xaxis) return
     walkable(graph, row => setTriggerValue('picked', row))
     graph.emuOwn ??= { id: '', data: graph.data, layout: graph.layout }

@@ -27,7 +27,7 @@ PAGES = ("data", "train", "pretrain", "translations", "split", "bench", "encoder
 WHEN = ("painted", "whole")
 LIGHTEST = "encoders whole"
 PATIENCE_MS = 600_000
-GRAPH = "document.querySelector('.st-key-explore-map .js-plotly-plot')"
+GRAPH = "document.querySelector('.st-key-explore-map:not([data-retained]) .js-plotly-plot')"
 POINTS = f"{GRAPH}?._fullData?.some(trace => trace.customdata?.length)"
 REFINED = (
     "!document.querySelector('[data-testid=stProgress]') && /Trustworthiness/.test(document.body.innerText)"

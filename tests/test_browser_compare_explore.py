@@ -20,17 +20,20 @@ from emu_core.data.labelled import LabelledSet
 pytestmark = pytest.mark.browser
 
 RUN = "compared"
+# The chart that is seen: Streamlit keeps one that another replaces for a while, hidden.
+CHART = ".st-key-explore-map:not([data-retained])"
+GRAPH = f"document.querySelector('{CHART} .js-plotly-plot')"
 # Where the first trace's points of a panel stand on the screen, and which rows they are.
-POINTS = """axis => {
-    const graph = document.querySelector('.st-key-explore-map .js-plotly-plot'), layout = graph._fullLayout
+POINTS = f"""axis => {{
+    const graph = {GRAPH}, layout = graph._fullLayout
     const x = layout[axis.replace('x', 'xaxis')], y = layout[axis.replace('x', 'yaxis')]
     const box = graph.getBoundingClientRect()
     const traces = graph._fullData.filter(trace => trace.xaxis === axis && trace.customdata)
-    return traces.flatMap(t => Array.from(t.customdata, (row, i) => ({
+    return traces.flatMap(t => Array.from(t.customdata, (row, i) => ({{
         row: Number(row), x: box.left + x._offset + x.l2p(t.x[i]), y: box.top + y._offset + y.l2p(t.y[i]),
         chosen: (t.selectedpoints ?? []).includes(i),
-    })))
-}"""
+    }})))
+}}"""
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +69,8 @@ def press(page: Page, option: str) -> None:
 
 def until_drawn(page: Page, condition: str, argument: object = None) -> None:
     """Wait until a condition on the map's figure holds: a new figure comes some time after the page's text."""
-    graph = "document.querySelector('.st-key-explore-map .js-plotly-plot')"
     page.wait_for_function(
-        f"argument => {{ const g = {graph}; return g?._fullLayout && ({condition}) }}", arg=argument
+        f"argument => {{ const g = {GRAPH}; return g?._fullLayout && ({condition}) }}", arg=argument
     )
 
 
@@ -85,9 +87,7 @@ def show_pca(page: Page) -> None:
     until_drawn(page, "g._fullLayout.annotations.slice(0, 2).every(note => note.text.endsWith('PCA'))")
     until_refined(page)
     settle(page)
-    until_drawn(
-        page, "g.emuTold && document.querySelectorAll('.st-key-explore-map .js-plotly-plot').length === 1"
-    )
+    until_drawn(page, f"g.emuTold && document.querySelectorAll('{CHART} .js-plotly-plot').length === 1")
 
 
 def until_standing_out(page: Page, count: int) -> None:
@@ -97,7 +97,7 @@ def until_standing_out(page: Page, count: int) -> None:
 
 
 def points(page: Page, axis: str) -> list[dict[str, Any]]:
-    page.locator(".st-key-explore-map .nsewdrag").first.wait_for()
+    page.locator(f"{CHART} .nsewdrag").first.wait_for()
     found: list[dict[str, Any]] = page.evaluate(POINTS, axis)
     return found
 
@@ -202,7 +202,7 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple
     target = max(everyone, key=alone)
     text = trained[0].frame["text"].iloc[target["row"]]
     opened.mouse.move(target["x"], target["y"])
-    expect(opened.locator(".st-key-explore-map .hoverlayer")).to_contain_text(text[:40])
+    expect(opened.locator(f"{CHART} .hoverlayer")).to_contain_text(text[:40])
     opened.mouse.click(target["x"], target["y"])
     expect(opened.get_by_text(text, exact=True).first).to_be_visible()
     for title in ("A: use", f"B: {RUN}"):
@@ -212,15 +212,13 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple
 def ranges(page: Page) -> list[list[float]]:
     """What part of each map is seen."""
     axes = "['xaxis', 'yaxis', 'xaxis2', 'yaxis2']"
-    found: list[list[float]] = page.evaluate(
-        f"{axes}.map(axis => document.querySelector('.st-key-explore-map .js-plotly-plot')._fullLayout[axis].range)"
-    )
+    found: list[list[float]] = page.evaluate(f"{axes}.map(axis => {GRAPH}._fullLayout[axis].range)")
     return found
 
 
 def middle_point(page: Page) -> dict[str, Any]:
     """The point nearest to the middle of the right map as it is seen: there it stays when the map is zoomed."""
-    box = page.locator(".st-key-explore-map .nsewdrag").last.bounding_box()
+    box = page.locator(f"{CHART} .nsewdrag").last.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     return min(points(page, "x2"), key=lambda point: (point["x"] - x) ** 2 + (point["y"] - y) ** 2)
@@ -232,8 +230,7 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
     target = middle_point(opened)
     opened.mouse.move(target["x"], target["y"])
     # Plotly tells of a new layout when a wheel has come to its end.
-    graph = "document.querySelector('.st-key-explore-map .js-plotly-plot')"
-    opened.evaluate(f"{graph}.once('plotly_relayout', () => {{ window.still = true }})")
+    opened.evaluate(f"{GRAPH}.once('plotly_relayout', () => {{ window.still = true }})")
     opened.mouse.wheel(0, -600)
     until_drawn(opened, "window.still")
     zoomed = ranges(opened)
@@ -242,7 +239,7 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
         target = middle_point(opened)
         opened.mouse.move(target["x"], target["y"])
         expect(
-            opened.locator(".st-key-explore-map .hoverlayer .hovertext")
+            opened.locator(f"{CHART} .hoverlayer .hovertext")
         ).to_be_visible()  # plotly knows the point under the mouse
         opened.mouse.click(target["x"], target["y"])
         expect(opened.get_by_text("Picked: 1 sentence")).to_be_visible()
@@ -259,8 +256,7 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
 
 def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page) -> None:
     go_to(opened, "Workbench")
-    graph = "document.querySelector('.st-key-explore-map .js-plotly-plot')"
-    opened.evaluate(f"{graph}.first = true")  # of a chart mounted anew it is not
+    opened.evaluate(f"{GRAPH}.first = true")  # of a chart mounted anew it is not
     opened.get_by_role("application", name=re.compile("Map of sentences")).focus()
     opened.keyboard.press("ArrowRight")
     opened.keyboard.press("Enter")
