@@ -124,12 +124,12 @@ def test_the_guide_has_all_it_promises() -> None:
     text = GUIDE.read_text("utf-8")
     heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
     wanted = [
-        "The house",
+        "Architecture",
         "Add a loss",
         "Add a method",
         "Add an encoder",
         "Add a page",
-        "Before you hand it in",
+        "Before you submit",
     ]
     assert heads == wanted
     for head, after in pairwise([*wanted[1:5], wanted[5]]):

@@ -20,11 +20,11 @@ DISCRIMINATOR = pd.read_csv(RESULTS / "discriminator.csv")
 ENCODERS = ("use", "e5-small")
 FROZEN_SYSTEMS = ("base", "posterior", "logistic-regression", "lda")
 SETS = {
-    "demo test": "the demo set, test split",
+    "demo test": "demo set, test split",
     "sib dev": "SIB-200 (en de es fr ja zh), dev split",
     "home": "Home Assistant, de / es / fr queries, English pool",
-    "demo new": "intents without labels, the demo set's",
-    "sib new": "intents without labels, SIB-200's",
+    "demo new": "new intents (without labels), demo set",
+    "sib new": "new intents (without labels), SIB-200",
 }
 LABELS = {
     "base": "base",
@@ -33,7 +33,7 @@ LABELS = {
     "softmax": "softmax",
     "emu": "Emu",
     "emu-without-ld": "Emu without the discriminator",
-    "emu-without-ld-cl": "Emu without the center loss too",
+    "emu-without-ld-cl": "Emu without the discriminator and the center loss",
     "emu-parallel": "Emu-Parallel",
     "posterior": "**posterior**",
     "logistic-regression": "frozen, logistic regression",
@@ -144,9 +144,9 @@ def percent(table: pd.DataFrame, system: str, on: str, measure: str, *wheres: st
 def from_scratch_table() -> list[str]:
     """Encoders trained from scratch: translation retrieval, similarity across languages, time."""
     systems = {
-        "sum-of-words": "sum of word vectors, ranked in the batch",
+        "sum-of-words": "sum of word vectors, in-batch ranking",
         "dual-encoder": "dual encoder",
-        "dual-encoder-without-layers": "dual encoder without its layer",
+        "dual-encoder-without-layers": "dual encoder without its transformer layer",
         "bicvm": "BiCVM, one pair",
         "bicvm+": "BiCVM+, en-de and en-fr",
     }
@@ -172,15 +172,15 @@ TRAINED = {
     "use": "`use`",
     "sum-of-words": "sum of word vectors",
     "translation": "translation ranking",
-    "translation-nli": "translation and NLI at 0.1, the default",
-    "translation-nli-1": "translation and NLI at 1, as the paper",
+    "translation-nli": "translation and NLI at weight 0.1 (default)",
+    "translation-nli-1": "translation and NLI at weight 1, as in the paper",
 }
 
 
 def transfer_table() -> list[str]:
     """A classifier on frozen vectors, and similarity."""
     lines = [
-        "| the largest class | "
+        "| majority class | "
         + " | ".join(percent(TRANSFER, "use", "", "majority", name) for name in ("sib", "home", "demo"))
         + " | |"
     ]
@@ -196,7 +196,7 @@ def inference_table() -> list[str]:
     """The head of inference pairs in the language that it learnt, and in the other one."""
     systems = [name for name in TRAINED if "nli" in name]
     largest = [percent(TRANSFER, systems[0], "", "nli_majority", code) for code in ("en", "de")]
-    lines = [f"| the largest class | {' | '.join(largest)} |"]
+    lines = [f"| majority class | {' | '.join(largest)} |"]
     for name in systems:
         lines.append(
             f"| {TRAINED[name]} | {' | '.join(percent(TRANSFER, name, '', 'nli', code) for code in ('en', 'de'))} |"
@@ -224,7 +224,11 @@ def discriminator_table() -> list[str]:
 
 def emus_paper() -> list[str]:
     """Means over the directions of the paper's Table 2."""
-    labels = {"base": "LASER as it is", "emu-without-ld": "Emu without the discriminator", "emu": "Emu"}
+    labels = {
+        "base": "LASER, not fine-tuned",
+        "emu-without-ld": "Emu without the discriminator",
+        "emu": "Emu",
+    }
     lines = []
     for name, label in labels.items():
         sets = [one[name]["accuracy"] for one in paper_numbers("emu")["table2"]["datasets"].values()]
@@ -249,8 +253,8 @@ def fmdas_paper() -> list[str]:
         "fmda meaning": "FMDA, meaning",
         "fmda template": "FMDA, template",
         "fmda residual": "FMDA, residual",
-        "fmda-two-stage template": "two stages, template",
-        "fmda-two-stage meaning": "two stages, meaning",
+        "fmda-two-stage template": "two-stage, template",
+        "fmda-two-stage meaning": "two-stage, meaning",
     }
     columns = ("en-de", "de-en"), ("en-es", "es-en"), ("en (en-de)", "de (en-de)")
     return [

@@ -21,25 +21,25 @@ class ServerSettings(Settings):
 
     sign_in: str = setting(
         "",
-        "The TOML file whose [auth] names the OpenID provider that people sign in with, as Streamlit reads it; a "
-        "relative path begins at the settings file. Without it, nobody signs in and all share one folder of runs.",
+        "TOML file whose [auth] section configures the OpenID provider, in Streamlit's format; a relative path is "
+        "resolved against the settings file. Without it, there is no sign-in and everyone shares one folder of runs.",
         label="Sign-in",
     )
     people: tuple[str, ...] = setting(
         (),
-        "Who may sign in: verified e-mail addresses, or domains such as example.org. Without any, everybody whom "
-        "the provider lets in.",
+        "Who may sign in: verified e-mail addresses, or domains such as example.org. If empty, everyone whom the "
+        "provider accepts.",
         label="People",
     )
-    rows: int | None = setting(None, "The most rows of one upload.", label="Rows", low=1)
+    rows: int | None = setting(None, "Maximum number of rows in an upload.", label="Rows", low=1)
     disk_mb: int | None = setting(
         None,
-        "Megabytes that a user's runs may take: once they take as many, no run is begun before one is deleted.",
+        "Disk quota for a user's runs, in megabytes. When it is reached, a run must be deleted before another starts.",
         label="Disk",
         low=1,
     )
     queued: int | None = setting(
-        None, "The most runs of a user that may wait or run at once.", label="Queued runs", low=1
+        None, "Maximum number of a user's runs that are queued or running.", label="Queued runs", low=1
     )
 
     def check_together(self) -> None:
