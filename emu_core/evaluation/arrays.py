@@ -1,9 +1,10 @@
-"""The groundwork of every measure: checked unit vectors, and strings as numbers."""
+"""Shared helpers of the measures: checked unit vectors, and strings as numbers."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import ordered
@@ -17,14 +18,14 @@ COPIED = 2**22
 
 
 class DistinctTexts:
-    """Sentences, each once, so that an encoder is given none twice.
+    """Sentences without repeats, so that each is encoded once.
 
     Attributes:
-        texts: the distinct sentences, in the order of first sight.
+        texts: the distinct sentences, in the order in which they first occur.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Take sentences, which may repeat."""
+        """Collect sentences, which may repeat."""
         self._rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         self.texts = list(self._rows)
 
@@ -34,7 +35,7 @@ class DistinctTexts:
 
 
 def as_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return vectors (N, d) as float32; a number that is too large for it becomes infinite.
+    """Return vectors (N, d) as float32; a number too large for float32 becomes infinite.
 
     Raises:
         DataError: the array is not (N, d), or empty.
@@ -47,28 +48,22 @@ def as_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return sentence vectors at length 1, so that a dot product is a cosine.
-
-    Args:
-        vectors: (N, d), N and d above 0.
-
-    Returns:
-        A new array (N, d), float32.
+    """Scale vectors (N, d) to length 1, so that a dot product is a cosine; return a new array (N, d).
 
     Raises:
         DataError: the array is not (N, d), or a vector is zero or not finite.
     """
     vectors = as_matrix(vectors)
-    # Divided by its largest number first, no finite vector's length can overflow or vanish.
+    # Dividing by the largest number first keeps the length of any finite vector from overflowing or vanishing.
     largest = np.maximum(vectors.max(axis=1, keepdims=True), -vectors.min(axis=1, keepdims=True))
-    if not np.isfinite(largest).all():
+    if not (finite := np.isfinite(largest)).all():
         raise DataError(
-            f"the vector of row {_first(~np.isfinite(largest))} (from 0) has a number that is not finite; "
+            f"the vector of row {finite.argmin()} (from 0) has a number that is not finite; "
             "leave the sentence out, or train again with a lower learning rate"
         )
     if not largest.all():
         raise DataError(
-            f"the vector of row {_first(largest == 0)} (from 0) is zero and so has no cosine; leave the sentence out"
+            f"the vector of row {largest.argmin()} (from 0) is zero and so has no cosine; leave the sentence out"
         )
     units = vectors / largest
     step = max(1, COPIED // units.shape[1])
@@ -79,9 +74,9 @@ def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def check_paired(first: Sequence[Any] | NDArray[Any], second: Sequence[Any] | NDArray[Any]) -> None:
-    """Raise a DataError unless there are as many of the first as of the second."""
+    """Raise a DataError unless both have the same length."""
     if len(first) != len(second):
-        raise DataError(f"{len(first):,} and {len(second):,} sentences are no pairs; give as many of both")
+        raise DataError(f"{len(first):,} and {len(second):,} sentences can't be paired; give as many of both")
 
 
 def check_dimensions(first: NDArray[np.floating], second: NDArray[np.floating]) -> None:
@@ -93,11 +88,7 @@ def check_dimensions(first: NDArray[np.floating], second: NDArray[np.floating]) 
 
 
 def paired_cosines(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the cosine of each row's two vectors, (N,), to six places: equal sentences have 1, and ties are ties.
-
-    Args:
-        first: (N, d).
-        second: (N, d).
+    """Return the cosine (N,) of each row of two arrays (N, d), to six places, so that equal sentences have exactly 1.
 
     Raises:
         DataError: a vector is zero or not finite, or the shapes differ.
@@ -109,18 +100,13 @@ def paired_cosines(first: NDArray[np.floating], second: NDArray[np.floating]) ->
 
 
 def check_length(values: Sequence[Hashable], rows: int, what: str) -> None:
-    """Raise a DataError unless there is one value for each of `rows` vectors."""
+    """Raise a DataError unless there is one value for each of `rows` vectors; `what` names the values."""
     if len(values) != rows:
         raise DataError(f"there are {len(values):,} {what} for {rows:,} vectors; give one for each vector")
 
 
 def codes(values: Sequence[Hashable], rows: int, what: str) -> NDArray[np.int64]:
-    """Return a number from 0 for each value, the same for the same value.
-
-    Args:
-        values: one for each of the vectors.
-        rows: how many vectors there are.
-        what: what the values are, for the error.
+    """Number the values of `rows` vectors from 0, equal values alike, in the order in which they first occur.
 
     Raises:
         DataError: there are more or fewer values than vectors.
@@ -131,7 +117,7 @@ def codes(values: Sequence[Hashable], rows: int, what: str) -> NDArray[np.int64]
 
 
 def id_keys(ids: Sequence[str], rows: int) -> NDArray[np.int64]:
-    """Return keys that are equal just where two rows have the same id; a row without an id equals itself only.
+    """Return keys that are equal exactly where two rows share an id; a row without an id ("") equals only itself.
 
     Raises:
         DataError: there are more or fewer ids than vectors.
@@ -148,25 +134,15 @@ def rows_by_language(languages: Sequence[str], rows: int) -> dict[str, NDArray[n
         DataError: there are more or fewer languages than vectors.
     """
     numbers = codes(languages, rows, "languages")
-    of_language = {
-        language: np.flatnonzero(numbers == i) for i, language in enumerate(dict.fromkeys(languages))
-    }
-    return {language: of_language[language] for language in ordered(of_language)}
+    places = {language: place for place, language in enumerate(dict.fromkeys(languages))}
+    return {language: np.flatnonzero(numbers == places[language]) for language in ordered(places)}
 
 
 def turns(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each of N numbers how often it stands before: 0 where it comes for the first time."""
-    order = np.argsort(numbers, kind="stable")
-    starts = np.flatnonzero(np.diff(numbers[order], prepend=numbers.min(initial=0) - 1))
-    before = np.empty(len(numbers), dtype=np.int64)
-    before[order] = np.arange(len(numbers)) - np.repeat(starts, np.diff(starts, append=len(numbers)))
-    return before
+    """Return for each of N numbers how often it occurred before: 0 where it occurs for the first time."""
+    return pd.Series(numbers).groupby(numbers).cumcount().to_numpy(np.int64)
 
 
 def pair_name(source: str, target: str) -> str:
     """Return "s-t", the name of the pair with queries in s and the labelled pool in t."""
     return f"{source}-{target}"
-
-
-def _first(wrong: NDArray[np.bool_]) -> int:
-    return int(np.flatnonzero(wrong)[0])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import check_length, codes, id_keys, pair_name, rows_by_language, unit_vectors
-from emu_core.evaluation.retrieval import TIE, met_rows, nearest_rows
+from emu_core.evaluation.retrieval import TIE, nearest_rows
 
 Rows = Mapping[str, NDArray[np.int64]]
 """Row numbers by language."""
@@ -51,16 +51,16 @@ class NeighbourAccuracy:
         return float(np.mean(list(self.accuracy.values())))
 
     def outcomes(self, source: str) -> list[NDArray[np.bool_]]:
-        """Return for each pool that the queries of a language were compared with, whether each of them is right."""
+        """Return for each language of the pool whether each query of a language is right."""
         return [self.correct[pair_name(source, target)] for target in self.pools]
 
     def best(
         self, source: str, pools: Sequence[str] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
-        """Return the nearest neighbours of a language's Q queries in several pools taken as one.
+        """Return the nearest neighbours of a language's Q queries in several languages of the pool taken together.
 
         Args:
-            source: the language.
+            source: the language of the queries.
             pools: languages of the pool; None takes all.
 
         Returns:
@@ -98,49 +98,17 @@ class LeaveOneOut(NeighbourAccuracy):
         return float(np.mean([self.accuracy[pair_name(*pair)] for pair in pairs]))
 
 
-Kind = TypeVar("Kind", bound=NeighbourAccuracy)
+class PoolAccuracy(NeighbourAccuracy):
+    """Acc@1 of queries against a pool, by pair and against the whole pool."""
 
+    @property
+    def by_language(self) -> dict[str, float]:
+        """Percent of each language's queries that are right against the whole pool."""
+        return {source: 100 * float(self.best(source)[2].mean()) for source in self.queries}
 
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """Sentences with their intents, for a search.
-
-    Attributes:
-        units: (N, d), unit vectors.
-        labels: (N,) the intents' numbers.
-        keys: (N,), see `nearest_rows`.
-        rows: the rows of each language that takes part.
-    """
-
-    units: NDArray[np.float32]
-    labels: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    rows: Rows
-
-
-def neighbour_accuracy(kind: type[Kind], asked: Labelled, pool: Labelled, title: str) -> Kind:
-    """Find the nearest neighbour of each query in each language of the pool.
-
-    Args:
-        kind: the class of the result.
-        asked: the queries.
-        pool: the sentences that they are compared with.
-        title: what a language of the pool is called in an error.
-
-    Raises:
-        DataError: a query may meet no row of a language of the pool, or the dimensions differ.
-    """
-    parts = {language: pool.units[rows] for language, rows in pool.rows.items()}
-    found = kind(asked.rows, tuple(pool.rows), {}, {}, {})
-    for source, queries in asked.rows.items():
-        part = asked.units[queries]
-        for target, rows in pool.rows.items():
-            pair = pair_name(source, target)
-            near, cosines = nearest_rows(part, asked.keys[queries], parts[target], pool.keys[rows])
-            found.nearest[pair] = rows[met_rows(near[:, 0], queries, f"{title} '{target}'")]
-            found.cosines[pair] = cosines[:, 0]
-            found.correct[pair] = pool.labels[found.nearest[pair]] == asked.labels[queries]
-    return found
+    def outcomes(self, source: str) -> list[NDArray[np.bool_]]:
+        """Return whether each query of a language is right against the whole pool, which counts as one."""
+        return [self.best(source)[2]]
 
 
 def leave_one_out(
@@ -165,19 +133,13 @@ def leave_one_out(
         languages_asked: measure the pairs of these only; None takes every language, English first.
 
     Raises:
-        DataError: a vector is zero or not finite, a language asked for is not there or has fewer than 2
-            sentences, a query's pool is empty without its own id, or the lengths differ.
+        DataError: a vector is zero or not finite, a requested language is missing or has fewer than 2 sentences, a
+            query's pool is empty without its own id, or the lengths differ.
     """
     units = unit_vectors(vectors)
     labels, keys = codes(intents, len(units), "intents"), id_keys(ids, len(units))
-    rows = _asked_rows(rows_by_language(languages, len(units)), languages_asked)
-    sentences = Labelled(units, labels, keys, rows)
-    return neighbour_accuracy(LeaveOneOut, sentences, sentences, "language")
-
-
-def _asked_rows(rows: Rows, asked: Sequence[str] | None) -> Rows:
-    """Return the rows of the languages asked for, in the order asked, each language once."""
-    wanted = tuple(rows) if asked is None else tuple(dict.fromkeys(asked))
+    rows = rows_by_language(languages, len(units))
+    wanted = tuple(rows) if languages_asked is None else tuple(dict.fromkeys(languages_asked))
     if not wanted:
         raise DataError("no language was asked for; name one or more")
     for language in wanted:
@@ -188,20 +150,8 @@ def _asked_rows(rows: Rows, asked: Sequence[str] | None) -> Rows:
                 f"language '{language}' has one sentence, and leave-one-out needs two or more; add some, or "
                 "leave the language out"
             )
-    return {language: rows[language] for language in wanted}
-
-
-class PoolAccuracy(NeighbourAccuracy):
-    """Acc@1 of queries against a pool, by pair and against the whole pool."""
-
-    @property
-    def by_language(self) -> dict[str, float]:
-        """Percent of each language's queries that are right against the whole pool."""
-        return {source: 100 * float(self.best(source)[2].mean()) for source in self.queries}
-
-    def outcomes(self, source: str) -> list[NDArray[np.bool_]]:
-        """Return whether each query of a language is right against the whole pool, which is one pool."""
-        return [self.best(source)[2]]
+    sentences = _Labelled(units, labels, keys, {language: rows[language] for language in wanted})
+    return _neighbour_accuracy(LeaveOneOut, sentences, sentences, "language")
 
 
 def pool_accuracy(
@@ -227,8 +177,8 @@ def pool_accuracy(
         pool_vectors: (P, d).
         pool_intents: P intents.
         pool_languages: P language codes.
-        query_ids: Q ids; None says that no query has one.
-        pool_ids: P ids; None says that no pool row has one.
+        query_ids: Q ids; None means that no query has one.
+        pool_ids: P ids; None means that no pool row has one.
 
     Raises:
         DataError: a vector is zero or not finite, a query may meet no pool row of a language, or the lengths
@@ -236,19 +186,46 @@ def pool_accuracy(
     """
     units, pool_units = unit_vectors(query_vectors), unit_vectors(pool_vectors)
     q, p = len(units), len(pool_units)
-    labels = codes(_joined(query_intents, q, pool_intents, p, "intents"), q + p, "intents")
-    keys = id_keys(_joined(query_ids, q, pool_ids, p, "ids"), q + p)
-    asked = Labelled(units, labels[:q], keys[:q], rows_by_language(query_languages, q))
-    pool = Labelled(pool_units, labels[q:], keys[q:], rows_by_language(pool_languages, p))
-    return neighbour_accuracy(PoolAccuracy, asked, pool, "the pool's language")
+    query_ids = [""] * q if query_ids is None else query_ids
+    pool_ids = [""] * p if pool_ids is None else pool_ids
+    for what, of_queries, of_pool in (("intents", query_intents, pool_intents), ("ids", query_ids, pool_ids)):
+        check_length(of_queries, q, f"{what} of queries")
+        check_length(of_pool, p, f"{what} of the pool")
+    labels = codes([*query_intents, *pool_intents], q + p, "intents")
+    keys = id_keys([*query_ids, *pool_ids], q + p)
+    asked = _Labelled(units, labels[:q], keys[:q], rows_by_language(query_languages, q))
+    pool = _Labelled(pool_units, labels[q:], keys[q:], rows_by_language(pool_languages, p))
+    return _neighbour_accuracy(PoolAccuracy, asked, pool, "the pool's language")
 
 
-def _joined(
-    of_queries: Sequence[str] | None, q: int, of_pool: Sequence[str] | None, p: int, what: str
-) -> list[str]:
-    """Return the queries' strings and then the pool's; None gives empty ones."""
-    first = [""] * q if of_queries is None else of_queries
-    second = [""] * p if of_pool is None else of_pool
-    check_length(first, q, f"{what} of queries")
-    check_length(second, p, f"{what} of the pool")
-    return [*first, *second]
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """Labelled sentences to search among."""
+
+    units: NDArray[np.float32]  # (N, d), unit vectors
+    labels: NDArray[np.int64]  # (N,), the intents' numbers
+    keys: NDArray[np.int64]  # (N,), see `nearest_rows`
+    rows: Rows  # of each language that takes part
+
+
+_Kind = TypeVar("_Kind", bound=NeighbourAccuracy)
+
+
+def _neighbour_accuracy(kind: type[_Kind], asked: _Labelled, pool: _Labelled, title: str) -> _Kind:
+    """Find the nearest neighbour of each query in each language of the pool; `title` names a language in errors."""
+    parts = {language: pool.units[rows] for language, rows in pool.rows.items()}
+    found = kind(asked.rows, tuple(pool.rows), {}, {}, {})
+    for source, queries in asked.rows.items():
+        part = asked.units[queries]
+        for target, rows in pool.rows.items():
+            pair = pair_name(source, target)
+            near, cosines = nearest_rows(part, asked.keys[queries], parts[target], pool.keys[rows])
+            if len(alone := queries[near[:, 0] < 0]):
+                raise DataError(
+                    f"the sentence of row {alone[0]} (from 0) has no sentence of another id in {title} '{target}' to "
+                    "be compared with; add some, or leave that language out"
+                )
+            found.nearest[pair] = rows[near[:, 0]]
+            found.cosines[pair] = cosines[:, 0]
+            found.correct[pair] = pool.labels[found.nearest[pair]] == asked.labels[queries]
+    return found

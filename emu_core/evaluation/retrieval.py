@@ -1,4 +1,4 @@
-"""Nearest neighbours by cosine, the one tie rule that every measure shares, and FMDA's retrievals (section 4.3)."""
+"""Nearest neighbours by cosine with the tie rule of all measures, and FMDA's two retrieval tasks (section 4.3)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from emu_core.errors import DataError
 from emu_core.evaluation.arrays import check_dimensions, check_paired, codes, id_keys, unit_vectors
 
 TIE = 1e-6
-"""Cosines this close to the highest are equal to it: float32 has no more places, and the last of them change
-with the order in which a matrix product sums, so that two equal sentences would win at random."""
+"""Cosines this close to the highest count as equal to it. float32 is no more precise, and its last digits change
+with the order in which a matrix product sums, so that one of two equal sentences would win at random."""
 
 BLOCK = 2**22
 """Cosines held in memory at once (16 MB)."""
 
 
 def blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Yield slices of rows, each with at most `BLOCK` numbers in so many columns, or one row."""
+    """Yield slices of rows, each one row or as many as have at most `BLOCK` numbers in all columns together."""
     step = max(1, BLOCK // columns)
     for start in range(0, rows, step):
         yield slice(start, start + step)
@@ -34,7 +34,7 @@ def nearest_rows(
     """Return each query's k nearest rows of the pool, the nearest first.
 
     The nearest is the row with the highest cosine; among equals (within `TIE`) the one that comes first in the
-    pool. The second nearest is the nearest of what is left, and so on.
+    pool. The second nearest is the nearest of the rest, and so on.
 
     Args:
         queries: (Q, d), unit vectors.
@@ -44,8 +44,7 @@ def nearest_rows(
         k: neighbours a query.
 
     Returns:
-        Row numbers of the pool (Q, k) and cosines (Q, k); -1 and NaN where the pool has fewer than k rows that
-        the query may meet.
+        Row numbers of the pool (Q, k) and cosines (Q, k); -1 and NaN where the query may meet fewer than k rows.
 
     Raises:
         DataError: queries and pool have vectors of different lengths.
@@ -68,9 +67,9 @@ def best_columns(
     """Return the columns of the k best scores of each row, and those scores, (B, k) each, the best first.
 
     Args:
-        scores: (B, P); it is overwritten.
+        scores: (B, P); overwritten.
         k: at most P.
-        tolerance: scores that differ by no more than this, or (B, 1) for each row, are equal; the first is then best.
+        tolerance: scores that differ by at most this, or (B, 1) for each row, are equal; the first of them is best.
     """
     columns = np.empty((len(scores), k), dtype=np.int64)
     best = np.empty((len(scores), k), dtype=np.float32)
@@ -85,34 +84,12 @@ def best_columns(
 def ranks_before(
     scores: NDArray[np.float32], own: NDArray[np.int64], tolerance: float | NDArray[np.float32]
 ) -> NDArray[np.bool_]:
-    """Return which columns (B, P) rank before each row's own: a higher score, or an equal one that comes first.
+    """Return which columns of `scores` (B, P) rank before each row's own column (B, 1).
 
-    Args:
-        scores: (B, P).
-        own: (B, 1) the column of each row.
-        tolerance: see `best_columns`.
+    These have a higher score, or an equal one (within `tolerance`, see `best_columns`) and come first.
     """
     score = np.take_along_axis(scores, own, axis=1)
     return (scores > score + tolerance) | ((scores >= score - tolerance) & (np.arange(scores.shape[1]) < own))
-
-
-def met_rows(found: NDArray[np.int64], queries: NDArray[np.int64], pool: str) -> NDArray[np.int64]:
-    """Return `found` (Q,), the nearest row of each query in `pool`, after checking that each query has one.
-
-    Args:
-        found: row numbers of the pool, -1 for none.
-        queries: the queries' own row numbers.
-        pool: what the pool is, for the error.
-
-    Raises:
-        DataError: a query has nothing to be compared with.
-    """
-    if len(alone := queries[found < 0]):
-        raise DataError(
-            f"the sentence of row {alone[0]} (from 0) has no sentence of another id in {pool} to be compared with; "
-            "add some, or leave that language out"
-        )
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +124,7 @@ def nearest(
     if len(queries) and not 0 <= queries.min() <= queries.max() < len(units):
         raise DataError(f"there are rows 0 to {len(units) - 1:,} only; choose the sentences again")
     if k < 1:
-        raise DataError(f"{k} neighbours can't be looked for; ask for 1 or more")
+        raise DataError(f"can't find {k} neighbours; ask for 1 or more")
     keys = id_keys([""] * len(units) if ids is None else ids, len(units))
     return Neighbours(*nearest_rows(units[queries], keys[queries], units, keys, min(k, len(units) - 1)))
 
@@ -173,7 +150,7 @@ class TranslationRetrieval:
 def translation_retrieval(
     queries: NDArray[np.floating], pool: NDArray[np.floating], pool_texts: Sequence[str] | None = None
 ) -> TranslationRetrieval:
-    """Look for each sentence's translation among all of them by cosine, one way; swap the two for the other.
+    """Find each sentence's nearest neighbour by cosine among all translations; swap the two for the other direction.
 
     Among rows whose cosines are equal (within 1e-6), the one that comes first is the nearest: an encoder that gives all
     sentences one vector has 1 of N right.
@@ -181,8 +158,8 @@ def translation_retrieval(
     Args:
         queries: (N, d); row i means what row i of the pool means.
         pool: (N, d).
-        pool_texts: the pool's N sentences; a neighbour of the same text as the translation is then right too. None says
-            that they all differ.
+        pool_texts: the pool's N sentences; a neighbour with the translation's text then counts as right. None means
+            that all differ.
 
     Raises:
         DataError: a vector is zero or not finite, or the lengths differ.
@@ -191,17 +168,17 @@ def translation_retrieval(
     units, pool_units = unit_vectors(queries), unit_vectors(pool)
     every = np.arange(len(units))
     texts = every if pool_texts is None else codes(pool_texts, len(pool), "sentences of the pool")
-    found, _ = nearest_rows(units, every, pool_units, np.full(len(pool), -1))  # nothing is left out
+    found, _ = nearest_rows(units, every, pool_units, np.full(len(pool), -1))  # no row is excluded
     nearest = found[:, 0]
     return TranslationRetrieval(texts[nearest] == texts, nearest)
 
 
 @dataclass(frozen=True, eq=False)
 class TemplateRetrieval:
-    """Where N sources find their K targets each among the targets of all.
+    """The ranks of the K targets of each of N sources among the targets of all.
 
     Attributes:
-        ranks: (N, K) places of each source's targets, from 1, ascending.
+        ranks: (N, K), from 1, ascending.
     """
 
     ranks: NDArray[np.int64]
@@ -235,46 +212,39 @@ def template_retrieval(
 ) -> TemplateRetrieval:
     """Rank each source's targets by cosine in the pool of all targets; no source is in the pool.
 
-    The rank of a target is one more than the rows that have a higher cosine, and those of an equal one (within 1e-6)
-    that come before it in the pool.
+    The rank of a target is one more than the number of rows with a higher cosine, or an equal one (within 1e-6) and an
+    earlier place in the pool.
 
     Args:
         sources: (N, d).
         targets: (N * K, d): the K targets of the first source, then those of the second, and so on.
-        target_texts: their N * K sentences; a sentence that is a target of several sources then stands in the pool
-            once, where it comes first. None says that they all differ.
+        target_texts: their N * K sentences; a sentence that is a target of several sources is then in the pool
+            once, where it first occurs. None means that all differ.
 
     Raises:
-        DataError: a vector is zero or not finite, the targets are not as many for each source, a source has two
+        DataError: a vector is zero or not finite, the sources have different numbers of targets, a source has two
             targets of one text, or the lengths differ.
     """
     units, target_units = unit_vectors(sources), unit_vectors(targets)
     each, over = divmod(len(target_units), len(units))
     if over or not each or units.shape[1] != target_units.shape[1]:
         raise DataError(
-            f"{target_units.shape[0]:,} targets of {target_units.shape[1]} dimensions can't be shared out to "
+            f"{target_units.shape[0]:,} targets of {target_units.shape[1]} dimensions can't be divided among "
             f"{units.shape[0]:,} sources of {units.shape[1]}; give each source as many, by the same encoder"
         )
     texts = np.arange(len(target_units))
     if target_texts is not None:
         texts = codes(target_texts, len(target_units), "targets' sentences")
-    # Numbers are given in the order of first sight, so that the first rows of the texts are the pool in its order.
+    # Texts are numbered as they first occur, so that their first rows are the pool in its order.
     _, first = np.unique(texts, return_index=True)
     own = texts.reshape(len(units), each)  # (N, K), places in the pool
     if (np.diff(np.sort(own, axis=1), axis=1) == 0).any():
         raise DataError("a source has two targets of one text; give it different ones")
-    return TemplateRetrieval(_ranks(units, target_units[first], own))
-
-
-def _ranks(
-    units: NDArray[np.float32], pool: NDArray[np.float32], own: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    each = own.shape[1]
-    ranks = np.empty(own.shape, dtype=np.int64)
+    pool, ranks = target_units[first], np.empty(own.shape, dtype=np.int64)
     for block in blocks(len(units), len(pool)):
         cosines = units[block] @ pool.T  # (B, P)
         for k in range(each):
             ranks[block, k] = 1 + ranks_before(cosines, own[block, k, None], TIE).sum(axis=1)
     ranks.sort(axis=1)
     # Equality within a tolerance can run in a chain, along which two targets would share a rank.
-    return np.maximum(ranks, np.arange(1, each + 1))
+    return TemplateRetrieval(np.maximum(ranks, np.arange(1, each + 1)))
