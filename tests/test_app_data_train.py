@@ -507,7 +507,7 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
     assert [box.value.replace("\\", "") for box in app.error] == ["Loses: German (de, -8.0 points)."]
     assert len(app.warning) == 2 and r"\[x\]\(y\)" in app.warning[0].value
     assert app.warning[0].value.startswith("May lose")
-    assert "no label was given for" in app.warning[1].value and "-2.0 points" in app.warning[1].value.replace(
+    assert "intents without labels" in app.warning[1].value and "-2.0 points" in app.warning[1].value.replace(
         "\\", ""
     )
     traces = {trace["name"]: trace for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]}

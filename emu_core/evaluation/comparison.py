@@ -396,16 +396,16 @@ class Comparison:
             "sentences": len(self.sentences),
             "languages": list(self.languages),
             "notes": list(self.notes),
-            "means": _records(self.means),
-            "accuracy": _records(self.accuracy),
+            "means": records(self.means),
+            "accuracy": records(self.accuracy),
             "wilcoxon_p": self.wilcoxon.p_value,
             "guard": self.metrics["guard"],
-            "leakage": None if self.leakage is None else _records(self.leakage),
-            "change_counts": _records(self.change_counts()),
-            "changes": _records(changes[changes["change"] != Change.UNCHANGED]),
-            "confusion": _records(self.confusion()),
-            "triples": _records(self.triples()),
-            "triples_across_languages": _records(self.triples(across_languages=True)),
+            "leakage": None if self.leakage is None else records(self.leakage),
+            "change_counts": records(self.change_counts()),
+            "changes": records(changes[changes["change"] != Change.UNCHANGED]),
+            "confusion": records(self.confusion()),
+            "triples": records(self.triples()),
+            "triples_across_languages": records(self.triples(across_languages=True)),
             "similarity": {
                 name: {
                     "sentences": self.sentences["text"].iloc[matrix.index].tolist(),
@@ -413,11 +413,12 @@ class Comparison:
                 }
                 for name, matrix in (self.similarity(rows).items() if rows else ())
             },
-            "forgetting": None if self.forgetting is None else _records(self.forgetting),
+            "forgetting": None if self.forgetting is None else records(self.forgetting),
         }
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as dictionaries."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 

@@ -19,6 +19,7 @@ from emu_core.evaluation.metric_rows import (
     guard_sentences,
     leakage_rows,
     new_intent_sentence,
+    text_rows,
 )
 from emu_core.evaluation.significance import binomial_interval
 from emu_core.runs.config import RunConfig
@@ -39,25 +40,23 @@ def model_card(
         forgetting: forgetting.json, where `emu forgetting` was run.
     """
     if config.encoder:
-        body = [
-            _specialised(config, data),
-            "",
-            *_results(metrics),
-            *_guard(metrics),
-            *_new_intents(metrics),
-            *_leakage(metrics),
-            *_forgetting(forgetting),
-        ]
+        sections = [_results(metrics), _guard(metrics), _new_intents(metrics), _leakage(metrics)]
+        sections += [_forgetting(forgetting)]
+        about, sentence = _specialised(config, data), "Where is the pool?"
     else:
-        body = [
-            _from_scratch(config, data),
-            "",
-            *_translations(metrics),
-            *_eigen(metrics),
-            *_warnings(metrics),
-        ]
-    sentence = "Where is the pool?" if config.encoder else "A dog runs along the beach."
-    return "\n".join([f"# {_literal(name)}", "", *body, *_settings(config), *_use(name, sentence)])
+        sections = [_translations(metrics), _eigen(metrics), _warnings(metrics)]
+        about, sentence = _from_scratch(config, data), "A dog runs along the beach."
+    settings = {
+        **config.hyperparameters, "seed": config.seed, "device": config.device, **config.versions,
+    }  # fmt: skip
+    parts = [f"# {_literal(name)}", about, *(part for section in sections for part in section)]
+    parts += ["## Settings", _table(("setting", "value"), [(key, str(settings[key])) for key in settings])]
+    code = f"""```python
+from emu_core import load_encoder
+
+vectors = load_encoder("run:{name}").encode(["{sentence}"])
+```"""
+    return "\n\n".join([*parts, "## Use", code]) + "\n"
 
 
 def html_card(
@@ -81,14 +80,11 @@ def html_card(
 
 def _figures(metrics: Facts) -> Iterator[str]:
     if "mean_base" in metrics:
+        base, specialised = metrics["mean_base"], metrics["mean_specialised"]
         yield cards(
             [
-                ("Base encoder", f"{metrics['mean_base']:.1f} %", f"mean of {metrics['mean_over']}"),
-                (
-                    "Specialised",
-                    f"{metrics['mean_specialised']:.1f} %",
-                    f"{metrics['mean_specialised'] - metrics['mean_base']:+.1f} points",
-                ),
+                ("Base encoder", f"{base:.1f} %", f"mean of {metrics['mean_over']}"),
+                ("Specialised", f"{specialised:.1f} %", f"{specialised - base:+.1f} points"),
             ]
         )
     elif note := metrics.get("note"):
@@ -105,25 +101,20 @@ def _figures(metrics: Facts) -> Iterator[str]:
         yield new_intent_verdict(metrics["new_intents"])
     yield from (paragraph(warning, "worse") for warning in metrics.get("warnings", ()))
     if translation := metrics.get("translation"):
-        rows = [
-            (way, f"{found['p_at_1']:.1f}", f"{found['candidates']:,}") for way, found in translation.items()
-        ]
+        rows = text_rows(_named(translation), "{name} | {p_at_1:.1f} | {candidates:,}")
         yield html_table(TextTable(("direction", "P@1 %", "among"), rows))
 
 
 def _specialised(config: RunConfig, data: Facts) -> str:
+    unlabelled = ", ".join(config.unlabelled_languages)
+    if config.hyperparameters.get("adversary", "none") == "none":
+        unlabelled = ""
     return (
         f"`{config.encoder}` specialised with the method `{config.method}` on {_literal(data['name'])}: "
         f"{data['labelled']:,} labelled sentences of {data['intents']} intents in "
-        f"{', '.join(config.train_languages)}; {_unlabelled(config)}."
+        f"{', '.join(config.train_languages)}; "
+        f"{f'sentences in {unlabelled} without their labels' if unlabelled else 'no unlabelled sentences were used'}."
     )
-
-
-def _unlabelled(config: RunConfig) -> str:
-    languages = config.unlabelled_languages
-    if not languages or config.hyperparameters.get("adversary", "none") == "none":
-        return "no unlabelled sentences were used"
-    return f"sentences in {', '.join(languages)} without their labels"
 
 
 def _from_scratch(config: RunConfig, data: Facts) -> str:
@@ -143,74 +134,74 @@ def _from_scratch(config: RunConfig, data: Facts) -> str:
     )
 
 
+# Each of the following returns the parts of a section, which blank lines divide; none where it was not measured.
+
+
 def _results(metrics: Facts) -> list[str]:
-    lines = ["## Leave-one-out Acc@1", ""]
+    title = "## Leave-one-out Acc@1"
     if "base" not in metrics:
-        lines += [f"Not measured: {metrics['note']}.", ""]
+        found = [f"Not measured: {metrics['note']}."]
         if "cross_validation" in metrics:
-            lines += [cross_validation_sentence(metrics["cross_validation"]), ""]
-        return [*lines, *_warnings(metrics)]
+            found.append(cross_validation_sentence(metrics["cross_validation"]))
+        return [title, *found, *_warnings(metrics)]
     base, specialised, counts = metrics["base"], metrics["specialised"], metrics["counts"]
     worse = [pair for pair in base if specialised[pair] < base[pair]]
-    lines += [
+    shown = (
+        {
+            "pair": pair,
+            "base": base[pair],
+            "new": specialised[pair],
+            "gain": specialised[pair] - base[pair],
+            "interval": binomial_interval(round(specialised[pair] * counts[pair] / 100), counts[pair]),
+        }
+        for pair in base
+    )
+    rows = text_rows(
+        shown, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
+    )
+    return [
+        title,
         f"Split {metrics['split']}; the query's own id is left out of the pool. In `s-t` the queries are in s. "
         f"The mean over the {metrics['mean_over']} went from {metrics['mean_base']:.1f} to "
         f"{metrics['mean_specialised']:.1f} %.",
-        "",
         f"**Worse than the base in: {', '.join(worse)}.**" if worse else "No direction got worse.",
-        "",
-        "| direction | base % | specialised % | difference | 95 % interval |",
-        "| --- | --- | --- | --- | --- |",
+        _table(("direction", "base %", "specialised %", "difference", "95 % interval"), rows),
+        *_warnings(metrics),
     ]
-    for pair in base:
-        interval = binomial_interval(round(specialised[pair] * counts[pair] / 100), counts[pair])
-        lines.append(
-            f"| {pair} | {base[pair]:.1f} | {specialised[pair]:.1f} | {specialised[pair] - base[pair]:+.1f} | "
-            f"{interval.low:.1f} to {interval.high:.1f} |"
-        )
-    return [*lines, "", *_warnings(metrics)]
 
 
 def _warnings(metrics: Facts) -> list[str]:
-    return [*(f"- {warning}" for warning in metrics["warnings"]), ""] if metrics["warnings"] else []
+    return ["\n".join(f"- {warning}" for warning in metrics["warnings"])] if metrics["warnings"] else []
 
 
 def _guard(metrics: Facts) -> list[str]:
-    lines = ["## Language guard", ""]
-    guard = metrics.get("guard")
+    title, guard = "## Language guard", metrics.get("guard")
     if not guard:
         reason = (
-            "the run was measured before there was a guard; `emu evaluate FILE --run DIR` has one"
+            "the run was made before there was a guard; `emu evaluate FILE --run DIR` computes one"
             if "base" in metrics
-            else "no sentences were held out, so a language may have lost and nobody would know"
+            else "no sentences were held out, so a loss in some language would go unnoticed"
         )
-        return [*lines, f"**Not guarded:** {reason}.", ""]
-    sentences = guard_sentences(guard)
+        return [title, f"**Not guarded:** {reason}."]
     return [
-        *lines,
-        "What queries in each language gained or lost, in points of Acc@1 over all its directions, with a 95 % "
+        title,
+        "The gain or loss of the queries in each language, in points of Acc@1 over all its directions, with a 95 % "
         "interval over the queries.",
-        "",
-        *([f"**{sentence}**" for sentence in sentences.values()] or ["No language is seen to lose."]),
-        "",
-        *_table(GUARD_HEAD, guard_rows(guard)),
-        "",
+        *([f"**{one}**" for one in guard_sentences(guard).values()] or ["No language is seen to lose."]),
+        _table(GUARD_HEAD, guard_rows(guard)),
     ]
 
 
 def _new_intents(metrics: Facts) -> list[str]:
-    if "new_intents" not in metrics:  # of a method that trains for minutes, and of earlier runs
+    if "new_intents" not in metrics:  # a method that trains for minutes, or a run of an earlier version
         return []
-    sentence = new_intent_sentence(metrics["new_intents"])
-    flagged = metrics["new_intents"] is not None and Verdict(metrics["new_intents"]["verdict"]).is_flagged
+    found = metrics["new_intents"]
+    sentence = new_intent_sentence(found)
     return [
         "## New-intent guard",
-        "",
-        "Half of the intents were left out in turn, the method was fitted on the others, and labelled sentences of "
-        "those left out were compared with each other in their own language.",
-        "",
-        f"**{sentence}**" if flagged else sentence,
-        "",
+        "Each half of the intents was left out in turn, the method was fitted on the other half, and the labelled "
+        "sentences left out were compared with each other in their own language.",
+        f"**{sentence}**" if found is not None and Verdict(found["verdict"]).is_flagged else sentence,
     ]
 
 
@@ -220,108 +211,66 @@ def _leakage(metrics: Facts) -> list[str]:
         return []
     return [
         "## Language leakage",
-        "",
-        f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences tell which of "
-        f"{leakage['base']['languages']} languages each is in; at chance they do not.",
-        "",
-        *_table(LEAKAGE_HEAD, leakage_rows(leakage)),
-        "",
+        f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences predict which of "
+        f"{leakage['base']['languages']} languages each is in; at chance level they carry no language identity.",
+        _table(LEAKAGE_HEAD, leakage_rows(leakage)),
     ]
 
 
 def _forgetting(forgetting: Facts | None) -> list[str]:
     if forgetting is None:
         return []
-    fallen = forgetting["flagged"]
+    fallen, where = forgetting["flagged"], forgetting.get("measured_on")
     return [
         "## Forgetting",
-        "",
-        "What the encoder could do before and still can: the rank correlation of cosines with people's similarity "
-        "scores, and how often a sentence's translation is its nearest neighbour. 95 % intervals of the difference.",
-        "",
+        "Whether the encoder is still as good as its base at other tasks: the rank correlation of cosines with human "
+        "similarity scores, and how often a sentence's translation is its nearest neighbour. 95 % intervals of the "
+        "difference.",
         f"**Fell by more than 0.02 or 1 point: {', '.join(fallen)}.**"
         if fallen
         else "Nothing fell by more than 0.02 or 1 point.",
-        "",
-        *_table(FORGETTING_HEAD, forgetting_rows(forgetting)),
-        "",
-        *([f"Measured on {where}.", ""] if (where := forgetting.get("measured_on")) else []),
+        _table(FORGETTING_HEAD, forgetting_rows(forgetting)),
+        *([f"Measured on {where}."] if where else []),
     ]
 
 
 def _translations(metrics: Facts) -> list[str]:
+    rows = text_rows(
+        (
+            found | {"trained": "yes" if found["trained"] else "no"}
+            for found in _named(metrics["translation"])
+        ),
+        "{name} | {p_at_1:.1f} | {low:.1f} to {high:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {trained}",
+    )
+    head = ("direction", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs")
     return [
         "## Translation retrieval",
-        "",
         f"Measured on {metrics['measured_on']}, by cosine among all of them. In `s-t` the queries are in s.",
-        "",
-        *_table(
-            ("direction", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs"),
-            [
-                (
-                    way,
-                    f"{found['p_at_1']:.1f}",
-                    f"{found['low']:.1f} to {found['high']:.1f}",
-                    f"{found['p_at_3']:.1f}",
-                    f"{found['p_at_10']:.1f}",
-                    f"{found['candidates']:,}",
-                    "yes" if found["trained"] else "no",
-                )
-                for way, found in metrics["translation"].items()
-            ],
-        ),
-        "",
+        _table(head, rows),
     ]
 
 
 def _eigen(metrics: Facts) -> list[str]:
-    found = metrics["eigen_similarity"]
-    if not found:
+    if not (found := metrics["eigen_similarity"]):
         return []
+    rows = text_rows(_named(found), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
     return [
         "## Eigen-similarity",
-        "",
         "How differently two languages arrange the same sentences (0: alike), over samples of ten pairs.",
-        "",
-        *_table(
-            ("pair", "mean", "standard error", "variance between samples"),
-            [
-                (pair, f"{one['mean']:.3f}", f"{one['standard_error']:.3f}", f"{one['variance']:.3f}")
-                for pair, one in found.items()
-            ],
-        ),
-        "",
+        _table(("pair", "mean", "standard error", "variance between samples"), rows),
     ]
 
 
-def _settings(config: RunConfig) -> list[str]:
-    rows = [
-        *config.hyperparameters.items(),
-        ("seed", config.seed),
-        ("device", config.device),
-        *config.versions.items(),
-    ]
-    return ["## Settings", "", *_table(("setting", "value"), [(key, str(value)) for key, value in rows]), ""]
-
-
-def _use(name: str, sentence: str) -> list[str]:
-    return [
-        "## Use",
-        "",
-        "```python",
-        "from emu_core import load_encoder",
-        "",
-        f'vectors = load_encoder("run:{name}").encode(["{sentence}"])',
-        "```",
-        "",
-    ]
+def _named(found: Mapping[str, Facts]) -> list[dict[str, Any]]:
+    """Return records with their names among their fields."""
+    return [{"name": name, **one} for name, one in found.items()]
 
 
 def _literal(name: str) -> str:
-    """Return a file's name as Markdown that shows it and does nothing: it may be anybody's."""
+    """Return a file's name, which may be anybody's, as Markdown that shows it and does nothing."""
     return re.sub(r"([\\`*\[\]|~!])", r"\\\1", html.escape(" ".join(str(name).split()), quote=False))
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table."""
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
