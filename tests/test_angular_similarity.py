@@ -84,7 +84,7 @@ def test_what_has_no_correlation_is_refused() -> None:
         correlation(np.array([1.0, 2]), [1, 2, 3])
     with pytest.raises(DataError, match="2 scores for 2 pairs; give 3 or more"):
         correlation(np.array([1.0, 2]), [1, 2])
-    with pytest.raises(DataError, match="can.t be paired"):
+    with pytest.raises(DataError, match="can't be paired"):
         angular_similarity(np.ones((3, 2)), np.ones((2, 2)))
     zero = {"de": (np.array([[1.0, 0], [0, 0], [1, 1]]), np.ones((3, 2)))}
     with pytest.raises(DataError, match="STS of de: the vector of row 1"):

@@ -119,7 +119,7 @@ def test_what_cannot_be_sampled_is_refused() -> None:
         eigen_similarity(SOURCES, TARGETS, size=1)
     with pytest.raises(DataError, match="1 samples have no variance"):
         eigen_similarity(SOURCES, TARGETS, samples=1)
-    with pytest.raises(DataError, match="can.t be paired"):
+    with pytest.raises(DataError, match="can't be paired"):
         eigen_similarity(SOURCES, TARGETS[:20])
     with pytest.raises(DataError, match="is zero"):
         eigen_similarity(SOURCES * (np.arange(40) != 3)[:, None], TARGETS)

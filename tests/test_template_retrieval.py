@@ -109,7 +109,7 @@ def test_a_neighbour_of_the_translations_text_is_right() -> None:
 
 def test_one_vector_for_all_sentences_has_one_right() -> None:
     assert translation_retrieval(np.ones((5, 3)), np.ones((5, 3))).correct.sum() == 1
-    with pytest.raises(DataError, match="5 and 4 sentences can.t be paired"):
+    with pytest.raises(DataError, match="5 and 4 sentences can't be paired"):
         translation_retrieval(np.ones((5, 3)), np.ones((4, 3)))
 
 

@@ -122,7 +122,7 @@ def test_distractors_that_are_not_there_are_refused(distractors: int) -> None:
 
 
 def test_vectors_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(DataError, match="23 and 22 sentences can.t be paired"):
+    with pytest.raises(DataError, match="23 and 22 sentences can't be paired"):
         translation_ranking(SOURCES, TARGETS[:22])
     with pytest.raises(DataError, match="6 and 5 dimensions"):
         translation_ranking(SOURCES, TARGETS[:, :5])

@@ -15,7 +15,10 @@ GUARD_HEAD = ("language", "difference", "95 % interval", "queries", "verdict")
 LEAKAGE_HEAD = ("measure", "base %", "specialised %", "chance %")
 FORGETTING_HEAD = ("measure", "base", "specialised", "difference", "95 % interval", "pairs", "")
 MOST_NAMED = 6  # directions in a sentence
-_CHANGE = "Acc@1 {base:.1f} → {specialised:.1f} %, {difference:+.1f} points (95 %: {low:+.1f} to {high:+.1f}): {verdict}."
+_CHANGE = (
+    "Acc@1 {base:.1f} → {specialised:.1f} %, {difference:+.1f} points "
+    "(95 %: {low:+.1f} to {high:+.1f}): {verdict}."
+)
 _VERDICTS = {
     Verdict.LOSES: "Loses",
     Verdict.MAY_LOSE: "May lose (the estimate is below zero, the interval is not)",
