@@ -56,7 +56,7 @@ def licence(name: str, package: Distribution) -> str:
 
 
 def _rows() -> Iterator[str]:
-    yield "| package | licence, as its metadata name it |"
+    yield "| package | licence, according to its metadata |"
     yield "| --- | --- |"
     for name, package in installed().items():
         yield f"| `{name}` | {licence(name, package)} |"
