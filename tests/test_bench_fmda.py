@@ -15,8 +15,8 @@ from emu_core.bench.experiment import measure_cell
 from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured
 from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_table
 from emu_core.bench.paper import paper_figure, paper_numbers
-from emu_core.bench.results import CellResult, Results, numbers
-from emu_core.bench.tables import Score, Table
+from emu_core.bench.results import CellResult, Results, Score, numbers
+from emu_core.bench.tables import Table
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import group_maps
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
@@ -514,6 +514,7 @@ def test_the_papers_tables_are_whole() -> None:
 
 def test_a_score_of_one_seed_has_no_spread() -> None:
     score = Score.of(np.array([[1.0, 0.0, 1.0, 1.0]]))
+    assert score is not None
     assert (score.mean, score.deviation, score.text, score.seeds) == (75.0, 0.0, "75.0", 1)
     assert score.low is not None and score.high is not None and score.low < 75 < score.high
 

@@ -17,10 +17,9 @@ class Cell:
 
     Attributes:
         system: its name in its benchmark.
-        on: what it is trained on: languages whose labels it sees, or language pairs such as "en-de"; empty where
-            nothing is trained.
-        seed: of every draw.
-        variant: tells two cells of a system apart, such as by the learning rate; "" where there is one.
+        on: the languages whose labels it is trained on, or language pairs such as "en-de"; empty if nothing is trained.
+        seed: of every random draw.
+        variant: distinguishes cells of one system, for example by learning rate; "" if there is only one.
     """
 
     system: str
@@ -30,7 +29,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The name of the cell's file without its ending; a language's code may be any text that a user wrote."""
+        """The stem of the cell's file name, safe for any language codes that a user wrote."""
         on = "+".join(self.on)
         if not re.fullmatch(r"[a-z0-9+-]{0,60}", on):
             on = "x" + hashlib.sha256("\0".join(self.on).encode()).hexdigest()[:12]
@@ -38,19 +37,17 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """The cell's name while it runs."""
-        words = [self.system.removeprefix("peer.")]
-        if self.on:
-            words += ["on", ", ".join(self.on)]
-        if self.variant:
-            words.append(
-                "(the paper's settings)" if self.variant == PAPER else f"({self.variant} learning rate)"
-            )
-        return " ".join([*words, f"seed {self.seed}"]) if self.on else f"{self.system} encoder"
+        """The name shown while the cell runs."""
+        if not self.on:
+            return f"{self.system} encoder"
+        variant = f" ({self.variant} learning rate)" if self.variant else ""
+        if self.variant == PAPER:
+            variant = " (the paper's settings)"
+        return f"{self.system.removeprefix('peer.')} on {', '.join(self.on)}{variant} seed {self.seed}"
 
 
 def cells_of(systems: Iterable[str], on: Iterable[Sequence[str]], seeds: Sequence[int]) -> list[Cell]:
-    """Return a cell for each system, for each thing that it is trained on, for each seed."""
+    """Return a cell for each system, each set of languages or pairs it is trained on, and each seed."""
     trained_on = [tuple(names) for names in on]
     return [Cell(system, names, seed) for system in systems for names in trained_on for seed in seeds]
 

@@ -1,4 +1,4 @@
-"""The cells of a benchmark run one after another, each in a process of its own, going on after a kill."""
+"""The cells of a benchmark, each run in a process of its own, so that a killed benchmark can be resumed."""
 
 import hashlib
 import json
@@ -30,9 +30,9 @@ from emu_core.runs.run import Run, Storable
 if TYPE_CHECKING:
     from emu_core.encoders.base import Encoder
 
-POLL_S = 0.2  # how soon a cell that runs hears that it is cancelled
-LAST_WORDS = 300  # characters of a process that died
-# What may not differ between the cells of a folder, of the configuration, the settings and the data's facts.
+POLL_S = 0.2  # how soon a running cell notices that the benchmark was cancelled
+LAST_WORDS = 300  # characters quoted from the output of a process that died
+# Fields of the configuration, the settings and the data's facts that must be equal for all cells of a folder.
 FIXED = {
     "encoder": "the encoder",
     "device": "the device",
@@ -51,14 +51,14 @@ PASS_S, BESIDE_S = 0.03, 8.0
 
 @dataclass(frozen=True)
 class Outlook:
-    """A benchmark before it is run.
+    """An estimate of a benchmark before it is run.
 
     Attributes:
-        cells: how many there are.
-        training: how many of them train the encoder on labelled sentences.
-        passes: how many sentences these encode with gradients, counting each as often as it comes.
-        note: how the sentences to train on and those to measure are told apart.
-        missing: what can't be measured with this data, or on this machine, a sentence each.
+        cells: number of cells.
+        training: number of cells that train the encoder on labelled sentences.
+        passes: sentences that these cells encode with gradients, over all epochs.
+        note: how the data is divided into training and test sentences.
+        missing: what can't be measured with this data or on this machine, one sentence each.
     """
 
     cells: int
@@ -69,29 +69,28 @@ class Outlook:
 
     @property
     def seconds(self) -> float:
-        """About how long it takes with `use` on two CPU cores."""
+        """The approximate duration with `use` on two CPU cores."""
         return self.passes * PASS_S + self.cells * BESIDE_S
 
 
 def fixed_of(config: RunConfig, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of `FIXED`, from a benchmark's configuration and the facts of its data."""
-    there = {**vars(config), **config.hyperparameters, **facts}
-    return {name: there.get(name) for name in FIXED}
+    """Return the values of the `FIXED` fields."""
+    values = {**vars(config), **config.hyperparameters, **facts}
+    return {name: values.get(name) for name in FIXED}
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment(ABC):
-    """A paper's experiments on a user's data: its cells, how each is measured, and the report.
+    """A paper's experiments on a user's data: the cells, and how each is trained and measured.
 
     Attributes:
         config: the configuration of the run.
-        data: as it was stored.
-        folder: of the run.
-        settings_class: the class of its settings.
-        first: what the first cell is, without which none can be measured.
-        data_class: the class of the data.
-        gather: returns a user's data as they are stored, and the fields of the configuration that they decide, from
-            the data as a user names them, the settings, and options of its own.
+        data: an instance of `data_class`.
+        folder: the run's folder.
+        settings_class: the class of the benchmark's settings.
+        first: describes the first cell; if it can't be measured, none can.
+        gather: takes the data as the user names it, the settings and options of its own; returns the data to store
+            and the fields of the configuration that follow from it.
     """
 
     config: RunConfig
@@ -104,7 +103,7 @@ class Experiment(ABC):
 
     @classmethod
     def load_data(cls, folder: Path, name: str) -> Any:
-        """Read what `data.store` wrote; the name is for people. Raises RunError where it is damaged."""
+        """Read stored data. Raises RunError if it is damaged."""
         try:
             return cls.data_class.load(folder, name)
         except (OSError, ValueError, KeyError, TypeError, IndexError, DataError):
@@ -112,18 +111,18 @@ class Experiment(ABC):
 
     @classmethod
     def open(cls, run: Run) -> Self:
-        """Return the experiment in a run's folder. Raises RunError where it is damaged."""
+        """Open the experiment in a run's folder. Raises RunError if it is damaged."""
         config = run.config()
         return cls(config, cls.load_data(run.training_folder, config.data), run.folder)
 
     @cached_property
     def settings(self) -> Any:
-        """The settings of the benchmark, of the paper's own class."""
+        """The benchmark's settings, an instance of `settings_class`."""
         return self.settings_class.from_json(self.config.hyperparameters)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The language pairs; of a figure or an ablation that is of one, the first."""
+        """The language pairs; the first is the one of figures and ablations that have only one."""
         return self.config.pairs
 
     @property
@@ -138,14 +137,10 @@ class Experiment(ABC):
 
     @abstractmethod
     def cells(self) -> tuple[Cell, ...]:
-        """Return every cell, each once, the first being the one without which none can be measured."""
+        """Return every cell once; if the first can't be measured, none can."""
 
     def outlook(self) -> Outlook:
-        """Return what running it would be.
-
-        Raises:
-            EmuError: the data does not do.
-        """
+        """Estimate the benchmark. Raises EmuError if the data is unsuitable."""
         return Outlook(len(self.cells()))
 
     @abstractmethod
@@ -154,24 +149,28 @@ class Experiment(ABC):
 
     @abstractmethod
     def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
-        """Train and measure a cell, in an empty folder that is deleted afterwards.
+        """Train and measure a cell.
+
+        Args:
+            cell: to measure.
+            folder: an empty folder, deleted afterwards.
 
         Returns:
-            What was measured, and what draws the views of its pictures afterwards; None where none shows it.
+            The measurements, and a function that computes the views of the cell's pictures; None if it has none.
 
         Raises:
-            EmuError: what can't be trained or measured, with how to fix it.
+            EmuError: the cell can't be trained or measured.
         """
 
     def train(
         self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
     ) -> "tuple[Encoder, Took, dict[str, Any]]":
-        """Train a method of this library in an empty folder, as any user would; the options are those of `train`.
+        """Train a method of this library, as a user would; the options are those of `train`.
 
         Returns:
-            The trained encoder, how long that took, and facts that a reader should see.
+            The trained encoder, the time that training took, and facts for the report.
         """
-        import torch._dynamo  # noqa: F401 - by the first optimiser, and by packages of peers before their clocks start
+        import torch._dynamo  # noqa: F401 - optimisers import it, which must not count as training time
 
         from emu_core.api.train import train
         from emu_core.encoders.registry import load_encoder
@@ -183,7 +182,7 @@ class Experiment(ABC):
             encoder=config.encoder,
             seed=cell.seed,
             device=config.device,
-            checkpoint_s=1e9,  # a cell that is killed is begun again
+            checkpoint_s=1e9,  # a killed cell starts over
             on_progress=clock,
             **options,
         )
@@ -192,17 +191,17 @@ class Experiment(ABC):
         return trained, clock.took, {"warnings": warnings} if warnings else {}
 
     def fingerprint(self, cell: Cell) -> str:
-        """Return a checksum of everything that decides the figures of a cell."""
+        """Return a checksum of everything that determines a cell's figures."""
         fixed = fixed_of(self.config, self.facts)
         deciding = [self.config.method, fixed, asdict(cell), self.hyperparameters(cell)]
         return hashlib.sha256(json.dumps(deciding, sort_keys=True, default=str).encode()).hexdigest()
 
     def file_of(self, cell: Cell) -> Path:
-        """Return the file of a finished cell."""
+        """Return the file that holds a finished cell."""
         return self.folder / "cells" / f"{cell.key}.parquet"
 
     def read(self, cell: Cell) -> CellResult | None:
-        """Return a finished cell; None where it is still to be measured.
+        """Read a finished cell; None if it has not been measured yet.
 
         Raises:
             RunError: its file was made with other settings, or is damaged.
@@ -230,11 +229,7 @@ class Experiment(ABC):
 
 
 def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
-    """Train and measure a cell in this process, with its costs.
-
-    Raises:
-        EmuError: what can't be trained or measured, with how to fix it.
-    """
+    """Train and measure a cell in this process, with its costs. Raises EmuError if that is impossible."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         with peak_memory() as megabytes:
@@ -250,16 +245,16 @@ def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
 
 
 def in_process(experiment: Experiment, cell: Cell) -> CellResult:
-    """Measure a cell in a new process: its memory is then given back, and a crash ends it alone.
+    """Measure a cell in a new process, which returns its memory and whose crash ends only this cell.
 
     Raises:
-        CancelledError: the run was asked to stop; the process is then ended.
+        CancelledError: the run was cancelled; the process is then killed.
     """
     run = Run(experiment.folder)
-    with tempfile.NamedTemporaryFile() as said:
+    with tempfile.NamedTemporaryFile() as output:
         before = multiprocessing.active_children()
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, context, _begin, (said.name,)) as pool:
+        with ProcessPoolExecutor(1, context, _start_worker, (output.name,)) as pool:
             with _without_main():
                 future = pool.submit(_measure, type(experiment), experiment.folder, cell)
             own = [process for process in multiprocessing.active_children() if process not in before]
@@ -269,36 +264,35 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
                         raise CancelledError("cancelled before the end")
                 return future.result()
             except BrokenExecutor:
-                pass  # a process died: its code is known once the pool, which waits for it, is closed
+                pass  # the process died; its exit code is known once the pool is closed
             except BaseException:
-                for process in own:  # the pool would wait for the end of the cell
+                for process in own:  # otherwise the pool waits for the cell to finish
                     process.kill()
                 raise
         code = own[0].exitcode if own else None
-        words = said.read().decode("utf-8", "replace").strip().splitlines()
+        words = output.read().decode("utf-8", "replace").strip().splitlines()
     last = words[-1][:LAST_WORDS] if words else "it printed nothing"
     return CellResult(error=f"its process ended with code {code}: {last}")
 
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """Let a new process not run the script again that this one runs, which need not be written for that."""
-    main = sys.modules["__main__"]
-    names: tuple[str, ...] = ("__file__", "__spec__")
-    there = {name: vars(main)[name] for name in names if name in vars(main)}
-    vars(main).pop("__file__", None)
-    vars(main)["__spec__"] = None
+    """Keep a spawned process from running the main script again, which may lack a main guard."""
+    main = vars(sys.modules["__main__"])
+    saved: dict[str, Any] = {name: main[name] for name in ("__file__", "__spec__") if name in main}
+    main.pop("__file__", None)
+    main["__spec__"] = None
     try:
         yield
     finally:
-        vars(main).update(there)
+        main.update(saved)
 
 
-def _begin(said: str) -> None:
-    """Write what the process says to a file, and end it at once where its parent ends, however that went."""
-    output = os.open(said, os.O_WRONLY | os.O_APPEND)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+def _start_worker(output: str) -> None:
+    """Write the process's output to a file, and end the process whenever its parent ends."""
+    file = os.open(output, os.O_WRONLY | os.O_APPEND)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -314,5 +308,5 @@ def _measure(kind: type[Experiment], folder: Path, cell: Cell) -> CellResult:
         return measure_cell(kind.open(Run(folder)), cell)
     except EmuError as error:
         return CellResult(error=str(error))
-    except Exception as error:  # a bug in a cell ends that cell alone, and its report says so
+    except Exception as error:  # a bug ends only this cell, and the report shows it
         return CellResult(error=f"{type(error).__name__}: {error}")

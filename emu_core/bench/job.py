@@ -1,4 +1,4 @@
-"""A benchmark as a run: its folder is created, worked on until its report is written, and gone on with after a stop."""
+"""A benchmark as a run: its folder is created, its cells are run and its report is written; it can be resumed."""
 
 import shutil
 from collections.abc import Callable
@@ -19,16 +19,16 @@ from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 
 RunCell = Callable[[Experiment, Cell], CellResult]
 RESULTS = "results.parquet"
-_OLD = "bench.json"  # of the folders of earlier versions
+_OLD = "bench.json"  # marks a folder of an earlier version
 
 
 def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
-    """Make the queued run of a benchmark, or queue one again that is there, with other seeds or tables.
+    """Create the queued run of a benchmark, or queue an existing one again with other seeds or tables.
 
     Args:
-        folder: the run's folder; one of the same benchmark goes on, its finished cells staying.
+        folder: the run's folder; finished cells of the same benchmark in it are kept.
         config: see `Paper.plan`.
-        data: what is trained on and measured.
+        data: to train on and measure.
 
     Raises:
         RunError: the folder is in use, or holds cells of other data or settings.
@@ -57,11 +57,7 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
 
 
 def queue_again(run: Run) -> Run:
-    """Queue a benchmark that is over once more: cells that could not be measured are then tried again.
-
-    Raises:
-        RunError: it is running.
-    """
+    """Queue an ended benchmark again, to retry cells that could not be measured. Raises RunError if it is running."""
     if run.status().state is RunState.RUNNING:
         raise RunError(f"{run.folder} is running; cancel it first, or wait until it is over")
     run.uncancel()
@@ -70,21 +66,19 @@ def queue_again(run: Run) -> Run:
 
 
 def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunCell | None = None) -> Report:
-    """Run every cell of a benchmark that is not finished, and write the report.
-
-    A cell that can't be measured is not written, and so is tried again the next time.
+    """Run every unfinished cell of a benchmark, and write the report.
 
     Args:
-        run: made by `create_bench`; one that was killed, cancelled or failed goes on where it stopped.
-        on_progress: called with the run's status as it moves; its steps are the cells.
+        run: made by `create_bench`; after a kill, a cancellation or a failure it continues where it stopped.
+        on_progress: called with the run's status whenever it changes; its steps are the cells.
         run_cell: runs a cell; None runs it in a process of its own.
 
     Returns:
         The report, whose files are in the run's folder.
 
     Raises:
-        EmuError: the first cell can't be measured (whatever prevents that prevents every cell), a finished cell is of
-            other settings, or the run was cancelled.
+        EmuError: the first cell can't be measured, in which case none can; a finished cell has other settings; or
+            the run was cancelled.
     """
     with run.locked():
         return _run_bench(run, on_progress, run_cell or in_process)
@@ -95,7 +89,7 @@ def _run_bench(run: Run, on_progress: OnProgress | None, run_cell: RunCell) -> R
     make_report = paper_named(experiment.config.method).load_report()
     with record_failure(run, on_progress) as progress:
         cells = experiment.cells()
-        # All are read before any is run: a cell of other settings is refused before an hour's work and not after it.
+        # All are read before any is run, so that a cell of other settings is refused at once.
         found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
         since = progress.status.started_at - sum(result.seconds_whole for result in found.values())
         progress.status = replace(progress.status, steps=len(cells), training_since=since)
@@ -113,18 +107,20 @@ def _run_bench(run: Run, on_progress: OnProgress | None, run_cell: RunCell) -> R
         progress.phase("the report")
         results = Results({cell: found[cell] for cell in cells}, experiment.seeds)
         errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
-        first = next(iter(errors.values()), "")
         report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
         report.write()
         results.frame().to_parquet(run.folder / RESULTS)
         shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
-        message = f"{len(errors)} of the cells could not be measured, the first because {first}"
-        progress.end(RunState.FINISHED, message if errors else "")
+        message = ""
+        if errors:
+            first = next(iter(errors.values()))
+            message = f"{len(errors)} of the cells could not be measured, the first because {first}"
+        progress.end(RunState.FINISHED, message)
     return report
 
 
 def resume_bench(run: Run, on_progress: OnProgress | None = None) -> Report:
-    """Start a queued benchmark, or go on with one that is over; cells that could not be measured are tried again.
+    """Start a queued benchmark, resume a stopped one, or retry the missing cells of a finished one.
 
     Raises:
         EmuError: it is running, or what `run_bench` raises.
@@ -136,12 +132,12 @@ def resume_bench(run: Run, on_progress: OnProgress | None = None) -> Report:
 
 
 def open_bench(run: Run) -> Experiment:
-    """Return the experiment in a run's folder. Raises RunError where it is damaged."""
+    """Open the experiment in a run's folder. Raises RunError if it is damaged."""
     return paper_named(run.config().method).load().open(run)
 
 
 def experiment_of(config: RunConfig, data: Any, folder: str | Path = "") -> Experiment:
-    """Return the experiment that a benchmark would be; nothing is written."""
+    """Return the experiment of a benchmark that need not exist on disk."""
     return paper_named(config.method).load()(config, data, Path(folder))
 
 
@@ -154,25 +150,25 @@ def bench(
     run_cell: RunCell | None = None,
     **options: Any,
 ) -> Report:
-    """Run a paper's experiments on a user's data, and today's peers where there are any.
+    """Run a paper's experiments on a user's data, and today's peers if the benchmark has any.
 
-    Each cell runs in a process of its own and is written to a file. The same call after a kill goes on where it
-    stopped; more seeds or more parts add cells. A cell that can't be measured (a package is missing, the set is not
-    parallel) is shown with the reason, and tried again by the next call.
+    Each finished cell is written to a file. Calling this again after a kill continues where it stopped; more seeds or
+    parts add cells. A cell that can't be measured (a package is missing, the set is not parallel) is reported with the
+    reason, and retried by the next call.
 
     Args:
         paper: "emu", "fmda", "bicvm" or "dual-encoder".
         data: see `gather` of the paper's experiment.
-        out: the folder of the benchmark's run.
-        on_progress: called with the run's status as it moves; its steps are the cells.
-        run_cell: runs a cell; None runs it in a process of its own.
-        options: what else `Paper.plan` and `gather` take: encoder, seeds, epochs, parts, device and others.
+        out: the run's folder.
+        on_progress: see `run_bench`.
+        run_cell: see `run_bench`.
+        options: of `Paper.plan` and `gather`: encoder, seeds, epochs, parts, device and others.
 
     Returns:
         The report, whose files are in `out`.
 
     Raises:
-        EmuError: what can't be read, or a folder that holds cells of other data or settings.
+        EmuError: the data can't be read, or the folder holds cells of other data or settings.
     """
     run = create_bench(out, *paper_named(paper).plan(data, **options))
     return run_bench(run, on_progress, run_cell=run_cell)

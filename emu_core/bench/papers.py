@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class EmuPart(StrEnum):
-    """A part of the report on Emu, by the paper's number where it has one."""
+    """A part of the report on Emu, named by the paper's number if it has one."""
 
     TABLE_2 = "2"
     TABLE_3 = "3"
@@ -38,7 +38,7 @@ class Preset(StrEnum):
 
 
 class FmdaPart(StrEnum):
-    """A part of the report on FMDA, by the paper's number where it has one."""
+    """A part of the report on FMDA, named by the paper's number if it has one."""
 
     TABLE_2 = "2"
     TABLE_3 = "3"
@@ -55,10 +55,10 @@ _PRESETS = {
     Preset.PAPER: "Those found here, and the paper's own beside them",
 }
 _PRESET_HELP = (
-    "The paper's own settings were found for another encoder and other data; with them each of its methods is trained "
-    "once more, and has rows of its own."
+    "The paper's own settings were found for another encoder and other data. With them, each of the paper's methods is "
+    "trained once more and gets its own rows."
 )
-_PARTS_HELP = "Table and figure numbers are the paper's. Tables share cells: each is run once."
+_PARTS_HELP = "Table and figure numbers are the paper's. Cells that several tables need are run only once."
 _EMU_PARTS = {
     EmuPart.TABLE_2: "Table 2: every method",
     EmuPart.PEERS: "Peers: what others do today",
@@ -85,33 +85,34 @@ class BenchSettings(Settings):
 
     seeds: tuple[int, ...] = setting(
         (0,),
-        "Each system that draws is trained once with each seed. With several, the report shows how far they lie apart.",
+        "Each system that draws random numbers is trained once with each seed; of several seeds the report shows the "
+        "spread.",
         label="Seeds",
         low=0,
         common=True,
     )
     epochs: int | None = setting(
         None,
-        "Epochs of every system that trains, at most. Empty takes the numbers that were measured to be good.",
+        "The largest number of epochs of any system. Empty takes the numbers that were found to work well.",
         label="Epochs",
         low=1,
         common=True,
     )
 
     def check_together(self) -> None:
-        """Check that there is a seed. Raises TrainingError."""
+        """Raise a TrainingError if there is no seed."""
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
         if not self.seeds:
             raise TrainingError("there is no seed; give one or more whole numbers, 0 or more, with --seeds")
 
     @property
     def changes(self) -> dict[str, Any]:
-        """The change to the settings of a system that trains in epochs."""
+        """The changes to the settings of a system that trains in epochs."""
         return {} if self.epochs is None else {"epochs": self.epochs}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the settings in config.json. Raises RunError where another version wrote them."""
+        """Read the settings in config.json. Raises RunError if another version wrote them."""
         try:
             return cls(**values)
         except (TypeError, TrainingError):
@@ -142,11 +143,11 @@ class FmdaBench(BenchSettings):
 
 @dataclass(frozen=True)
 class ParallelBench(BenchSettings):
-    """The settings of the benchmarks of encoders that are trained from scratch."""
+    """The settings of a benchmark of encoders trained from scratch."""
 
     quick: bool = setting(
         False,
-        "Train on 3,000 pairs of each language pair for a few epochs, to see that all works.",
+        "Train on 3,000 pairs of each language pair for a few epochs, to check that everything works.",
         label="Quick",
         common=True,
     )
@@ -166,13 +167,13 @@ class Paper:
     Attributes:
         name: on the command line and in config.json.
         title: on pages.
-        summary: what it runs, for people who choose a benchmark.
+        summary: what it runs, in help texts and forms.
         settings: the class of its settings.
-        experiment: where the class of its experiment is, which imports everything that trains.
-        report: where the function is that makes the report of an experiment's results.
+        experiment: the class of its experiment, as "module:name"; its import is slow.
+        report: the function that makes the report of an experiment's results, as "module:name".
         needs: the data that it runs on.
-        encoder: the spec taken where none is named; "" where encoders are trained from scratch.
-        reads_tasks: whether dialogues, running text and NLI pairs are trained on, too, where there are any.
+        encoder: the default encoder; "" if encoders are trained from scratch.
+        reads_tasks: whether it also trains on dialogues, running text and NLI pairs.
     """
 
     name: str
@@ -200,18 +201,18 @@ class Paper:
         device: str = "auto",
         **options: Any,
     ) -> "tuple[RunConfig, Storable]":
-        """Return what `create_bench` takes.
+        """Return the configuration and the data that `create_bench` takes.
 
         Args:
-            data: what the experiment's `gather` takes.
-            encoder: what `load_encoder` takes; "" takes the paper's usual one.
-            seeds: of all that draws.
-            epochs: of every system that trains, at most; None takes the numbers measured for each.
+            data: see `gather` of the experiment.
+            encoder: what `load_encoder` takes; "" takes the benchmark's default.
+            seeds: see `BenchSettings`; so for epochs.
+            epochs: see `BenchSettings`.
             device: "auto", "cpu", "cuda:0".
-            options: of the settings (such as parts, what the report holds), and what else `gather` takes.
+            options: other settings, such as `parts`, and options of `gather`.
 
         Raises:
-            EmuError: the data can't be read, or does not do.
+            EmuError: the data can't be read, or is unsuitable.
         """
         from emu_core.devices import pick_device
         from emu_core.runs.versions import versions

@@ -1,10 +1,10 @@
-"""The measurements of a benchmark: one tidy table, and beside it each cell's costs."""
+"""The measurements of a benchmark: one tidy table, the costs of each cell, and scores over seeds."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from emu_core.bench.cells import Cell
 from emu_core.charts.marks import View
 from emu_core.errors import RunError
+from emu_core.evaluation.significance import mean_interval
 from emu_core.files import whole_file
 
 Values = NDArray[np.float64]
 Key = tuple[str, str, str]
 KEY = ("measure", "part", "where")
+COSTS = ("seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb")
 _FACTS = b"emu"  # in the metadata of a cell's file
 
 
@@ -28,17 +30,17 @@ class CellResult:
     """The measurements of a cell and what they cost.
 
     Attributes:
-        values: arrays (queries,) by measure, part (such as an embedding or a number of documents; "" where the measure
+        values: arrays (queries,) by measure, part (such as an embedding or a number of documents; "" if the measure
             has none) and where (a direction "s-t" or a language).
-        seconds: of training alone, from the loaded encoder or the texts to the trained encoder; 0 where nothing is
+        seconds: of training alone, from the loaded encoder or the texts to the trained encoder; 0 if nothing is
             trained.
-        cpu_seconds: computed by all threads in that time.
-        seconds_whole: from loading the encoder or reading the texts to the last measure.
-        peak_mb: the most resident memory of the cell's process up to then, in megabytes.
-        gpu_mb: the most memory of a GPU that torch held, in megabytes; 0 on a CPU.
-        facts: settings and counts that a reader should see.
+        cpu_seconds: of all threads in that time.
+        seconds_whole: from loading the encoder or reading the texts to the last measurement.
+        peak_mb: peak resident memory of the cell's process until then, in megabytes.
+        gpu_mb: peak GPU memory held by torch, in megabytes; 0 on a CPU.
+        facts: settings and counts for the report.
         views: points of pictures, by name.
-        error: why nothing was measured; "" where something was.
+        error: why nothing was measured; "" if something was.
     """
 
     values: Mapping[Key, Values] = field(default_factory=dict)
@@ -51,17 +53,13 @@ class CellResult:
     views: Mapping[str, View] = field(default_factory=dict)
     error: str = ""
 
-    def get(self, measure: str, part: str = "", where: str = "") -> Values | None:
-        """Return an array (queries,); None where it was not measured."""
-        return self.values.get((measure, part, where))
-
     def keys(self, measure: str) -> list[tuple[str, str]]:
-        """Return part and where of everything that was measured, in its order."""
+        """Return part and where of every value of a measure."""
         return [(part, where) for name, part, where in self.values if name == measure]
 
     def wheres(self, measure: str, part: str | None = None) -> list[str]:
-        """Return where something was measured, each once and in its order; `part` None takes every part."""
-        return list(dict.fromkeys(where for own, where in self.keys(measure) if part is None or own == part))
+        """Return where a measure was taken, each once; `part` None takes every part."""
+        return list(dict.fromkeys(where for own, where in self.keys(measure) if part in (None, own)))
 
     def frame(self) -> pd.DataFrame:
         """Return the tidy table: measure, part, where, query and value."""
@@ -74,11 +72,8 @@ class CellResult:
         return table.astype({"query": np.int64, "value": np.float64})
 
 
-COSTS = ("seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb")
-
-
 def numbers(values: Mapping[Key, Any]) -> dict[Key, Values]:
-    """Return measurements as arrays of floats; a number alone becomes an array of one."""
+    """Return measurements as arrays of floats; a single number becomes an array of one."""
     return {
         (str(measure), str(part), str(where)): np.atleast_1d(np.asarray(value, dtype=np.float64))
         for (measure, part, where), value in values.items()
@@ -86,27 +81,21 @@ def numbers(values: Mapping[Key, Any]) -> dict[Key, Values]:
 
 
 def write_cell(path: Path, result: CellResult, facts: Mapping[str, Any]) -> None:
-    """Write a finished cell to a Parquet file, whole or not at all, with facts that its reader has to know."""
+    """Write a finished cell and facts about it to a Parquet file, atomically."""
     described = {
         **facts,
         **{name: getattr(result, name) for name in COSTS},
         "facts": result.facts,
         "views": {name: asdict(view) for name, view in result.views.items()},
     }
+    encoded = json.dumps(described, default=str).encode("utf-8", "replace")
     table = pa.Table.from_pandas(result.frame(), preserve_index=False)
-    table = table.replace_schema_metadata(
-        {_FACTS: json.dumps(described, default=str).encode("utf-8", "replace")}
-    )
     with whole_file(path) as partial:
-        pq.write_table(table, partial)
+        pq.write_table(table.replace_schema_metadata({_FACTS: encoded}), partial)
 
 
 def read_cell(path: Path) -> tuple[CellResult, dict[str, Any]]:
-    """Read what `write_cell` wrote, and the facts that it was given.
-
-    Raises:
-        RunError: the file is damaged.
-    """
+    """Read the result and the facts that `write_cell` wrote. Raises RunError if the file is damaged."""
     try:
         table = pq.read_table(path)
         described = json.loads(table.schema.metadata[_FACTS])
@@ -117,7 +106,7 @@ def read_cell(path: Path) -> tuple[CellResult, dict[str, Any]]:
         costs: dict[str, Any] = {name: float(described.pop(name)) for name in COSTS}
         result = CellResult(
             values={key: values[rows] for key, rows in frame.groupby(list(KEY), sort=False).indices.items()},
-            views={name: _view(view) for name, view in described.pop("views").items()},
+            views={name: _view(**view) for name, view in described.pop("views").items()},
             facts=described.pop("facts"),
             **costs,
         )
@@ -126,10 +115,61 @@ def read_cell(path: Path) -> tuple[CellResult, dict[str, Any]]:
     return result, described
 
 
-def _view(values: Mapping[str, Any]) -> View:
-    points = np.array(values["points"], dtype=np.float64).reshape(-1, 2)
-    found = {way: (int(right), int(count)) for way, (right, count) in values["found"].items()}
-    return View.of(points, values["groups"], values["texts"], note=str(values["note"]), found=found)
+def _view(points: Any, groups: Any, texts: Any, note: Any, found: Mapping[str, Any]) -> View:
+    places = np.array(points, dtype=np.float64).reshape(-1, 2)
+    counts = {way: (int(right), int(count)) for way, (right, count) in found.items()}
+    return View.of(places, groups, texts, note=str(note), found=counts)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A measure over seeds."""
+
+    mean: float
+    deviation: float  # standard deviation over seeds; 0 for a single one
+    low: float | None  # 95 % interval over the queries, each averaged over the seeds; None without queries
+    high: float | None
+    seeds: int
+    text: str  # as tables show it
+
+    @classmethod
+    def of(cls, values: Values | None) -> Self | None:
+        """Return the score, in percent, of (seeds, queries) values from 0 to 1; None if there are none."""
+        if values is None:
+            return None
+        means, interval = 100 * values.mean(axis=1), mean_interval(values.mean(axis=0))
+        mean_and_deviation = float(means.mean()), float(deviation(means))
+        return cls(*mean_and_deviation, interval.low, interval.high, len(values), spread(means))
+
+    @classmethod
+    def of_numbers(cls, numbers: Sequence[float], times: float = 1, places: int = 1) -> Self | None:
+        """Return the score of one number a seed, multiplied by `times` in JSON; None if there are none."""
+        if not len(numbers):
+            return None
+        own = np.asarray(numbers, dtype=np.float64)
+        means = own * times
+        return cls(float(means.mean()), float(deviation(means)), None, None, len(own), spread(own, places))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the score's values for JSON."""
+        return {name: value for name, value in asdict(self).items() if name != "text"}
+
+
+def mean_score(scores: Sequence[Score | None]) -> float | None:
+    """Return the mean of several scores; None if there are none or one is missing."""
+    means = [score.mean for score in scores if score is not None]
+    return sum(means) / len(means) if means and len(means) == len(scores) else None
+
+
+def deviation(values: Values) -> Any:
+    """Return the standard deviation over seeds, with n - 1 in the denominator; 0 for a single seed."""
+    return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
+
+
+def spread(values: Values, places: int = 1) -> str:
+    """Return the mean over seeds as text, with the standard deviation if there are several."""
+    shown = f"{values.mean():.{places}f}"
+    return shown + (f" ±{float(deviation(values)):.{places}f}" if len(values) > 1 else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +177,9 @@ class OverSeeds:
     """One system over its seeds.
 
     Attributes:
-        cells: its finished cells, a seed each; empty where none was measured.
-        reason: why one is missing; "" where none is.
-        asked: seeds that were asked for.
+        cells: its finished cells, one a seed; empty if none was measured.
+        reason: why a cell is missing; "" if none is.
+        asked: number of seeds asked for.
     """
 
     cells: tuple[CellResult, ...]
@@ -147,24 +187,30 @@ class OverSeeds:
     asked: int = 0
 
     def named(self, label: str) -> str:
-        """Return the system's label, which says so where not every seed was measured."""
+        """Return the system's label, with the number of seeds if some were not measured."""
         if len(self.cells) >= self.asked:
             return label
         return f"{label} ({len(self.cells)} of {self.asked} seeds)"
 
     def values(self, measure: str, part: str = "", where: str = "") -> Values | None:
-        """Return an array (seeds, queries); None where no seed has it."""
-        found = [cell.get(measure, part, where) for cell in self.cells]
-        there = [values for values in found if values is not None]
-        return np.array(there) if there else None
+        """Return an array (seeds, queries); None if no seed has it."""
+        key = (measure, part, where)
+        found = [cell.values[key] for cell in self.cells if key in cell.values]
+        return np.array(found) if found else None
 
     def numbers(self, measure: str, part: str = "", where: str = "") -> list[float]:
-        """Return a number a seed, of a measure that has one; without the seeds that have none."""
+        """Return the number of each seed that has one, of a measure that is a single number."""
         values = self.values(measure, part, where)
-        return [] if values is None else [float(row[0]) for row in values]
+        return [] if values is None else values[:, 0].tolist()
+
+    def score(
+        self, measure: str, part: str = "", where: str = "", *, times: float = 1, places: int = 1
+    ) -> Score | None:
+        """Return the score of a measure that is a single number; for `times` and `places` see `Score.of_numbers`."""
+        return Score.of_numbers(self.numbers(measure, part, where), times, places)
 
     def mean(self, cost: str) -> float:
-        """Return the mean over seeds of one of `COSTS`; of memory the most of any seed."""
+        """Return the mean over seeds of one of `COSTS`; of memory, the maximum."""
         found = [float(getattr(cell, cost)) for cell in self.cells]
         return max(found) if cost.endswith("mb") else float(np.mean(found))
 
@@ -174,7 +220,7 @@ class Results:
     """All cells of a benchmark.
 
     Attributes:
-        cells: what each measured.
+        cells: the result of each.
         seeds: asked for.
     """
 
@@ -184,29 +230,26 @@ class Results:
     def of(
         self, system: str, on: Sequence[str] = (), variant: str = "", seeds: Sequence[int] | None = None
     ) -> OverSeeds:
-        """Return a system over its seeds; `on` and `variant` as in `Cell`, seeds None for those of the benchmark."""
+        """Return a system over its seeds; for `on` and `variant` see `Cell`; seeds None takes the benchmark's."""
         asked = [Cell(system, tuple(on), seed, variant) for seed in (self.seeds if seeds is None else seeds)]
         found = [self.cells[cell] for cell in asked if cell in self.cells]
-        missing = [cell.error for cell in found if cell.error]
-        whole = tuple(cell for cell in found if not cell.error)
-        return OverSeeds(whole, missing[0] if missing else "" if whole else "not asked for", len(asked))
+        errors = [cell.error for cell in found if cell.error]
+        measured = tuple(cell for cell in found if not cell.error)
+        reason = errors[0] if errors else "" if measured else "not asked for"
+        return OverSeeds(measured, reason, len(asked))
 
     def trained(self, systems: Sequence[str]) -> list[tuple[str, tuple[str, ...], OverSeeds]]:
-        """Return each of these systems on whatever it was trained on, over its seeds, in the systems' order."""
-        on = list(dict.fromkeys((cell.system, cell.on) for cell in self.cells))
-        return [
-            (system, trained_on, self.of(system, trained_on))
-            for one in systems
-            for system, trained_on in on
-            if system == one
-        ]
+        """Return each of these systems with what it was trained on, over its seeds, in the systems' order."""
+        on = dict.fromkeys((cell.system, cell.on) for cell in self.cells)
+        ordered = sorted((key for key in on if key[0] in systems), key=lambda key: systems.index(key[0]))
+        return [(system, trained_on, self.of(system, trained_on)) for system, trained_on in ordered]
 
     def measured(self) -> Iterator[tuple[Cell, CellResult]]:
         """Iterate over the cells that were measured."""
         return ((cell, result) for cell, result in self.cells.items() if not result.error)
 
     def each(self, of: Callable[[CellResult], Sequence[str]]) -> list[str]:
-        """Return what `of` gives for every cell, each once and in order."""
+        """Return the items that `of` gives for any measured cell, each once and in order."""
         return list(dict.fromkeys(one for _, result in self.measured() for one in of(result)))
 
     def frame(self) -> pd.DataFrame:

@@ -11,7 +11,13 @@ import numpy as np
 
 from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw
-from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
+from emu_core.bench.parallel.experiment import (
+    ParallelExperiment,
+    Recipe,
+    encode_pairs,
+    languages_of,
+    rank_values,
+)
 from emu_core.bench.results import Key
 from emu_core.charts.marks import View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
@@ -96,7 +102,7 @@ class BicvmExperiment(ParallelExperiment):
         train, test = self.data.of_pairs(cell.on)
         draws = QUICK_DRAWS if self.settings.quick else DRAWS
         documents = {
-            code: self.data.documents[code] for code in self.languages_of(cell) if code in self.data.documents
+            code: self.data.documents[code] for code in languages_of(train) if code in self.data.documents
         }
         if encoder is None:
             return _glossed(documents, train[0], draws, cell.seed), {}, None

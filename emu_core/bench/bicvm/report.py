@@ -10,8 +10,8 @@ from emu_core.bench.cells import both_ways, pair_names
 from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report
-from emu_core.bench.results import OverSeeds, Results
-from emu_core.bench.tables import Line, Score, Table, grid, mean_score, why_missing
+from emu_core.bench.results import OverSeeds, Results, Score, mean_score
+from emu_core.bench.tables import Line, Table, grid, why_missing
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import curves, word_maps
 from emu_core.data.labelled.pairs import Pair
@@ -124,7 +124,7 @@ class _Classified:
 
     def score(self, way: str, size: int) -> Score | None:
         """Return the accuracy over seeds with a number of training documents."""
-        return Score.of_numbers(self.rows[way].numbers("documents", str(size), way))
+        return self.rows[way].score("documents", str(size), way)
 
 
 class DocumentResults:

@@ -1,4 +1,4 @@
-"""The report on the dual encoder: its tables and its picture, and what differs from the paper."""
+"""The report on the dual encoder: its tables, its picture, and what differs from the paper."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -10,15 +10,10 @@ import numpy as np
 from emu_core.bench.cells import both_ways, pair_names
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
 from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
-from emu_core.bench.parallel.experiment import (
-    candidates_of,
-    parallel_costs,
-    precision,
-    speed_table,
-)
+from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report, bars_picture
-from emu_core.bench.results import OverSeeds, Results
-from emu_core.bench.tables import Line, Score, Table, grid, mean_score, scored, why_missing
+from emu_core.bench.results import OverSeeds, Results, Score, mean_score
+from emu_core.bench.tables import Line, Table, grid, why_missing
 from emu_core.data.labelled.pairs import Pair
 from emu_core.data.wording import counted
 from emu_core.evaluation.translation_ranking import DOT, NS
@@ -37,9 +32,9 @@ def dual_report(experiment: DualExperiment, results: Results) -> Report:
     tables = [make.ranking()]
     if experiment.data.sts:
         tables.append(make.sts())
-    if results.each(lambda cell: cell.wheres("nli")):
+    if make.measured("nli"):
         tables.append(make.nli())
-    if results.each(lambda cell: cell.wheres("zero_shot")):
+    if make.measured("zero_shot"):
         tables += [make.zero_shot(), make.few_shot()]
     tables += [
         make.eigen(),
@@ -64,10 +59,10 @@ def printed_table(name: str) -> Table:
 
 
 class DualTables:
-    """Makes the tables of finished cells."""
+    """The tables of a report: of systems each trained on each of some language pairs."""
 
     def __init__(self, results: Results, systems: Sequence[System], pairs: Sequence[Pair]) -> None:
-        """Take the results of cells: of these systems, each trained on each of these pairs."""
+        """Take the results of finished cells."""
         self.results, self.systems, self.pairs = results, tuple(systems), tuple(pairs)
         self.names = pair_names(pairs)
         # Pair and direction, both ways of each pair.
@@ -79,14 +74,19 @@ class DualTables:
         """Return a system trained on a pair, over its seeds."""
         return self.results.of(system, [pair])
 
+    def measured(self, measure: str) -> list[str]:
+        """Return the languages or directions in which some cell took a measure."""
+        return self.results.each(lambda cell: cell.wheres(measure))
+
     def precision(self, system: str) -> list[Score | None]:
         """Return P@1 of each pair and direction."""
         return [precision(self.row(system, pair), DOT, way) for pair, way in self.ways]
 
     def paper_name(self, system: System) -> str:
-        """Return which of the paper's models a system is beside; "" for none.
+        """Return the paper's model that corresponds to a system; "" if there is none.
 
-        The paper's translation ranking has hard negatives; its multi-task model is beside the system with most tasks.
+        The paper's translation ranking has hard negatives; its multi-task model corresponds to the system with the
+        most tasks.
         """
         if system is System.HARD_NEGATIVES:
             return "translation-ranking"
@@ -94,12 +94,25 @@ class DualTables:
         return "multi-task" if system in (most, System.PAPER) else ""
 
     def _lines(self, scores: Callable[[System], Mapping[str, Score | None]]) -> list[Line]:
-        """Return a line a system, with the first reason why one of its pairs is missing."""
+        """Return a line for each system, with the first reason why one of its pairs is missing."""
         lines = []
         for system in self.systems:
             every = (why_missing([LABELS[system]], self.row(system, name)) for name in self.names)
             reasons = next(filter(None, every), ())
             lines.append(Line((LABELS[system],), system, scores(system), self.paper_name(system), reasons))
+        return lines
+
+    def _pair_lines(
+        self, columns: Sequence[str], score: Callable[[OverSeeds, str], Score | None]
+    ) -> list[Line]:
+        """Return a line for each system and pair."""
+        lines = []
+        for system in self.systems:
+            for name in self.names:
+                row, labels = self.row(system, name), (LABELS[system], name)
+                scores = {column: score(row, column) for column in columns}
+                paper = f"{self.paper_name(system)} {name}"
+                lines.append(Line(labels, f"{system} {name}", scores, paper, why_missing(labels, row)))
         return lines
 
     def ranking(self) -> Table:
@@ -125,34 +138,27 @@ class DualTables:
         )
 
     def _ranking_verdict(self) -> tuple[str, ...]:
-        means = {system: mean_score(self.precision(system)) for system in System}
-        plain, base = means[System.SUM_OF_WORDS], means[System.TRANSLATION]
-        measured = {system: mean for system in self.systems if (mean := means[system]) is not None}
+        means = {system: mean_score(self.precision(system)) for system in self.systems}
+        plain, base = means.get(System.SUM_OF_WORDS), means.get(System.TRANSLATION)
         against_plain = (
             f"{LABELS[system]}: P@1 {own:.1f}, mean of {len(self.ways)} directions, {own - plain:+.1f} points against "
             "the sum of words."
-            for system, own in measured.items()
-            if plain is not None and system in self.systems[1:]
+            for system in self.systems[1:]
+            if plain is not None and (own := means[system]) is not None
         )
         against_base = (
             f"{LABELS[system]} against translation ranking alone: {own - base:+.1f} points of P@1."
-            for system, own in measured.items()
-            if base is not None and system in self.systems[3:]
+            for system in self.systems[3:]
+            if base is not None and (own := means[system]) is not None
         )
         return (*against_plain, *against_base)
 
     def sts(self) -> Table:
         """Return Tables 2 and 3: Pearson's r of the angle, in each language and across."""
-        measured = self.results.each(lambda cell: cell.wheres("sts"))
-        columns = sorted(measured, key=lambda name: "-" in name)
-        lines = []
-        for system in self.systems:
-            for name in self.names:
-                row, labels = self.row(system, name), (LABELS[system], name)
-                numbers = {column: row.numbers("sts", "pearson", column) for column in columns}
-                scores = {c: Score.of_numbers(own, times=100, places=3) for c, own in numbers.items()}
-                paper, reasons = f"{self.paper_name(system)} {name}", why_missing(labels, row)
-                lines.append(Line(labels, f"{system} {name}", scores, paper, reasons))
+        columns = sorted(self.measured("sts"), key=lambda name: "-" in name)
+        lines = self._pair_lines(
+            columns, lambda row, column: row.score("sts", "pearson", column, times=100, places=3)
+        )
         return grid(
             "sts",
             "Tables 2 and 3: STS, Pearson's r",
@@ -165,13 +171,9 @@ class DualTables:
         )
 
     def nli(self) -> Table:
-        """Return Table 4: the relation of two sentences, by the head learnt with the encoder, in each language."""
-        languages, lines = self.results.each(lambda cell: cell.wheres("nli")), []
-        for system in self.systems:
-            for name in self.names:
-                row, labels = self.row(system, name), (LABELS[system], name)
-                scores = {code: scored(row.values("nli", "", code)) for code in languages}
-                lines.append(Line(labels, f"{system} {name}", scores, f"{self.paper_name(system)} {name}"))
+        """Return Table 4: accuracy of the NLI head trained with the encoder, in each language."""
+        languages = self.measured("nli")
+        lines = self._pair_lines(languages, lambda row, code: Score.of(row.values("nli", "", code)))
         return grid(
             "nli",
             "Table 4: zero-shot NLI, accuracy in %",
@@ -203,19 +205,21 @@ class DualTables:
 
     def zero_shot(self) -> Table:
         """Return Table 5: a classifier trained in one language, tested in both."""
-        ways = self.results.each(lambda cell: cell.wheres("zero_shot"))
+        ways = self.measured("zero_shot")
 
         def scores(system: System) -> dict[str, Score | None]:
-            # English on English is measured in every pair's model: the first pair's stands for all.
-            rows = [self.row(system, name) for name in self.names]
-            found = {way: [row.numbers("zero_shot", "", way) for row in rows] for way in ways}
-            return {way: Score.of_numbers(next(filter(None, own), [])) for way, own in found.items()}
+            # English on English is measured with the model of every pair; the first pair's is shown.
+            found = {
+                way: [self.row(system, name).score("zero_shot", "", way) for name in self.names]
+                for way in ways
+            }
+            return {way: next(filter(None, own), None) for way, own in found.items()}
 
         title, notes = "Table 5: zero-shot classification", (NOTES["zero_shot"],)
         return grid("zero_shot", title, ("model",), ways, self._lines(scores), notes=notes)
 
     def few_shot(self) -> Table:
-        """Return Table 6: more and more of the target language's labels, with the source language's and without."""
+        """Return Table 6: growing shares of the target language's labels, with the source language's and without."""
         parts = self.results.each(lambda cell: [part for part, _ in cell.keys("few_shot")])
         shares = {f"{part} %": part for part in sorted(parts, key=float)}
         lines = []
@@ -223,10 +227,9 @@ class DualTables:
             kinds = {"few_shot": f"100 % {source} + X % {target}", "monolingual": f"X % {target}"}
             for system in self.systems:
                 row = self.row(system, name)
-                for kind, learnt in kinds.items():
-                    numbers = {column: row.numbers(kind, part, name) for column, part in shares.items()}
-                    scores = {column: Score.of_numbers(own) for column, own in numbers.items()}
-                    lines.append(Line((LABELS[system], target, learnt), f"{system} {target} {kind}", scores))
+                for kind, labels in kinds.items():
+                    scores = {column: row.score(kind, part, name) for column, part in shares.items()}
+                    lines.append(Line((LABELS[system], target, labels), f"{system} {target} {kind}", scores))
         return grid(
             "few_shot",
             "Table 6: few-shot classification, accuracy in %",
@@ -243,7 +246,7 @@ class DualTables:
             scores[system], data[system] = {}, {}
             for name in self.names:
                 row = self.row(system, name)
-                means = Score.of_numbers(row.numbers("eigen", "mean", name), places=3)
+                means = row.score("eigen", "mean", name, places=3)
                 if means is None:
                     continue
                 others = {field: float(np.mean(row.numbers("eigen", field, name))) for field in _EIGEN}
@@ -333,13 +336,13 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
         "epochs": config.epochs,
         "missing": missing,
     }
-    sts, documents, quick = texts.sts, texts.documents, experiment.settings.quick
     applies = {
         "missing": missing,
         "no_nli": not texts.test_nli,
-        "sts": sts,
-        "no_sts": not sts,
-        "documents": documents,
-        "quick": quick,
+        "sts": texts.sts,
+        "no_sts": not texts.sts,
+        "documents": texts.documents,
+        "no_documents": not texts.documents,
+        "quick": experiment.settings.quick,
     }
-    return differences("dual_encoder", values, {**applies, "no_documents": not documents})
+    return differences("dual_encoder", values, applies)

@@ -24,17 +24,22 @@ from emu_core.bench.paper import differences, paper_numbers, paper_table, versio
 from emu_core.bench.papers import EmuPart, Preset
 from emu_core.bench.peers import Peer
 from emu_core.bench.report import Picture, Report, bars_picture
-from emu_core.bench.results import COSTS, OverSeeds, Results, Values
+from emu_core.bench.results import (
+    COSTS,
+    OverSeeds,
+    Results,
+    Score,
+    Values,
+    deviation,
+    mean_score,
+    spread,
+)
 from emu_core.bench.tables import (
     MEMORY_NOTE,
     Row,
     Table,
-    deviation,
     level_above,
     level_of,
-    mean_score,
-    scored,
-    spread,
     stars,
     system_table,
     warnings_of,
@@ -290,7 +295,7 @@ def peers_table(found: Accuracies) -> Table:
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         scores = {
-            code: scored(row.values("classified", "", code)) for code in row.cells[0].wheres("classified")
+            code: Score.of(row.values("classified", "", code)) for code in row.cells[0].wheres("classified")
         }
         classified = {code: score.mean for code, score in scores.items() if score}
         as_classifier = mean_score(list(scores.values()))

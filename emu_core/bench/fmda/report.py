@@ -12,8 +12,8 @@ from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperi
 from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, versions_of, words
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report, bars_picture
-from emu_core.bench.results import OverSeeds, Results, Values
-from emu_core.bench.tables import NOT_MEASURED, Line, Score, Table, costs_table, grid, scored
+from emu_core.bench.results import OverSeeds, Results, Score, Values
+from emu_core.bench.tables import NOT_MEASURED, Line, Table, costs_table, grid
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import group_maps
 from emu_core.data.labelled.pairs import Pair
@@ -225,7 +225,7 @@ class FmdaTables:
             scores = {
                 "baseline": _mean([self._values(_BASELINE, one) for one in columns]),
                 "one pair": _mean([self._values(Place(System.FMDA, part), one) for one in columns]),
-                "all pairs": scored(every.values(columns[0].measure, part, columns[0].where)),
+                "all pairs": Score.of(every.values(columns[0].measure, part, columns[0].where)),
             }
             lines.append(Line((name,), name, scores, name))
         missing = [] if every.cells else [f"All pairs in one model, {NOT_MEASURED}: {every.reason}"]

@@ -1,4 +1,4 @@
-"""The experiments of encoders trained from scratch: their cells, their training, and the tables that they share."""
+"""Experiments on encoders trained from scratch: how they are trained, and the tables that their reports share."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.paper import words
 from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_texts
-from emu_core.bench.results import CellResult, Key, OverSeeds, Results, numbers
-from emu_core.bench.tables import Row, Score, Table, costs_table, scored
+from emu_core.bench.results import CellResult, Key, OverSeeds, Results, Score, numbers
+from emu_core.bench.tables import Row, Table, costs_table
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
@@ -38,7 +38,7 @@ _NOTES = words("parallel")["notes"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a system is trained: its settings, whose class names the method, and which other texts it learns from."""
+    """How a system is trained: its settings, whose class determines the method, and the other tasks it learns from."""
 
     config: DualEncoderConfig | BicvmConfig
     dialogues: bool = False
@@ -55,22 +55,21 @@ class Recipe:
         device: str,
         pace: Pace,
     ) -> tuple[Encoder, Fitted]:
-        """Train an encoder on parallel text, and of the other texts on those of its tasks; `dev` chooses the epoch."""
+        """Train an encoder on parallel text and on the recipe's tasks among `others`; `dev` chooses the epoch."""
         config, never = self.config, lambda: False
         if isinstance(config, BicvmConfig):
-            words = untrained_encoder(train, config, seed=seed).to(device)
-            bicvm = BicvmTrainer(
-                words, train, config, seed=seed, score=lambda: mean_p_at_1(words.encode, dev)
+            bicvm = untrained_encoder(train, config, seed=seed).to(device)
+            words = BicvmTrainer(
+                bicvm, train, config, seed=seed, score=lambda: mean_p_at_1(bicvm.encode, dev)
             )
-            return words, fit(bicvm, on_record=pace, should_stop=never)
+            return bicvm, fit(words, on_record=pace, should_stop=never)
         tasks = Tasks(
             train,
             others.dialogues if self.dialogues else (),
             others.running_text if self.running else (),
             others.nli if self.nli else (),
         )
-        languages = tuple(dict.fromkeys(code for text in train for code in text.languages))
-        dual = DualEncoder.random(config, languages, seed=seed).to(device)
+        dual = DualEncoder.random(config, languages_of(train), seed=seed).to(device)
         trainer = DualEncoderTrainer(
             dual, tasks, config, seed=seed, score=lambda: mean_p_at_1(dual.encode, dev)
         )
@@ -83,40 +82,40 @@ class ParallelExperiment(Experiment):
     data: BenchTexts
     data_class = BenchTexts
     settings_class = ParallelBench
-    plain: ClassVar[str]  # the system that the others' speed is compared with
+    plain: ClassVar[str]  # the system that the speed of the others is compared with
     first: ClassVar[str] = "the plain sum of words"
 
     @staticmethod
     def gather(files: Texts, settings: ParallelBench, **others: Any) -> tuple[BenchTexts, dict[str, Any]]:
-        """Return the texts as they are stored, and the fields of the configuration that they decide.
+        """Return the texts and the fields of the configuration that follow from them.
 
         Args:
             files: parallel text, as `pretrain` takes it.
             settings: of the benchmark.
-            others: what else `read_texts` takes: texts to measure on, documents, other tasks.
+            others: further arguments of `read_texts`: test texts, documents, other tasks.
 
         Raises:
-            EmuError: a file can't be read, or does not do.
+            EmuError: a file can't be read, or is unsuitable.
         """
         texts = read_texts(files, quick=settings.quick, **others)
         return texts, {"data": names_of(texts.train), "pairs": texts.pairs}
 
     @abstractmethod
     def recipe(self, system: str) -> Recipe | None:
-        """Return how a system is trained; None where there is nothing to train."""
+        """Return how a system is trained; None if it is not."""
 
     @abstractmethod
     def values(
         self, cell: Cell, encoder: Encoder | None
     ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
-        """Measure a trained encoder, which is None where the system has nothing to train.
+        """Measure a trained encoder, None for a system that is not trained.
 
         Returns:
-            Measurements, facts that a reader should see, and what draws the views.
+            Measurements, facts for the report, and a function that computes the views.
         """
 
     def epochs_of(self, own: int | None) -> dict[str, Any]:
-        """Return the change to settings whose own number of epochs this is."""
+        """Return the change to settings whose own number of epochs is `own`."""
         if self.settings.epochs is not None:
             return {"epochs": self.settings.epochs}
         return {"epochs": min(own or QUICK_EPOCHS, QUICK_EPOCHS)} if self.settings.quick else {}
@@ -126,13 +125,8 @@ class ParallelExperiment(Experiment):
         recipe = self.recipe(cell.system)
         return {} if recipe is None else asdict(recipe)
 
-    def languages_of(self, cell: Cell) -> tuple[str, ...]:
-        """Return the languages of a cell's pairs, each once."""
-        texts, _ = self.data.of_pairs(cell.on)
-        return tuple(dict.fromkeys(code for text in texts for code in text.languages))
-
     def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
-        """Train a cell, and measure what its encoder is worth."""
+        """Train a cell, and measure its encoder."""
         recipe, encoder, took = self.recipe(cell.system), None, Took()
         facts, speed = dict[str, Any](), dict[Key, Any]()
         if recipe is not None:
@@ -151,7 +145,7 @@ class ParallelExperiment(Experiment):
         return CellResult(numbers(values | speed), **took.costs(), facts=facts | more), draw
 
     def shared_facts(self) -> dict[str, Any]:
-        """Return what was run: data, pairs and seeds."""
+        """Return the facts that all reports on parallel text show."""
         texts, names = self.data, pair_names(self.pairs)
         return {
             "data": self.config.data,
@@ -165,17 +159,22 @@ class ParallelExperiment(Experiment):
         }
 
     def shared_values(self) -> dict[str, Any]:
-        """Return what is filled into the sentences on what differs from the paper."""
+        """Return the values for the sentences on what differs from the paper."""
         sizes = (f"{len(text):,} {pair_name(*text.languages)} pairs" for text in self.data.train)
         return {"data": self.config.data, "sizes": ", ".join(sizes)}
 
     def documents_facts(self, part: int) -> dict[str, str]:
-        """Return numbers of documents by language; of part 0, which is trained on, or 1, which is tested."""
+        """Return the number of documents by language: of part 0, to train on, or 1, to test on."""
         return {code: f"{len(both[part].texts):,}" for code, both in self.data.documents.items()}
 
 
+def languages_of(texts: Sequence[ParallelText]) -> tuple[str, ...]:
+    """Return the languages of parallel texts, each once."""
+    return tuple(dict.fromkeys(code for text in texts for code in text.languages))
+
+
 def encode_pairs(encoder: Encoder, text: ParallelText) -> tuple[FloatArray, FloatArray]:
-    """Vectors of both sides, (N, d) each."""
+    """Return the vectors (N, d) of both sides."""
     return encode_in(encoder, text.first, text.source), encode_in(encoder, text.second, text.target)
 
 
@@ -186,7 +185,7 @@ def rank_values(
     measures: Sequence[str],
     distractors: int | None = None,
 ) -> dict[Key, Any]:
-    """Return the ranks of translations and the numbers of candidates, both ways; the arguments are `ranking_by`'s."""
+    """Return the ranks of translations and the numbers of candidates, both ways; for the arguments see `ranking_by`."""
     values: dict[Key, Any] = {}
     for way, own, other in ((text, first, second), (text.turned(), second, first)):
         name = pair_name(way.source, way.target)
@@ -198,9 +197,9 @@ def rank_values(
 
 
 def precision(row: OverSeeds, by: str, way: str, n: int = 1) -> Score | None:
-    """Return a system's P@n in a direction, ranked by "cosine", "euclid" or "dot"; None where it was not measured."""
+    """Return P@n in a direction, ranked by "cosine", "euclid" or "dot"; None if it was not measured."""
     ranks = row.values("rank", by, way)
-    return scored(None if ranks is None else (ranks <= n).astype(np.float64))
+    return Score.of(None if ranks is None else (ranks <= n).astype(np.float64))
 
 
 def candidates_of(results: Results) -> dict[str, int]:
@@ -215,7 +214,10 @@ def candidates_of(results: Results) -> dict[str, int]:
 def speed_table(
     results: Results, systems: Sequence[str], plain: str, labels: Mapping[str, str], first: str
 ) -> Table:
-    """Return sentence pairs a second of each system, and the ratio to the plain one's on the same (or first) pairs."""
+    """Return the sentence pairs a second of each system, and their ratio to the plain system's.
+
+    The plain system is the one trained on the same pairs, or else the one trained on the pair `first`.
+    """
     rows, data = [], dict[str, Any]()
     first_speed = _speed(results.of(plain, [first]))
     for system, on, row in results.trained(systems):
@@ -235,7 +237,7 @@ def speed_table(
 
 
 def parallel_costs(results: Results, systems: Sequence[str], labels: Mapping[str, str]) -> Table:
-    """Return time and memory of each system and the pairs it is trained on."""
+    """Return time and memory of each system on each set of pairs it is trained on."""
     lines = [
         ((labels[system], ", ".join(on)), f"{system} on {', '.join(on)}", row)
         for system, on, row in results.trained(systems)
@@ -249,6 +251,6 @@ def _speed(row: OverSeeds) -> dict[str, float]:
 
 
 def _shared(texts: BenchTexts) -> int:
-    """Return how many pairs that are trained on have a sentence that is measured."""
+    """Return how many training pairs share a sentence with the test pairs."""
     measured = {side for text in texts.test for pair in with_language(text) for side in pair}
     return sum(not measured.isdisjoint(pair) for text in texts.train for pair in with_language(text))
