@@ -126,7 +126,7 @@ def test_a_text_depends_on_its_own_language_alone(commands: LabelledSet) -> None
 def test_words_agree() -> None:
     """Articles and places are of the word, not of the template."""
     groups = language_groups("de")
-    filler = Filler(groups, Roles(groups, 0))
+    filler = Filler(groups, 0)
     texts = generate_commands(["de"], COUNT, seed=1).frame["text"]
     assert filler.language == "de"
     assert not texts.str.contains(r"\b(?:das|dem|den|im) Küche\b|\b(?:die|der|den) Wohnzimmer\b").any()

@@ -94,17 +94,15 @@ def test_a_folder_of_class_folders(tmp_path: Path) -> None:
         read_documents(tmp_path / "EN", language="en")
     folder = write_folder(tmp_path / "EN")
     documents = read_documents(folder, language="English")
-    assert documents.language == "en"
-    assert documents.documents == (("Shares fell.", "Why?", "Nobody knows"), ("Rain.",))
+    assert documents.texts == ("Shares fell.\nWhy?\nNobody knows", "Rain.")
     assert documents.labels == ("CCAT", "GCAT")
-    assert len(documents) == 2
 
 
 def test_a_table_with_a_class_a_row(tmp_path: Path) -> None:
     path = tmp_path / "rcv.tsv"
     path.write_text("label\ttext\nCCAT\tShares fell. Why?\nGCAT\tRain.\nECAT\t\n", "utf-8")
     documents = read_documents(path, language="de")
-    assert documents.documents == (("Shares fell.", "Why?"), ("Rain.",))
+    assert documents.texts == ("Shares fell.\nWhy?", "Rain.")
     assert documents.labels == ("CCAT", "GCAT")
     path.write_text("a\tb\nCCAT\tShares\nGCAT\tRain.\n", "utf-8")
     mapping = ColumnMapping(text="b", intent="a")
@@ -114,7 +112,7 @@ def test_a_table_with_a_class_a_row(tmp_path: Path) -> None:
 def test_a_table_of_several_languages(tmp_path: Path) -> None:
     path = tmp_path / "rcv.csv"
     path.write_text("text,label,language\nOne,A,en\nEins,A,de\nTwo,B,English\nZwei,B,de\n", "utf-8")
-    assert read_documents(path, language="en").documents == (("One",), ("Two",))
+    assert read_documents(path, language="en").texts == ("One", "Two")
     assert read_documents(path, language="de").labels == ("A", "B")
     with pytest.raises(DataError, match="no document in 'fr'"):
         read_documents(path, language="fr")

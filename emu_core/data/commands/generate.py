@@ -1,10 +1,11 @@
-"""Slot-annotated commands in several languages, paired by meaning, reproducible by seed, and what there is."""
+"""Slot-annotated commands in several languages, paired by meaning and reproducible by seed, and their counts."""
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, pairwise
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -26,123 +27,109 @@ from emu_core.data.wording import counted, listed
 from emu_core.errors import DataError
 
 TRIES = 40
-"""How many wordings are tried before a meaning is given up in a language."""
+"""Wordings tried for a meaning in a language before the meaning is given up."""
 PLACES = frozenset({"in", "on", "at"})
-"""The leads of places: a word that has a place of its own ("on the terrace") takes that."""
+"""The leads of places, for which a word with a place of its own ("on the terrace") has its own text."""
 SPLITS = ("train", "dev", "test")
 SHARE = 10
-"""One template in so many is held out for dev, another for test."""
+"""One template in this many is held out for dev, another for test."""
 ENOUGH = 5
-"""With fewer templates, wordings are held out instead; with fewer wordings, none."""
+"""The least templates of which some are held out; below it the same holds for wordings."""
 _Parts = tuple[str | Gap, ...]
 NAME = "commands"
 _TRAIN, _DEV = 0.8, 0.9
 WEAK = 0.75
-"""A pair is weak where it shares less than this part of the groups of its larger language."""
+"""A pair of languages is weak if it shares less than this part of the groups of the larger language."""
 TRIED = 6
-"""A group counts where one of so many of its meanings has a sentence."""
+"""A group counts if one of its first meanings, this many, has a sentence."""
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A command."""
 
-    text: str  # the words
-    annotated: str  # the same with each slot in brackets
+    text: str
+    annotated: str  # the text with each slot in brackets
 
 
 class Roles:
-    """Which wordings of a language each split draws from.
+    """The wordings of a language that each split draws from.
 
-    For each intent and combination, a tenth of the templates (at least one where there are five, else a tenth
-    of the wordings) is held out for dev and as many for test; a group always leaves some to train. Sentences of
-    dev and test are drawn from these half the time, else from train's.
+    For each intent and combination, a tenth of the templates (at least one if there are five; else a tenth of the
+    wordings) is held out for dev and as much for test; every group keeps some for train. Sentences of dev and test are
+    drawn from these half of the time, else from train's.
     """
 
     def __init__(self, groups: LanguageGroups, seed: int) -> None:
-        """Choose them: by the seed and the language alone."""
+        """Draw the roles, which depend on the seed and the language alone."""
         by_use: dict[tuple[str, str], list[Group]] = defaultdict(list)
         for group in groups.wordings:
             by_use[group.intent, group.combination].append(group)
-        self._lines: dict[tuple[Group, str], list[list[Wording]]] = {}
+        self._lines: dict[tuple[Group, str], dict[int, list[Wording]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for use, members in by_use.items():
             rng = random.Random(f"{seed}/{groups.language}/{use}")
-            wordings = [groups.wordings[group] for group in members]
-            held_out = _held_out(wordings, rng)
-            for group, own in zip(members, wordings, strict=True):
-                for split in SPLITS:
-                    self._lines[group, split] = _by_line(
-                        w for w in own if held_out.get(w.parts, "train") == split
-                    )
+            held_out = _held_out([groups.wordings[group] for group in members], rng)
+            for group in members:
+                for wording in groups.wordings[group]:
+                    split = held_out.get(wording.parts, "train")
+                    self._lines[group, split][wording.line].append(wording)
 
     def pick(self, group: Group, split: str, rng: random.Random) -> Wording:
-        """Draw a wording: first its template, then one of the template's wordings."""
+        """Draw a template, and then one of its wordings."""
         lines = self._lines[group, split]
         if not lines or (split != "train" and rng.random() < 0.5):
             lines = self._lines[group, "train"]
-        return rng.choice(rng.choice(lines))
+        return rng.choice(rng.choice(list(lines.values())))
 
     def of(self, group: Group, split: str) -> tuple[Wording, ...]:
-        """Return the wordings that are a split's own."""
-        return tuple(wording for line in self._lines[group, split] for wording in line)
+        """Return the wordings that only this split has."""
+        return tuple(wording for line in self._lines[group, split].values() for wording in line)
 
 
-def _by_line(wordings: Iterable[Wording]) -> list[list[Wording]]:
-    lines: dict[int, list[Wording]] = defaultdict(list)
-    for wording in wordings:
-        lines[wording.line].append(wording)
-    return list(lines.values())
-
-
-def _held_out(groups: list[tuple[Wording, ...]], rng: random.Random) -> dict[_Parts, str]:
+def _held_out(groups: Sequence[Sequence[Wording]], rng: random.Random) -> dict[_Parts, str]:
     """Return the split of each wording that is not for train."""
     all_parts: dict[_Parts, int] = {}
     for wording in (wording for group in groups for wording in group):
         all_parts.setdefault(wording.parts, wording.line)
     lines = sorted(set(all_parts.values()))
-    units: list[list[_Parts]]
+    units: list[list[_Parts]] = [[parts] for parts in all_parts]
     if len(lines) >= ENOUGH:
         units = [[parts for parts, line in all_parts.items() if line == which] for which in lines]
-    elif len(all_parts) >= ENOUGH:
-        units = [[parts] for parts in all_parts]
-    else:
+    elif len(all_parts) < ENOUGH:
         return {}
     rng.shuffle(units)
     wanted = ["dev", "test"] * max(1, len(units) // SHARE)
     left = [{wording.parts for wording in group} for group in groups]
     held_out: dict[_Parts, str] = {}
     for unit in units:
-        if not wanted:
-            break
-        if all(own.difference(unit) for own in left):
+        if wanted and all(own.difference(unit) for own in left):
             left = [own.difference(unit) for own in left]
             held_out.update(dict.fromkeys(unit, wanted.pop()))
     return held_out
 
 
 class Filler:
-    """Puts meanings into the words of one language."""
+    """Words meanings in one language."""
 
-    def __init__(self, groups: LanguageGroups, roles: Roles) -> None:
-        """Take the language's wordings and which of them each split may have."""
-        self.language = groups.language
-        self._groups = groups
-        self._roles = roles
+    def __init__(self, groups: LanguageGroups, seed: int) -> None:
+        """Draw which wordings each split may use."""
+        self.language, self._groups, self._seed = groups.language, groups, seed
+        self._roles = Roles(groups, seed)
         self._own = vocabulary(groups.language)
 
-    def sentences(self, meaning: Meaning, split: str, seed: int) -> Iterator[Sentence]:
-        """Yield fit sentences for a meaning, the same for the same arguments."""
-        rng = random.Random(f"{seed}/{self.language}/{meaning.id}")
+    def sentences(self, meaning: Meaning, split: str) -> Iterator[Sentence]:
+        """Yield suitable sentences for a meaning, always the same ones."""
+        rng = random.Random(f"{self._seed}/{self.language}/{meaning.id}")
         for trial in range(TRIES):
             wording = self._roles.pick(meaning.group, split, rng)
-            sentence = self._filled(wording, meaning, rng, strict=trial < TRIES // 2)
-            if sentence:
+            if sentence := self._filled(wording, meaning, rng, strict=trial < TRIES // 2):
                 yield sentence
 
     def _filled(
         self, wording: Wording, meaning: Meaning, rng: random.Random, *, strict: bool
     ) -> Sentence | None:
-        """Return a wording with its values; None where it is odd, or where `strict` finds it short."""
+        """Return a wording with its values; None if it is odd, or if `strict` and a word lacks its lead."""
         kinds, keys = dict(meaning.group.slots), dict(meaning.values)
         subject = self._subject(meaning)
         plain = annotated = ""
@@ -160,13 +147,14 @@ class Filler:
                 return None
             plain += before + text
             annotated += f"{before}[{part.slot} : {text}]"
-        # A text that begins with a sign might be a formula to a spreadsheet program.
-        if not plain[:1].isalnum() or _repeats(plain) or self._own.is_odd(meaning.group.intent, plain):
+        # A spreadsheet program may take a text that begins with a sign for a formula.
+        if not plain[:1].isalnum() or self._own.is_odd(meaning.group.intent, plain):
             return None
-        return Sentence(plain, annotated)
+        repeats = any(word == following for word, following in pairwise(plain.casefold().split()))
+        return None if repeats else Sentence(plain, annotated)
 
     def _subject(self, meaning: Meaning) -> str:
-        """Return the article of what the sentence is about, which states agree with."""
+        """Return the article of the subject, with which states agree."""
         values, kinds = dict(meaning.values), dict(meaning.group.slots)
         if "name" in values and kinds["name"] in self._own.values:
             return self._own.values[kinds["name"]][values["name"]].article
@@ -176,44 +164,36 @@ class Filler:
         return self._own.subjects.get(dict(meaning.group.fixed).get("domain", ""), "")
 
     def _text(self, kind: str, key: str, lead: str, subject: str, rng: random.Random) -> tuple[str, str]:
-        """Return what stands before a value, led by `lead`, and the value's text, "" where there is none."""
+        """Return what precedes a value, with its lead, and the value's text, "" if it has none."""
         own = self._own
         if kind in NUMBERS:
-            return self._led(lead, "", key.removeprefix("-"))
-        if kind in own.values:
+            article, text = "", key.removeprefix("-")
+        elif kind in own.values:
             word = own.values[kind][key]
             if word.place and lead in PLACES:
                 return word.place
-            return self._led(lead, word.article, word.text)
-        text = rng.choice(self._groups.words[kind][key])
-        if ":" in text:
-            text = dict(form.split(":") for form in text.split("/")).get(subject, "")
-        return self._led(lead, *split_article(text, own.leads.get("the", ())))
-
-    def _led(self, lead: str, article: str, text: str) -> tuple[str, str]:
-        return (self._own.leads[lead].get(article, "") if lead else ""), text
-
-
-def _repeats(text: str) -> bool:
-    """Return whether a word follows itself, as in "the lamp lamp"."""
-    words = text.casefold().split()
-    return any(one == next_one for one, next_one in pairwise(words))
+            article, text = word.article, word.text
+        else:
+            text = rng.choice(self._groups.words[kind][key])
+            if ":" in text:
+                text = dict(form.split(":") for form in text.split("/")).get(subject, "")
+            article, text = split_article(text, own.leads.get("the", ()))
+        return (own.leads[lead].get(article, "") if lead else ""), text
 
 
 def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) -> LabelledSet:
     """Return `count` commands, each once in every language, with their slots annotated.
 
+    An id is a meaning: the intent, the slots in use, and each slot's value in no language (`area=kitchen`). The
+    meanings depend on all the languages, since each must have wordings and words for them; the expansions of a
+    language's templates, and those held out for dev and test (see `Roles`), depend on that language and the seed alone.
+    Of ten meanings, eight are train, one is dev and one is test; a meaning without slots is always train. No two ids of
+    a language have the same text.
+
     Args:
         languages: codes or names, at least one.
-        count: how many meanings; the set has `count` rows for each language.
+        count: number of meanings; the set has `count` rows in each language.
         seed: the same languages, count and seed give the same set, on any machine.
-
-    An id is the meaning: intent, slots in use, and each slot's value in no language (`area=kitchen`). Which
-    meanings there are depends on the languages asked together, since each must have wordings and words for
-    them; how a language's templates expand, and which of them are held out for dev and test, depends on that
-    language and the seed alone. Eight in ten meanings are train, one dev, one test, by id; a meaning without
-    slots is always train. Some wordings are held out from train, see `Roles`. No two ids of a language have the
-    same text.
 
     Raises:
         DataError: the package is missing, a language is unknown, `count` is less than 1 or more than the
@@ -223,45 +203,34 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
         raise DataError(f"{count} commands can't be generated; ask for 1 or more")
     codes = checked_languages(languages)
     groups = [language_groups(code) for code in codes]
-    rows = _Rows([Filler(one, Roles(one, seed)) for one in groups], seed)
-    there_are = take_evenly(shared_choices(groups), count, seed, rows.add)
+    fillers = [Filler(one, seed) for one in groups]
+    taken: dict[str, set[str]] = {code: set() for code in codes}
+    rows: list[tuple[str, ...]] = []
+
+    def add(meaning: Meaning) -> bool:
+        """Add a meaning's rows, unless a language has no sentence left for it."""
+        split = _split_of(meaning, seed)
+        chosen: dict[str, Sentence] = {}
+        for filler in fillers:
+            sentences = filler.sentences(meaning, split)
+            new = next((one for one in sentences if one.text.casefold() not in taken[filler.language]), None)
+            if new is None:
+                return False
+            chosen[filler.language] = new
+        for language, (text, annotated) in chosen.items():
+            taken[language].add(text.casefold())
+            rows.append((meaning.id, text, meaning.group.intent, language, split, annotated))
+        return True
+
+    there_are = take_evenly(shared_choices(groups), count, seed, add)
     if there_are < count:
         raise DataError(
             f"the templates give {counted(there_are, 'meaning')} in {listed(codes, len(codes))}, not {count:,}; "
             "ask for fewer or for other languages"
         )
-    frame = pd.DataFrame(rows.found, columns=list(COLUMNS), dtype="str")
+    frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
     frame = frame.sort_values(["language", "id"], kind="stable", ignore_index=True)
     return LabelledSet(frame, NAME)
-
-
-class _Rows:
-    """The rows so far; a meaning is added in all languages or in none."""
-
-    def __init__(self, fillers: Sequence[Filler], seed: int) -> None:
-        self.found: list[tuple[str, ...]] = []
-        self._fillers = fillers
-        self._seed = seed
-        self._taken: dict[str, set[str]] = {filler.language: set() for filler in fillers}
-
-    def add(self, meaning: Meaning) -> bool:
-        """Add a meaning's rows, unless a language has no fit sentence for it that is not taken."""
-        split = _split_of(meaning, self._seed)
-        chosen: dict[str, Sentence] = {}
-        for filler in self._fillers:
-            taken = self._taken[filler.language]
-            for sentence in filler.sentences(meaning, split, self._seed):
-                if sentence.text.casefold() not in taken:
-                    chosen[filler.language] = sentence
-                    break
-            else:
-                return False
-        for language, sentence in chosen.items():
-            self._taken[language].add(sentence.text.casefold())
-            self.found.append(
-                (meaning.id, sentence.text, meaning.group.intent, language, split, sentence.annotated)
-            )
-        return True
 
 
 def _split_of(meaning: Meaning, seed: int) -> str:
@@ -286,10 +255,10 @@ class LanguageCount:
 class PairCount:
     """How much two languages share."""
 
-    source: str  # a language's code
-    target: str  # the other's
-    groups: int  # how many groups both have
-    share: float  # the same as a part of the groups of the language with more
+    source: str
+    target: str
+    groups: int  # groups that both have
+    share: float  # the same as a part of the groups of the larger language
 
     @property
     def is_weak(self) -> bool:
@@ -301,17 +270,17 @@ class PairCount:
         """The weakness in words, for the user."""
         return (
             f"{language_name(self.source)} and {language_name(self.target)} share {self.groups} groups of "
-            f"commands, {self.share:.0%} of the larger language's: what is drawn for both is less varied."
+            f"commands, {self.share:.0%} of the larger language's, so their common commands are less varied."
         )
 
 
 @dataclass(frozen=True)
 class CommandsReport:
-    """Counts of all languages asked for."""
+    """Counts of several languages."""
 
-    languages: tuple[LanguageCount, ...]  # a count for each language
-    pairs: tuple[PairCount, ...]  # one for each pair of them
-    groups: int  # how many groups all of them share
+    languages: tuple[LanguageCount, ...]
+    pairs: tuple[PairCount, ...]  # one for every two languages
+    groups: int  # groups that all of them share
 
     @property
     def weak(self) -> tuple[PairCount, ...]:
@@ -320,34 +289,31 @@ class CommandsReport:
 
 
 def commands_report(languages: Sequence[str]) -> CommandsReport:
-    """Count what the templates give in each language, and share between each two. Raises DataError as above."""
+    """Count what the templates give in each language and in every two. Raises DataError as `generate_commands`."""
     codes = ordered(checked_languages(languages))
     groups = {code: language_groups(code) for code in codes}
     usable = {code: _usable(groups[code]) for code in codes}
+
+    def shared(among: Sequence[str]) -> int:
+        choices = {one.group for one in shared_choices([groups[code] for code in among])}
+        return len(choices.intersection(*(usable[code] for code in among)))
+
     counts = (
         LanguageCount(code, one.templates, one.used, sum(map(len, one.wordings.values())), len(usable[code]))
         for code, one in groups.items()
     )
     pairs = []
-    for source, target in combinations(codes, 2):
-        shared = usable[source] & usable[target] & _chosen([groups[source], groups[target]])
-        most = max(len(usable[source]), len(usable[target]), 1)
-        pairs.append(PairCount(source, target, len(shared), len(shared) / most))
-    every = set.intersection(*usable.values()) & _chosen(list(groups.values()))
-    return CommandsReport(tuple(counts), tuple(pairs), len(every))
-
-
-def _chosen(languages: Sequence[LanguageGroups]) -> set[Group]:
-    return {choices.group for choices in shared_choices(languages)}
+    for pair in combinations(codes, 2):
+        count = shared(pair)
+        pairs.append(PairCount(*pair, count, count / max(1, *(len(usable[code]) for code in pair))))
+    return CommandsReport(tuple(counts), tuple(pairs), shared(codes))
 
 
 def _usable(groups: LanguageGroups) -> set[Group]:
-    """Return the groups of which the language has a fit sentence for one of the first few meanings."""
-    filler = Filler(groups, Roles(groups, 0))
+    """Return the groups that have a sentence for one of the first few meanings."""
+    filler = Filler(groups, 0)
     return {
         choices.group
         for choices in shared_choices([groups])
-        if any(
-            next(filler.sentences(meaning, "train", 0), None) for meaning in islice(choices.drawn(0), TRIED)
-        )
+        if any(next(filler.sentences(meaning, "train"), None) for meaning in islice(choices.drawn(0), TRIED))
     }

@@ -1,4 +1,4 @@
-"""Groups of wordings with the same meaning but for the values in their gaps, and meanings, which have the values."""
+"""Groups of wordings that differ only in the values of their gaps, and meanings, which have the values."""
 
 import importlib.util
 import math
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from emu_core.data.commands.vocabulary import Vocabulary, vocabulary
-from emu_core.data.commands.wordings import Expander, Wording, list_words
+from emu_core.data.commands.wordings import Expander, Wording
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -19,32 +19,35 @@ WANTED = ("home-assistant-intents==2026.10.27", "hassil==3.12.1")
 """The packages of this generator: another release gives other sentences for the same seed."""
 _MODULES = ("home_assistant_intents", "hassil")
 _ASKING = frozenset({"HassGetState", "HassGetWeather", "HassRespond", "HassClimateGetTemperature"})
-"""Intents where the same slots ask different things (are any, are all, which), distinguished by their response."""
+"""Intents whose slots can be in different questions (are any, are all, which), told apart by their response."""
 _WRITTEN_OUT = ("volume_step",)
 """Lists whose values are words of the sentence in some languages and a list in others."""
 _COMMON = frozenset(
     {"bs_open_states", "fan_mode", "cover_classes", "cover_states", "color", "brightness_level"}
     | {"color_temperature_names", "media_class", "on_off_states", "lock_states"}
 )
-"""The package's lists of words that have the same name and values in all languages."""
+"""The package's lists that have the same name and values in all languages."""
 NUMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "percent": tuple(map(str, range(5, 101, 5))),
-        "percent_up": tuple(map(str, range(5, 51, 5))),
-        "percent_down": tuple(map(str, range(-50, 0, 5))),
-        "degrees": tuple(map(str, range(15, 29))),
-        "kelvin": tuple(map(str, range(2000, 6501, 100))),
-        "hours": tuple(map(str, range(2, 13))),
-        "minutes": tuple(map(str, range(2, 60))),
-        "seconds": tuple(map(str, range(5, 60))),
+        kind: tuple(map(str, numbers))
+        for kind, numbers in {
+            "percent": range(5, 101, 5),
+            "percent_up": range(5, 51, 5),
+            "percent_down": range(-50, 0, 5),
+            "degrees": range(15, 29),
+            "kelvin": range(2000, 6501, 100),
+            "hours": range(2, 13),
+            "minutes": range(2, 60),
+            "seconds": range(5, 60),
+        }.items()
     }
 )
-"""The numbers we draw, by kind: those that people use; 1 is left out, since only some templates agree with it.
+"""The usual numbers of each kind, without 1, with which only some templates agree.
 
-A number less than 0 is written without its sign, in a wording that subtracts."""
-_SHUFFLED = 50_000
+A negative number is written without its sign, in a wording that subtracts."""
+_SHUFFLED = 50_000  # the places of a larger group are drawn one by one
 PATIENCE = 40
-"""A group is left when so many of its meanings running find no words in some language."""
+"""A group is given up after this many meanings in succession that some language has no words for."""
 _OUTER = frozenset(
     {"front_door", "back_door", "side_door", "terrace_door", "garden_gate", "garage_door", "gate", "mailbox"}
 )
@@ -53,47 +56,34 @@ _OUTER = frozenset(
 
 @dataclass(frozen=True, order=True)
 class Group:
-    """The properties that wordings share, in any language, to mean the same with the same values in their gaps.
+    """What wordings of any language share if they mean the same with the same values in their gaps."""
 
-    Attributes:
-        intent: the package's intent, such as HassTurnOn.
-        combination: the package's name for the slots in use, such as name_area.
-        fixed: slots with one value for the whole group, such as ("domain", "light").
-        asks: what is asked, for intents that ask ("any", "which"); else "".
-        slots: each gap's slot with the kind of its values, sorted, such as ("name", "light").
-    """
-
-    intent: str
-    combination: str
-    fixed: tuple[tuple[str, str], ...]
-    asks: str
-    slots: tuple[tuple[str, str], ...]
+    intent: str  # the package's intent, such as HassTurnOn
+    combination: str  # the package's name for the slots in use, such as name_area
+    fixed: tuple[
+        tuple[str, str], ...
+    ]  # slots with one value for the whole group, such as ("domain", "light")
+    asks: str  # the kind of question ("any", "which") of intents that ask; else ""
+    slots: tuple[
+        tuple[str, str], ...
+    ]  # each gap's slot and kind of values, sorted, such as ("name", "light")
 
 
 @dataclass(frozen=True, eq=False)
 class LanguageGroups:
-    """A language's wordings.
+    """The wordings of a language."""
 
-    Attributes:
-        language: its code.
-        wordings: the usable wordings of each group.
-        words: the texts of the package's lists: list -> value -> texts.
-        templates: how many templates the package has in this language.
-        used: how many of them gave a wording.
-    """
-
-    language: str
-    wordings: Mapping[Group, tuple[Wording, ...]]
-    words: Mapping[str, Mapping[str, Sequence[str]]]
-    templates: int
-    used: int
+    language: str  # its code
+    wordings: Mapping[Group, tuple[Wording, ...]]  # the usable wordings of each group
+    words: Mapping[str, Mapping[str, Sequence[str]]]  # list of the package -> value -> texts
+    templates: int  # the package's templates in this language
+    used: int  # those that gave a wording
 
 
 def check_installed() -> None:
-    """Raise a DataError that names the packages to install, where one is missing."""
-    missing = [
-        name for name, module in zip(WANTED, _MODULES, strict=True) if not importlib.util.find_spec(module)
-    ]
+    """Raise a DataError that names the packages to install, if one is missing."""
+    found = map(importlib.util.find_spec, _MODULES)
+    missing = [name for name, spec in zip(WANTED, found, strict=True) if not spec]
     if missing:
         raise DataError(
             f"generating commands needs {' and '.join(missing)}; install with: pip install {' '.join(WANTED)}"
@@ -101,55 +91,38 @@ def check_installed() -> None:
 
 
 @cache
-def package_file(language: str) -> Mapping[str, Any]:
-    """Return a language's templates as the package has them. Raises DataError where it is missing or has none."""
+def language_groups(language: str) -> LanguageGroups:
+    """Expand a language's templates. Raises DataError if the package is missing or has no such templates."""
     check_installed()
     from home_assistant_intents import get_intents
 
-    data = get_intents(language)
-    if not data:
+    if not (data := get_intents(language)):
         raise DataError(f"there are no sentence templates for language '{shown(language)}'")
-    return MappingProxyType(data)
-
-
-@cache
-def language_groups(language: str) -> LanguageGroups:
-    """Expand a language's templates, the same whatever else is asked. Raises DataError as `package_file` does."""
-    data, own = package_file(language), vocabulary(language)
+    own, lists = vocabulary(language), data["lists"]
     rules = {**data["expansion_rules"], **own.rules}
     expander = Expander(rules, {}, own.replacements)
-    lists = data["lists"]
-    package = {name: list_words(expander, lists, name) for name in lists if "values" in lists[name]}
+    package = {name: expander.words(lists, name) for name in lists if "values" in lists[name]}
     words: dict[str, Mapping[str, Sequence[str]]] = {**package, **own.lists}
     written_out = {name: words[name] for name in _WRITTEN_OUT if name in words}
     expander = Expander(rules, written_out, own.replacements, own.cut_lead)
     ranges = {name: entry["range"] for name, entry in lists.items() if "range" in entry}
+    templates = [
+        (intent, block, template)
+        for intent, entry in data["intents"].items()
+        for block in entry["data"]
+        for template in block["sentences"]
+    ]
     found: dict[Group, dict[Wording, None]] = {}
-    used = line = 0
-    for intent, block, template in _templates(data):
-        line += 1
-        seen = False
+    used = set()
+    for line, (intent, block, template) in enumerate(templates, 1):
         for wording in expander.draw(template, line):
-            if _is_bare(wording):
-                continue
+            if not any(isinstance(part, str) and part.strip() for part in wording.parts):
+                continue  # a bare name, which is only understood by those who know the home
             for group in _groups_of(intent, block, wording, own, ranges, words):
-                seen = True
+                used.add(line)
                 found.setdefault(group, {})[wording] = None
-        used += seen
     by_group = {group: tuple(wordings) for group, wordings in sorted(found.items())}
-    return LanguageGroups(language, by_group, words, line, used)
-
-
-def _templates(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    for intent, entry in data["intents"].items():
-        for block in entry["data"]:
-            for template in block["sentences"]:
-                yield intent, block, template
-
-
-def _is_bare(wording: Wording) -> bool:
-    """Return whether a wording is a name and at most an article, which only those who know the home understand."""
-    return not any(isinstance(part, str) and part.strip() for part in wording.parts)
+    return LanguageGroups(language, by_group, words, len(templates), len(used))
 
 
 def _groups_of(
@@ -160,19 +133,17 @@ def _groups_of(
     ranges: Mapping[str, Mapping[str, Any]],
     words: Mapping[str, Any],
 ) -> Iterator[Group]:
-    """Yield the groups a wording belongs to: one for each domain of device that its name may be of."""
+    """Yield the groups of a wording: one for each domain of devices that its name may belong to."""
     fixed = {slot: str(value) for slot, value in block.get("slots", {}).items()} | dict(wording.fixed)
     domains = block.get("requires_context", {}).get("domain", [])
     kinds: list[tuple[str, str]] = []
-    named = False
+    named = any(gap.source == "name" for gap in wording.gaps)
     for gap in wording.gaps:
-        if gap.source == "name":
-            named = True
-            continue
-        kind = _kind(gap.source, gap.slot, own, ranges, words)
-        if kind is None or gap.slot in fixed:
-            return
-        kinds.append((gap.slot, kind))
+        if gap.source != "name":
+            kind = _kind(gap.source, gap.slot, own, ranges, words)
+            if kind is None or gap.slot in fixed:
+                return
+            kinds.append((gap.slot, kind))
     combination = block["metadata"]["slot_combination"]
     asks = block["response"] if intent in _ASKING else ""
     for domain in domains if named else [""]:
@@ -188,7 +159,7 @@ def _kind(
     ranges: Mapping[str, Mapping[str, Any]],
     words: Mapping[str, Any],
 ) -> str | None:
-    """Return the kind of a list's values, the same in all languages; None where it is no list of ours."""
+    """Return the kind of a list's values, the same in all languages; None if the list is not used."""
     if source in ranges:
         scope = ranges[source]
         if scope.get("type") == "percentage":
@@ -196,16 +167,15 @@ def _kind(
         if scope.get("type") == "temperature":
             return "degrees"
         return "kelvin" if scope["to"] > 1000 else slot.removeprefix("start_")
-    if source in own.values or source in own.lists:
-        return source
-    return source if source in words and source in _COMMON else None
+    is_used = source in own.values or source in own.lists or (source in words and source in _COMMON)
+    return source if is_used else None
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning that one id stands for."""
+    """What an id stands for."""
 
-    group: Group  # what its wordings share
+    group: Group
     values: tuple[tuple[str, str], ...]  # each slot's key, the same in all languages
 
     @cached_property
@@ -216,30 +186,41 @@ class Meaning:
         head = [group.intent, group.combination, *(value for _, value in group.fixed), group.asks, *domain]
         return ".".join(filter(None, head)) + "".join(f"/{slot}={value}" for slot, value in self.values)
 
+    @property
+    def makes_sense(self) -> bool:
+        """Whether the values fit together: no artist is a film, and 20 minutes cannot be taken off 5."""
+        values = dict(self.values)
+        if values.get("name") in _OUTER and not {"area", "floor"}.isdisjoint(values):
+            return False
+        if "media_class" in values and "search_query" in values:
+            return values["search_query"].startswith(f"{values['media_class']}.")
+        if self.group.intent == "HassDecreaseTimer":
+            for unit in ("hours", "minutes", "seconds"):
+                if unit in values and f"start_{unit}" in values:
+                    return int(values[unit]) < int(values[f"start_{unit}"])
+        return True
+
 
 class Choices:
-    """The values of a group's slots that every asked language has words for."""
+    """The values of a group's slots for which every given language has words."""
 
     def __init__(self, group: Group, languages: Sequence[LanguageGroups]) -> None:
-        """Find them."""
+        """Collect them."""
         self.group = group
         self._keys = [_shared(kind, languages) for _, kind in group.slots]
         self.size = math.prod(map(len, self._keys))
 
     def drawn(self, seed: int) -> Iterator[Meaning]:
-        """Yield the group's meanings, each once, in an order that depends on the seed."""
-        rng = random.Random(f"{seed}/{self.group}")
-        for place in _order(self.size, rng):
-            meaning = self._at(place)
-            if _makes_sense(meaning):
+        """Yield each of the group's meanings that make sense once, in an order that depends on the seed."""
+        for place in _order(self.size, random.Random(f"{seed}/{self.group}")):
+            values: list[tuple[str, str]] = []
+            rest = place
+            for (slot, _), keys in zip(self.group.slots, self._keys, strict=True):
+                rest, which = divmod(rest, len(keys))
+                values.append((slot, keys[which]))
+            meaning = Meaning(self.group, tuple(values))
+            if meaning.makes_sense:
                 yield meaning
-
-    def _at(self, place: int) -> Meaning:
-        values: list[tuple[str, str]] = []
-        for (slot, _), keys in zip(self.group.slots, self._keys, strict=True):
-            place, which = divmod(place, len(keys))
-            values.append((slot, keys[which]))
-        return Meaning(self.group, tuple(values))
 
 
 def _shared(kind: str, languages: Sequence[LanguageGroups]) -> tuple[str, ...]:
@@ -261,20 +242,6 @@ def _order(size: int, rng: random.Random) -> Iterator[int]:
             yield place
 
 
-def _makes_sense(meaning: Meaning) -> bool:
-    """Return whether the values go together: an artist is no film, 20 minutes can't be taken off 5."""
-    values = dict(meaning.values)
-    if values.get("name") in _OUTER and not {"area", "floor"}.isdisjoint(values):
-        return False
-    if "media_class" in values and "search_query" in values:
-        return values["search_query"].startswith(f"{values['media_class']}.")
-    if meaning.group.intent == "HassDecreaseTimer":
-        for unit in ("hours", "minutes", "seconds"):
-            if unit in values and f"start_{unit}" in values:
-                return int(values[unit]) < int(values[f"start_{unit}"])
-    return True
-
-
 def shared_choices(languages: Sequence[LanguageGroups]) -> list[Choices]:
     """Return the groups that all the languages have wordings and words for, sorted."""
     shared = set(languages[0].wordings).intersection(*(groups.wordings for groups in languages[1:]))
@@ -285,7 +252,7 @@ def shared_choices(languages: Sequence[LanguageGroups]) -> list[Choices]:
 def take_evenly(shared: Sequence[Choices], count: int, seed: int, take: Callable[[Meaning], bool]) -> int:
     """Offer meanings to `take` until it has taken `count`, and return how many it took.
 
-    Intents share alike, and so do the groups of an intent; what a small one can't give goes to the others.
+    Intents have equal shares, and so have the groups of an intent; others make up for small ones.
     """
     open_groups: dict[str, dict[Group, Iterator[Meaning]]] = defaultdict(dict)
     for choices in shared:

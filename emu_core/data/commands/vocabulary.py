@@ -1,4 +1,4 @@
-"""Our own words, by language, for what a home's users name themselves: rooms, devices, shopping items."""
+"""Our own words, by language, for what users name themselves: rooms, devices, shopping items."""
 
 import json
 import re
@@ -6,61 +6,54 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from emu_core.data.languages import language_code
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 
-_FOLDER = "words"
+_FOLDER = files("emu_core.data.commands") / "words"
 _VERBATIM = frozenset({"message", "search_query", "shopping_list_item", "timer_name", "todo_list_item"})
-"""The lists whose texts are used as they are: an article at the beginning is a part of them."""
+"""Lists whose texts are used unchanged: a leading article is part of the text."""
 
 
-@dataclass(frozen=True)
-class Word:
-    """A word with what it needs to agree.
-
-    Attributes:
-        text: the word.
-        article: its article, such as "die"; "" for none.
-        place: "in the kitchen" for "kitchen", split before the word; empty where there is none.
-    """
+class Word(NamedTuple):
+    """A word and the forms that must agree with it."""
 
     text: str
-    article: str
-    place: tuple[str, str] | tuple[()]
+    article: str  # such as "die"; "" if it has none
+    place: (
+        tuple[str, str] | tuple[()]
+    )  # such as ("in the ", "kitchen"); empty if the word has no place of its own
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """A language's words for what users name, and what shows that a sentence is odd.
-
-    Attributes:
-        values: list or domain of device -> key -> word; keys are the same in all languages.
-        lists: lists of the package for which we have better words: list -> value -> words. A text that agrees
-            with its subject has a form for each article: "el:abierto/la:abierta".
-        subjects: domain -> the article that stands for it where there is no name to agree with.
-        leads: lead -> article -> what to write, such as "in" -> "la" -> "en la ".
-        lead_of: what is written -> its lead, such as "en el" -> "in".
-        needy: the lists whose words need a lead, except at the beginning of a sentence.
-        rules: expansion rules of the package that we replace, to leave out what is odd or means another thing.
-        replacements: patterns in a template's text, and what replaces each.
-        odd: what no sentence of an intent may have, by intent; "" for every intent.
-    """
+    """The words of a language for what users name, and patterns of unnatural sentences."""
 
     values: Mapping[str, Mapping[str, Word]]
+    """List, or domain of devices -> key -> word; the keys are the same in all languages."""
     lists: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """Replacements for lists of the package: list -> value -> words. Words that agree with the subject have a form
+    for each article: "el:abierto/la:abierta"."""
     subjects: Mapping[str, str]
+    """Domain -> the article of a subject that has no name."""
     leads: Mapping[str, Mapping[str, str]]
+    """Lead -> article -> what to write, such as "in" -> "la" -> "en la "."""
     lead_of: Mapping[str, str]
+    """What is written -> its lead, such as "en el" -> "in"."""
     needy: frozenset[str]
+    """Lists whose words need a lead, except at the start of a sentence."""
     rules: Mapping[str, str]
+    """Replacements for expansion rules of the package that give unnatural or different sentences."""
     replacements: tuple[tuple[re.Pattern[str], str], ...]
+    """Patterns in a template's text, and what replaces each."""
     odd: Mapping[str, re.Pattern[str]]
+    """Intent, or "" for every intent -> what none of its sentences may contain."""
     _led: re.Pattern[str] | None
 
     def cut_lead(self, before: str, source: str) -> tuple[str, str]:
-        """Split what stands before a list's word into the text and the lead that it ends with ("" for none)."""
+        """Split the text before a word of a list into the text proper and its final lead, "" if it has none."""
         ours = source == "name" or source in self.values or source in self.lists
         match = self._led.search(before) if self._led and ours else None
         return (before[: match.start()], self.lead_of[match.group(1).casefold()]) if match else (before, "")
@@ -71,13 +64,12 @@ class Vocabulary:
 
 
 def vocabulary_languages() -> tuple[str, ...]:
-    """Return the languages we have words for."""
-    folder = files("emu_core.data.commands") / _FOLDER
-    return tuple(sorted(entry.name.removesuffix(".json") for entry in folder.iterdir()))
+    """Return the languages that have a vocabulary."""
+    return tuple(sorted(entry.name.removesuffix(".json") for entry in _FOLDER.iterdir()))
 
 
 def checked_languages(languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages as codes, each once, in the order asked. Raises DataError unless we have words for all."""
+    """Return the distinct codes of languages, in order. Raises DataError if one of them has no vocabulary."""
     there_are = vocabulary_languages()
     codes = tuple(dict.fromkeys(language_code(language) or language for language in languages))
     unknown = [code for code in codes if code not in there_are]
@@ -88,9 +80,8 @@ def checked_languages(languages: Sequence[str]) -> tuple[str, ...]:
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
-    """Return the words of one of `vocabulary_languages()`."""
-    path = files("emu_core.data.commands") / _FOLDER / f"{language}.json"
-    data = json.loads(path.read_text(encoding="utf-8"))
+    """Return the vocabulary of one of `vocabulary_languages()`."""
+    data = json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8"))
     articles = tuple(sorted({article for forms in data["leads"].values() for article in forms}, key=len))
     lead_of = {text: lead for lead, texts in data["written"].items() for text in texts.split("|")}
     joined = "|".join(map(re.escape, sorted(lead_of, key=len, reverse=True)))
@@ -117,7 +108,7 @@ def vocabulary(language: str) -> Vocabulary:
 
 
 def split_article(text: str, articles: Collection[str]) -> tuple[str, str]:
-    """Return a word's article ("" for none) and the word itself."""
+    """Split a word into its article, "" if it has none, and the word itself."""
     for article in articles:
         joint = article if article.endswith("'") else f"{article} "
         if article and text.startswith(joint):
@@ -128,7 +119,5 @@ def split_article(text: str, articles: Collection[str]) -> tuple[str, str]:
 def _word(text: str, articles: Collection[str]) -> Word:
     named, _, place = text.partition("|")
     article, word = split_article(named, articles)
-    if not place:
-        return Word(word, article, ())
     before, _, placed = place.partition("~")
-    return Word(word, article, (before, placed))
+    return Word(word, article, (before, placed) if place else ())

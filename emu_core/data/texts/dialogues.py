@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
-from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths
 from emu_core.data.readers.tables import is_tsv, read_columns
-from emu_core.data.texts.text import Text
+from emu_core.data.texts.text import Text, left_out, read_files
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
@@ -26,7 +25,7 @@ class Dialogues(Text):
         comments: N texts, none blank.
         responses: the N responses, in the same order, none blank.
         name: the name of the set.
-        notes: anything odd about how they were read.
+        notes: anything unusual about how they were read.
     """
 
     kind: ClassVar = "dialogues"
@@ -49,53 +48,46 @@ class Dialogues(Text):
 def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> list[Dialogues]:
     """Read comments and responses from tables: TSV, CSV, JSON Lines, Parquet or XLSX; text may be gzipped.
 
-    The columns are `comment` and `response` (or context, input, message, question; reply, answer), or the two that a
-    TSV or CSV without a header has. Rows without a comment or without a response are left out and counted in `notes`.
+    The columns are `comment` and `response` (or context, input, message, question; reply, answer), or the two columns
+    of a TSV or CSV without a header. Rows without a comment or a response are left out, and counted in `notes`.
 
     Args:
-        files: the files, each of one language.
+        files: the files, each in one language.
         language: their language; without it each file's name must state it (`reddit.en.tsv`).
 
     Raises:
         DataError: a file can't be read, lacks these columns, doesn't state its language, or no row has both.
     """
-    paths = named_paths(
-        files, "no file of dialogues is named; name one with the columns comment and response"
-    )
-    found = [_read(path, stated_language(language, path.name)) for path in paths]
-    check_rows(sum(map(len, found)), MAX_ROWS, "the dialogues in all files together")
-    return found
+
+    def read(path: Path) -> list[Dialogues]:
+        return [_read(path, stated_language(language, path.name))]
+
+    return read_files(files, read, "dialogues", "with the columns comment and response")
 
 
 def _read(path: Path, language: str) -> Dialogues:
-    columns, notes = _columns(path)
-    sides = [clean(side) for side in columns]
-    rows = [(comment, response) for comment, response in zip(*sides, strict=True) if comment and response]
-    if not rows:
-        raise DataError(f"{shown(path.name)}: no row has a comment and a response; check the columns")
-    if dropped := len(sides[0]) - len(rows):
-        notes = (
-            *notes,
-            f"{shown(path.name)}: {counted(dropped, 'row')} without comment or response left out.",
-        )
-    comments, responses = zip(*rows, strict=True)
-    return Dialogues(language, comments, responses, path.name, notes)
-
-
-def _columns(path: Path) -> tuple[tuple[Sequence[str], Sequence[str]], tuple[str, ...]]:
-    """Return the comments and responses as they are in the file, and notes."""
     header, body, notes = read_columns(path)
     names = [name.strip().casefold() for name in header]
     places = [
-        next((names.index(name) for name in kind if name in names), None) for kind in (_COMMENTS, _RESPONSES)
+        names.index(found)
+        for kind in (_COMMENTS, _RESPONSES)
+        if (found := next((name for name in kind if name in names), None)) is not None
     ]
-    if None not in places:
-        if not body[0]:
-            raise DataError(f"{shown(path.name)} has column names but no rows; add the dialogues below them")
-        return (body[places[0] or 0], body[places[1] or 0]), notes
     may_lack_header = is_tsv(path) or path.name.lower().removesuffix(".gz").endswith(".csv")
-    if len(header) != 2 or places != [None, None] or not may_lack_header:
+    if len(places) == 2:
+        columns = [body[place] for place in places]
+    elif len(header) == 2 and not places and may_lack_header:
+        columns = [(name, *cells) for name, cells in zip(header, body, strict=True)]
+    else:
         raise DataError(
             f"{shown(path.name)} has the columns {listed(header, 6)}; name two of them comment and response"
         )
-    return ((header[0], *body[0]), (header[1], *body[1])), notes
+    sides = [clean(side) for side in columns]
+    rows = [(comment, response) for comment, response in zip(*sides, strict=True) if comment and response]
+    if not sides[0]:
+        raise DataError(f"{shown(path.name)} has column names but no rows; add the dialogues below them")
+    if not rows:
+        raise DataError(f"{shown(path.name)}: no row has a comment and a response; check the columns")
+    comments, responses = zip(*rows, strict=True)
+    notes += left_out(path, len(sides[0]) - len(rows), "row", "without comment or response")
+    return Dialogues(language, comments, responses, path.name, notes)

@@ -1,9 +1,9 @@
-"""News stories with a class each, such as Reuters RCV1 and RCV2, which a person may have under licence.
+"""Classified documents, such as the news stories of Reuters RCV1 and RCV2, for those who have a licence.
 
-Two simple forms are read; whoever has the collection's XML brings it to one of them:
+Two forms are read, to which the collection's XML has to be converted:
 
-- a folder with a folder for each class, and in it a text file for each document: `EN1000/CCAT/2286.txt`;
-- a table (CSV, TSV, ...) with a column of text and one of the class, a row for each document.
+- a folder for each class with a text file for each document, such as `EN1000/CCAT/2286.txt`;
+- a table (CSV, TSV, ...) with a row for each document and columns for text and class.
 """
 
 import re
@@ -25,7 +25,7 @@ from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
 MAX_DOCUMENTS = 100_000
-TEST_SHARE = 3  # of labelled sentences without splits, one of so many is tested
+TEST_SHARE = 3  # of documents without splits, one in this many is for testing
 _NAMED = re.compile(r"([A-Za-z_-]+)=(.+)")
 MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 _SENTENCE_END = re.compile(r"[\r\n]+|(?<=[.!?])\s+|(?<=[。！？])")
@@ -33,67 +33,39 @@ _SENTENCE_END = re.compile(r"[\r\n]+|(?<=[.!?])\s+|(?<=[。！？])")
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents of one language with a class each: N texts and N labels, to train on or to test on."""
+    """Documents of one language: N texts and their N classes."""
 
     texts: tuple[str, ...]
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ClassifiedDocuments:
-    """Documents of one language with a class each.
+def read_documents(path: str | Path, *, language: str, mapping: ColumnMapping | None = None) -> Documents:
+    r"""Read documents from a folder of class folders, or from a table, as sentences joined by "\n".
 
-    Attributes:
-        language: code.
-        documents: N documents of one or more sentences, none of them blank.
-        labels: the N documents' classes.
-        name: the name of the set.
-    """
-
-    language: str
-    documents: tuple[tuple[str, ...], ...]
-    labels: tuple[str, ...]
-    name: str
-
-    def __len__(self) -> int:
-        """Return the number of documents."""
-        return len(self.documents)
-
-
-def read_documents(
-    path: str | Path, *, language: str, mapping: ColumnMapping | None = None
-) -> ClassifiedDocuments:
-    """Read documents from a folder of class folders, or from a table; a document without text is left out.
+    Documents without text are left out.
 
     Args:
         path: the folder, or the table's file.
-        language: of all documents; of a table that has a column of languages, its rows in this one are read.
+        language: of all documents; of a table with a column of languages, only the rows in this one are read.
         mapping: the table's columns by name; those left None are guessed (`text`, and `intent`, `label` or `class`).
 
     Raises:
-        DataError: the language is none, nothing can be read, a link leads out of the folder, or there is no document
-            or a single class.
+        DataError: the language is unknown, nothing can be read, a link leads out of the folder, or there is no
+            document or a single class.
     """
-    path = Path(path)
-    code = checked_language(language)
-    texts, labels = _from_folder(path) if path.is_dir() else _from_table(path, code, mapping)
-    documents = [sentences(text) for text in texts]
-    filled = [row for row, document in enumerate(documents) if document]
-    classes = {labels[row] for row in filled}
+    path, code = Path(path), checked_language(language)
+    rows = _from_folder(path) if path.is_dir() else _from_table(path, code, mapping)
+    texts = [("\n".join(sentences(text)), label) for text, label in rows]
+    filled = [(text, label) for text, label in texts if text]
+    classes = {label for _, label in filled}
     if len(classes) < 2:
         found = f"the single class '{shown(next(iter(classes)))}'" if classes else "no document with text"
         raise DataError(f"{shown(path.name)} has {found}; give documents of two classes or more")
-    return ClassifiedDocuments(
-        code, tuple(documents[row] for row in filled), tuple(labels[row] for row in filled), path.name
-    )
+    return Documents(*zip(*filled, strict=True))
 
 
 def named_files(given: Sequence[str]) -> dict[str, str]:
-    """Return files by language, of what was written as en=PATH.
-
-    Raises:
-        DataError: one is written otherwise, or a language is there twice.
-    """
+    """Return paths by language, given as en=PATH. Raises DataError for another form or a repeated language."""
     found: dict[str, str] = {}
     for one in given:
         match = _NAMED.fullmatch(one)
@@ -106,17 +78,17 @@ def named_files(given: Sequence[str]) -> dict[str, str]:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a document: its lines, cut after `.`, `!` and `?` too; none of them blank."""
+    """Return the sentences of a document: its lines, split after `.`, `!` and `?` too; none of them blank."""
     return tuple(part.strip() for part in _SENTENCE_END.split(text) if part.strip())
 
 
 def documents_of_labelled(
     labelled: LabelledSet, codes: Sequence[str]
 ) -> dict[str, tuple[Documents, Documents]]:
-    """Return texts of split train and of test (or else dev), by language; a set without splits is divided.
+    """Return the documents of split train, and of test (or else dev), by language; a set without splits is divided.
 
     Raises:
-        DataError: it has fewer than two of the languages, or these have no two classes in common.
+        DataError: the set has fewer than two of the languages, or these have fewer than two classes in common.
     """
     there = _two_of(labelled.languages, codes, labelled.name)
     part = labelled.select(languages=there)
@@ -136,14 +108,21 @@ def documents_of_labelled(
 def documents_of_folders(
     documents: Mapping[str, str | Path], test: Mapping[str, str | Path], codes: Sequence[str]
 ) -> dict[str, tuple[Documents, Documents]]:
-    """Read folders or tables to train on and to test on, by language; without any to test on, a third of the others.
+    """Read documents to train on and to test on, by language; without any to test on, a third of the others serve.
 
     Raises:
-        DataError: there are fewer than two of the languages, these have no two classes in common, or one can't be read.
+        DataError: there are fewer than two of the languages, these have fewer than two classes in common, or a folder
+            or table can't be read.
     """
+
+    def rows(path: str | Path, language: str, part: int) -> pd.DataFrame:
+        own = read_documents(path, language=language)
+        code = checked_language(language)
+        return pd.DataFrame({"language": code, "part": part, "text": own.texts, "label": own.labels})
+
     frames = []
     for name, path in documents.items():
-        own = _rows(path, name)
+        own = rows(path, name, 0)
         if not test:
             order = np.random.default_rng(0).permutation(len(own))
             own.loc[order[: len(order) // TEST_SHARE], "part"] = 1
@@ -152,7 +131,7 @@ def documents_of_folders(
                 f"no documents in {shown(name)} to test on; name them with --test-documents {name}=PATH"
             )
         else:
-            own = pd.concat([own, _rows(test[name], name).assign(part=1)])
+            own = pd.concat([own, rows(test[name], name, 1)])
         frames.append(own)
     both = pd.concat(frames)
     return _checked(
@@ -160,14 +139,8 @@ def documents_of_folders(
     )
 
 
-def _rows(path: str | Path, language: str) -> pd.DataFrame:
-    own = read_documents(path, language=language)
-    texts = ["\n".join(document) for document in own.documents]
-    return pd.DataFrame({"language": own.language, "part": 0, "text": texts, "label": own.labels})
-
-
 def _two_of(there: Sequence[str], codes: Sequence[str], name: str) -> list[str]:
-    """Return the languages trained on that there are labels in, which must be two or more."""
+    """Return the languages trained on that have labels. Raises DataError for fewer than two."""
     found = [code for code in codes if code in there]
     if len(found) < 2:
         raise DataError(
@@ -178,7 +151,7 @@ def _two_of(there: Sequence[str], codes: Sequence[str], name: str) -> list[str]:
 
 
 def _checked(both: pd.DataFrame, codes: Sequence[str], name: str) -> dict[str, tuple[Documents, Documents]]:
-    """Keep the classes that every language has documents of to train on: others can't be found across languages."""
+    """Keep the classes that every language has training documents of; others can't be predicted across languages."""
     parts = {
         (code, part): both[(both["language"] == code) & (both["part"] == part)]
         for code in codes
@@ -196,16 +169,14 @@ def _checked(both: pd.DataFrame, codes: Sequence[str], name: str) -> dict[str, t
 
 
 def documents_by_language(both: pd.DataFrame) -> dict[str, tuple[Documents, Documents]]:
-    """Return the documents in rows of language, part, text and label; of each language part 0 comes first."""
+    """Return the documents in rows of language, part, text and label, where part 0 of a language comes first."""
     found: dict[str, list[Documents]] = {}
     for (code, _), own in both.groupby(["language", "part"], sort=False):
         found.setdefault(code, []).append(Documents(tuple(own["text"]), tuple(own["label"])))
     return {code: (parts[0], parts[1]) for code, parts in found.items()}
 
 
-def _from_table(
-    path: Path, language: str, mapping: ColumnMapping | None
-) -> tuple[Sequence[str], Sequence[str]]:
+def _from_table(path: Path, language: str, mapping: ColumnMapping | None) -> list[tuple[str, str]]:
     frame = read_table(path, path.name)
     columns = guess_columns(frame, mapping)
     table = apply_columns(frame, columns, required=("text", "intent"), language=language, name=path.name)
@@ -217,25 +188,23 @@ def _from_table(
     chosen = table["language"] == language
     if not chosen.any():
         raise DataError(f"{shown(path.name)} has no document in '{language}'; name another language or file")
-    return table["text"][chosen].tolist(), labels[chosen].tolist()
+    return list(zip(table["text"][chosen], labels[chosen], strict=True))
 
 
-def _from_folder(folder: Path) -> tuple[Sequence[str], Sequence[str]]:
-    texts: list[str] = []
-    labels: list[str] = []
+def _from_folder(folder: Path) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
     for label in sorted(entry for entry in folder.iterdir() if entry.is_dir()):
         for file in sorted(entry for entry in label.iterdir() if not entry.name.startswith(".")):
             name = f"{label.name}/{file.name}"
             if not file.resolve().is_relative_to(folder.resolve()):
                 raise DataError(f"{shown(name)} is a link out of the folder; put the file itself there")
-            check_rows(len(texts) + 1, MAX_DOCUMENTS, folder.name)
+            check_rows(len(found) + 1, MAX_DOCUMENTS, folder.name)
             with opened(file, name, MAX_DOCUMENT_BYTES) as stream:
                 payload = stream.read()
             if payload.strip():
-                texts.append(read_text(payload, name)[0])
-                labels.append(label.name)
-    if not texts:
+                found.append((read_text(payload, name)[0], label.name))
+    if not found:
         raise DataError(
             f"{shown(folder.name)} has no folder of text files; put each class's documents in a folder of its name"
         )
-    return texts, labels
+    return found

@@ -1,4 +1,4 @@
-"""Natural language inference in the JSON Lines of SNLI, MultiNLI and XNLI, read as a stream."""
+"""Natural language inference pairs from the JSON Lines of SNLI, MultiNLI and XNLI, read as a stream."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,22 +11,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import checked_language, language_code
-from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths, opened
-from emu_core.data.texts.text import Text
+from emu_core.data.readers.limits import MAX_ROWS, check_rows, opened
+from emu_core.data.texts.text import Text, left_out, read_files
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
 LABELS = ("entailment", "neutral", "contradiction")
 """In the order of the numbers in `Nli.labels`."""
 MAX_BYTES = 1024**3
-"""SNLI's training part with all annotators' labels and parses has 466 MB."""
+"""SNLI's training part, with all annotators' labels and parses, has 466 MB."""
 _MAX_LINE = 2**20
 _KEYS = ("sentence1", "sentence2", "gold_label")
 
 
 @dataclass(frozen=True, eq=False)
 class Nli(Text):
-    """Premises, hypotheses and whether the one entails the other, in one language.
+    """Premises, hypotheses and their relation, in one language.
 
     Attributes:
         premises: N sentences, none blank.
@@ -34,7 +34,7 @@ class Nli(Text):
         labels: (N,) int64, places in `LABELS`.
         language: code.
         name: the name of the set.
-        notes: anything odd about how they were read.
+        notes: anything unusual about how they were read.
     """
 
     kind: ClassVar = "nli"
@@ -47,7 +47,7 @@ class Nli(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that there is one label of the three for each premise and hypothesis. Raises DataError."""
+        """Check that each premise and hypothesis has one of the three labels. Raises DataError."""
         if not len(self.premises) == len(self.hypotheses) == len(self.labels) or not len(self.labels):
             raise DataError(
                 f"{shown(self.name)} has {counted(len(self.premises), 'premise')}, "
@@ -65,55 +65,49 @@ class Nli(Text):
 def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[Nli]:
     """Read `sentence1`, `sentence2` and `gold_label` of JSON Lines, gzipped or not.
 
-    Rows on which the annotators did not agree (label "-") and rows with an empty sentence are left out and
-    counted in `notes`.
+    Rows on which the annotators did not agree (label "-") and rows with an empty sentence are left out, and counted in
+    `notes`.
 
     Args:
         files: the files.
-        language: the language of rows without a key `language` (XNLI has it); English if it is not given.
+        language: the language of rows without a key `language`, which XNLI has; English by default.
 
     Returns:
-        One set for each file and language, in the order of the files.
+        A set for each file and language, in the order of the files.
 
     Raises:
         DataError: a file can't be read, a line is no such object or has another label, or no row is left.
     """
-    missing = "no file of inference pairs is named; name one of SNLI or MultiNLI, such as train.jsonl"
-    paths, default = named_paths(files, missing), checked_language(language or "en")
-    found = [part for path in paths for part in _read(path, default)]
-    check_rows(sum(map(len, found)), MAX_ROWS, "the inference pairs in all files together")
-    return found
+    default = checked_language(language or "en")
+    example = "of SNLI or MultiNLI, such as train.jsonl"
+    return read_files(files, lambda path: _read(path, default), "inference pairs", example)
 
 
 def _read(path: Path, default: str) -> list[Nli]:
     rows: dict[str, list[tuple[str, str, int]]] = {}
     count = undecided = empty = 0
-    for number, line in _lines(path):
+    for where, line in _lines(path):
         count += 1
         check_rows(count, MAX_ROWS, path.name)
-        record = _record(line, f"{shown(path.name)}: line {number}")
-        premise, hypothesis, label = (record[key] for key in _KEYS)
+        *pair, label, language = _record(line, where)
         if label == "-":
             undecided += 1
-        elif not premise or not hypothesis:
+        elif "" in pair:
             empty += 1
         elif label not in LABELS:
             raise DataError(
-                f"{shown(path.name)}: line {number} has the gold_label '{shown(label)}'; labels are {listed(LABELS)}, "
-                "and - for a row to leave out"
+                f"{where} has the gold_label '{shown(label)}'; labels are {listed(LABELS)}, and - for a row to leave "
+                "out"
             )
         else:
-            code = language_code(record["language"]) or default
-            rows.setdefault(code, []).append((premise, hypothesis, LABELS.index(label)))
+            code = language_code(language) or default
+            rows.setdefault(code, []).append((*pair, LABELS.index(label)))
     if not rows:
         raise DataError(
             f"{shown(path.name)}: none of {counted(count, 'row')} has two sentences and a label; check the file"
         )
-    notes = tuple(
-        f"{shown(path.name)}: {counted(number, 'row')} {why} left out."
-        for number, why in ((undecided, "without a gold label (-)"), (empty, "with an empty sentence"))
-        if number
-    )
+    notes = left_out(path, undecided, "row", "without a gold label (-)")
+    notes += left_out(path, empty, "row", "with an empty sentence")
     columns = {code: zip(*part, strict=True) for code, part in rows.items()}
     return [
         Nli(premises, hypotheses, np.array(labels), code, path.name, notes)
@@ -121,11 +115,12 @@ def _read(path: Path, default: str) -> list[Nli]:
     ]
 
 
-def _record(line: bytes, where: str) -> dict[str, str]:
+def _record(line: bytes, where: str) -> tuple[str, ...]:
+    """Return the two sentences, the label and the language of a line, "" if it states no language."""
     try:
         value = json.loads(line.decode("utf-8-sig"))
         if b"\\u" in line:
-            json.dumps(value, ensure_ascii=False).encode()  # half a character (\\ud800) is no UTF-8
+            json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate (\ud800) is not UTF-8
     except UnicodeEncodeError as error:
         raise DataError(f"{where} holds half a character (a lone surrogate); fix it") from error
     except UnicodeDecodeError as error:
@@ -140,20 +135,17 @@ def _record(line: bytes, where: str) -> dict[str, str]:
             f"{where} has no text under {listed(missing)}; each line is an object with {listed(_KEYS)}"
         )
     language = value.get("language")
-    return {key: value[key].strip() for key in _KEYS} | {
-        "language": language if isinstance(language, str) else ""
-    }
+    return (*(value[key].strip() for key in _KEYS), language if isinstance(language, str) else "")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the number and the bytes of each line that is not blank."""
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the bytes of each line that is not blank, with its place in words."""
     with opened(path, path.name, MAX_BYTES) as stream:
         number = 0
         while line := stream.readline(_MAX_LINE + 1):
             number += 1
+            where = f"{shown(path.name)}: line {number}"
             if len(line) > _MAX_LINE:
-                raise DataError(
-                    f"{shown(path.name)}: line {number} is longer than 1 MB; give JSON Lines, an object a line"
-                )
+                raise DataError(f"{where} is longer than 1 MB; give JSON Lines, an object a line")
             if line.strip():
-                yield number, line
+                yield where, line

@@ -1,4 +1,4 @@
-"""Sentence pairs with a score of how alike people find them (STS)."""
+"""Sentence pairs with people's scores of their similarity (STS)."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ _HEADER = ["sentence1", "sentence2", "score"]
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """Sentence pairs of one language and how alike people find them."""
+    """Sentence pairs of one language, with people's scores of their similarity."""
 
     first: list[str]
     second: list[str]
@@ -26,16 +26,19 @@ class ScoredPairs:
 
 
 def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
-    """Read `LANGUAGE.csv` or `LANGUAGE.anything.csv` files of two sentences and a score, without a header, by language.
+    """Read the files `LANGUAGE.csv` and `LANGUAGE.anything.csv` of a folder, by language.
 
-    Files of one language count as one.
+    They hold two sentences and a score in each row, and no header. Files of one language are joined.
 
     Raises:
         DataError: there is no such file, or a row is not two sentences and a number; it names file and row.
     """
     found: dict[str, ScoredPairs] = {}
     for path in files_in(folder, ".csv"):
-        language = _language(path)
+        code = language_code(path.name.split(".")[0])
+        language = code if code and is_known(code) else language_of_file(path.name)
+        if language is None:
+            raise DataError(f"{path.name} does not begin with a language; name it like de.csv or de.dev.csv")
         pairs = found.setdefault(language, ScoredPairs([], [], []))
         for number, row in enumerate(csv.reader(io.StringIO(read_text(path, path.name)[0], newline="")), 1):
             if not row or (number == 1 and [cell.strip().lower() for cell in row] == _HEADER):
@@ -49,28 +52,18 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
 
 
 def scored_pairs_in(folder: str | Path | None, codes: Sequence[str]) -> dict[str, ScoredPairs]:
-    """Return what `read_scored_pairs` does, of these languages; nothing of no folder.
+    """Return the scored pairs of a folder in the given languages; none for no folder.
 
     Raises:
-        DataError: no file is in one of them, or one can't be read.
+        DataError: no file is in one of the languages, or one can't be read.
     """
-    if folder is None:
-        return {}
-    found = read_scored_pairs(Path(folder))
+    found = read_scored_pairs(Path(folder)) if folder is not None else {}
     own = {code: found[code] for code in codes if code in found}
-    if not own:
+    if found and not own:
         raise DataError(
             f"the STS files are in {listed(found)}, and trained are {listed(codes)}; name a folder with files in these"
         )
     return own
-
-
-def _language(path: Path) -> str:
-    code = language_code(path.name.split(".")[0])
-    language = code if code and is_known(code) else language_of_file(path.name)
-    if language is None:
-        raise DataError(f"{path.name} does not begin with a language; name it like de.csv or de.dev.csv")
-    return language
 
 
 def _scored(row: Sequence[str], where: str) -> tuple[str, str, float]:

@@ -1,4 +1,4 @@
-"""Texts of every kind: those of a pre-training by task, and any stored in a folder and read from it."""
+"""Collections of texts: those of a pre-training by task, and any stored in a folder."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,13 @@ from emu_core.errors import DataError
 from emu_core.files import write_json
 
 FACTS = "texts.json"
+# in the order of the fields of `Tasks`
 KINDS: Mapping[str, type[Text]] = {kind.kind: kind for kind in (ParallelText, Dialogues, RunningText, Nli)}
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """Any of these, each text a task of its own (Chidambaram et al. 2019, section 2.2)."""
+    """Texts by task (Chidambaram et al. 2019, section 2.2); each text is a task of its own."""
 
     translation: Sequence[ParallelText] = ()
     dialogues: Sequence[Dialogues] = ()
@@ -32,12 +33,7 @@ class Tasks:
     @classmethod
     def of(cls, texts: Sequence[Text]) -> Self:
         """Sort texts by their kind."""
-        return cls(
-            tuple(text for text in texts if isinstance(text, ParallelText)),
-            tuple(text for text in texts if isinstance(text, Dialogues)),
-            tuple(text for text in texts if isinstance(text, RunningText)),
-            tuple(text for text in texts if isinstance(text, Nli)),
-        )
+        return cls(*(tuple(text for text in texts if isinstance(text, kind)) for kind in KINDS.values()))
 
     @property
     def all(self) -> list[Text]:
@@ -46,7 +42,7 @@ class Tasks:
 
     @property
     def sizes(self) -> list[int]:
-        """The number of examples of each text, translation first; of running text those of quick thought."""
+        """The number of examples of each text, in the order of `all`; of running text those of quick thought."""
         return [len(text) for text in self.all]
 
     @property
@@ -56,12 +52,12 @@ class Tasks:
 
 
 def text_from_frame(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Text:
-    """Return the text, of any kind, whose `to_frame()` and `facts()` these are."""
+    """Restore a text of any kind from its `to_frame()` and `facts()`."""
     return KINDS[facts["kind"]].from_frame(frame, facts)
 
 
 def write_texts(folder: Path, parts: Mapping[str, Sequence[Text]]) -> None:
-    """Write texts by part, such as "train", to a folder that exists: a Parquet file each, and `FACTS` at last."""
+    """Write texts by part, such as "train", to an existing folder: a Parquet file each, and finally `FACTS`."""
     facts = []
     for part, texts in parts.items():
         for text in texts:
@@ -71,7 +67,7 @@ def write_texts(folder: Path, parts: Mapping[str, Sequence[Text]]) -> None:
 
 
 def read_texts(folder: Path) -> dict[str, list[Text]]:
-    """Return what `write_texts` wrote, by part. Raises DataError when a file is missing or damaged."""
+    """Return what `write_texts` wrote, by part. Raises DataError if a file is missing or damaged."""
     parts: dict[str, list[Text]] = {}
     try:
         for number, facts in enumerate(json.loads((folder / FACTS).read_text("utf-8")), 1):

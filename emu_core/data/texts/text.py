@@ -1,24 +1,28 @@
-"""One shape for every text that is learnt from: a table with a row for each sentence or pair, and facts about it."""
+"""The base of every text that is learnt from: a table with a row for each sentence or pair, and facts about it."""
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
 
 import pandas as pd
+
+from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths
+from emu_core.data.wording import counted, shown
 
 
 class Text:
     """Base of `ParallelText`, `Dialogues`, `RunningText` and `Nli`, which are frozen dataclasses.
 
-    `to_frame()` and `facts()` together hold all of a text, and `from_frame` makes it of them again.
+    `to_frame()` and `facts()` together hold the whole text; `from_frame` restores it.
 
     Attributes:
         kind: the class's name in facts.
         columns: field with a value for each row -> its column; every other field is a fact.
         name: the name of the text.
-        notes: anything odd about how it was read.
+        notes: anything unusual about how it was read.
     """
 
     kind: ClassVar[str]
@@ -35,9 +39,8 @@ class Text:
         return pd.DataFrame({column: getattr(self, field) for field, column in self.columns.items()})
 
     def facts(self) -> dict[str, Any]:
-        """Return the kind and what is not in the rows, as JSON has it."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        facts = {name: value for name, value in values.items() if name not in self.columns}
+        """Return the kind and the fields that are not in the rows, in JSON's types."""
+        facts = {name: getattr(self, name) for name in self._fact_names()}
         return {
             "kind": self.kind,
             **{name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()},
@@ -45,13 +48,16 @@ class Text:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, facts: Mapping[str, Any]) -> Self:
-        """Make the text of what `to_frame` and `facts` returned. Raises KeyError or DataError where that is none."""
-        of_class = {field.name for field in fields(cls)} - set(cls.columns)  # type: ignore[arg-type]
-        values = {name: facts[name] for name in of_class}
+        """Restore a text from `to_frame` and `facts`. Raises KeyError or DataError if they are not a text's."""
+        values = {name: facts[name] for name in cls._fact_names()}
         return cls(
             **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()},
             **cls._rows(frame),
         )
+
+    @classmethod
+    def _fact_names(cls) -> list[str]:
+        return [field.name for field in fields(cls) if field.name not in cls.columns]  # type: ignore[arg-type]
 
     @classmethod
     def _rows(cls, frame: pd.DataFrame) -> dict[str, Any]:
@@ -59,7 +65,32 @@ class Text:
         return {field: tuple(frame[column]) for field, column in cls.columns.items()}
 
     def sha256(self) -> str:
-        """Return a hash of the rows and the languages, the same on every machine; name and notes don't count."""
-        counted = {name: value for name, value in self.facts().items() if name not in ("name", "notes")}
+        """Return a hash of the rows and the languages, without name and notes; the same on every machine."""
+        hashed = {name: value for name, value in self.facts().items() if name not in ("name", "notes")}
         rows = self.to_frame().to_dict("list")
-        return hashlib.sha256(json.dumps([counted, rows], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([hashed, rows], sort_keys=True).encode()).hexdigest()
+
+
+AnyText = TypeVar("AnyText", bound=Text)
+
+
+def read_files(
+    files: Sequence[str | Path], read: Callable[[Path], Iterable[AnyText]], what: str, example: str
+) -> list[AnyText]:
+    """Read the texts of every file. Raises DataError if there is no file, or too many rows.
+
+    Args:
+        files: one or more.
+        read: reads one file.
+        what: the kind of text, for messages.
+        example: what a file looks like, for messages.
+    """
+    paths = named_paths(files, f"no file of {what} is named; name one {example}")
+    found = [text for path in paths for text in read(path)]
+    check_rows(sum(map(len, found)), MAX_ROWS, f"the {what} in all files together")
+    return found
+
+
+def left_out(path: Path, count: int, what: str, why: str) -> tuple[str, ...]:
+    """Return a note that `count` examples were left out; none for 0."""
+    return (f"{shown(path.name)}: {counted(count, what)} {why} left out.",) if count else ()
