@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
+from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.load import labelled_from_frame
-from emu_core.data.parallel.labelled import demo_pairs, labelled_pairs
+from emu_core.data.parallel.labelled import labelled_pairs
 from emu_core.encoders.bicvm.vocabulary import words
 from emu_core.errors import DataError
 from emu_core.evaluation.eigen_similarity import eigen_similarity
@@ -37,7 +38,7 @@ def test_a_set_without_ids_has_none() -> None:
 
 
 def test_the_demo_set_is_five_pairs_of_languages() -> None:
-    found = demo_pairs()
+    found = labelled_pairs(load_demo())
     assert [text.languages for text in found] == [("en", code) for code in ("de", "es", "fr", "ja", "zh")]
     assert {len(text) for text in found} == {504}
 

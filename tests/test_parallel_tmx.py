@@ -91,7 +91,7 @@ PARAMETER = '<?xml version="1.0"?><!DOCTYPE tmx [<!ENTITY % a SYSTEM "file:///et
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (memory(unit(en="&j;", de="x"), head=LAUGHS), "line 1 declares the entity 'a', which may unfold"),
+        (memory(unit(en="&j;", de="x"), head=LAUGHS), "line 1 declares the entity 'a', which may expand"),
         (memory(unit(en="&a;", de="x"), head=OUTSIDE), "line 1 declares the entity 'a'"),
         (memory(unit(en="&a;", de="x"), head=PARAMETER), "line 1 declares the entity 'a'"),
         (memory(unit(en="a&nbsp;b", de="x")), "line 4 has the unknown entity '&nbsp;'"),
@@ -104,8 +104,8 @@ PARAMETER = '<?xml version="1.0"?><!DOCTYPE tmx [<!ENTITY % a SYSTEM "file:///et
         (memory('<tu><tuv xml:lang="?"><seg>one</seg></tuv></tu>'), "of the unknown language"),
         (memory(unit(en="one"), unit(de="zwei")), "no row has text in both en and de"),
         (memory(), "has no translation unit"),
-        ("<html><body/></html>", "begins with <html>: this is XML but no TMX"),
-        ("<tmx>" + "<a>" * 200_000, "more than 100 elements in each other"),
+        ("<html><body/></html>", "begins with <html>: this is XML but not TMX"),
+        ("<tmx>" + "<a>" * 200_000, "more than 100 nested elements"),
         (b"", "line 1 is not XML"),
         (b"\0\x01\x02\x03", "line 1 is not XML"),
         (b"\x89PNG\r\n\x1a\n", "line 1 is not XML"),

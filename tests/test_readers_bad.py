@@ -140,7 +140,7 @@ def test_parquet_bomb() -> None:
     )
     pq.write_table(pa.table({"text": column}), out)
     assert len(out.getvalue()) < 200_000
-    with pytest.raises(DataError, match="unfolds to 50,000,000,000"):
+    with pytest.raises(DataError, match="expands to 50,000,000,000"):
         read_table(out.getvalue(), "x.parquet")
 
 
@@ -150,7 +150,7 @@ def test_parquet_bomb_of_bytes() -> None:
         pa.array(np.zeros(500_000, dtype=np.int32)), pa.array([b"a" * 100_000])
     )
     pq.write_table(pa.table({"text": column}), out)
-    with pytest.raises(DataError, match="unfolds to 50,000,000,000"):
+    with pytest.raises(DataError, match="expands to 50,000,000,000"):
         read_table(out.getvalue(), "x.parquet")
 
 

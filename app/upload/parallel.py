@@ -14,9 +14,10 @@ from app.panels.widgets import choose, choose_one, draw_note
 from app.state import is_from_scratch
 from app.upload.texts import Kind, Read, draw_box, draw_notes, keep_texts, texts_of
 from app.wording import literal
+from emu_core.data.demo import load_demo
 from emu_core.data.languages import language_name
 from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count
-from emu_core.data.parallel.labelled import demo_pairs, labelled_pairs
+from emu_core.data.parallel.labelled import labelled_pairs
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import LABELS, Nli
@@ -67,7 +68,7 @@ def draw_other_texts() -> dict[Kind, Read]:
 @st.cache_resource(show_spinner="Reading the demo set ...")
 def _example() -> Read:
     """Return the demo set as parallel text."""
-    return Read("example", "Example: the demo set's translations", tuple(demo_pairs()))
+    return Read("example", "Example: the demo set's translations", tuple(labelled_pairs(load_demo())))
 
 
 def _draw_parallel(read: Read) -> None:

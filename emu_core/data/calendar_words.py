@@ -1,4 +1,4 @@
-"""Weekdays and months in a few languages: words whose places next to each other everyone can judge."""
+"""Weekdays and months in several languages: words whose positions in a map are easy to judge."""
 
 import json
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""The demo set that ships with the package: what a hotel's guests ask, in six languages."""
+"""The demo set in the package: questions of hotel guests, in six languages."""
 
 from functools import cache
 from importlib.resources import files
@@ -9,9 +9,9 @@ from emu_core.data.labelled.rows import read_rows
 from emu_core.data.labelled.sets import LabelledSet
 
 DEMO = "demo"
-"""The word that stands for the demo set wherever files are named."""
+"""The word for the demo set wherever files are named."""
 REFERENCE = 96
-"""Parallel sentences that stand for a language; with twice as many, results are the same."""
+"""Parallel sentences that represent a language; twice as many give the same results."""
 _LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
 
 
@@ -22,19 +22,19 @@ def demo_paths() -> list[Path]:
 
 
 def load_demo() -> LabelledSet:
-    """Return the demo set: 28 intents in six languages, fully parallel by id, split into train and test."""
+    """Return the demo set: 28 intents in six languages, all sentences parallel by id, split into train and test."""
     rows, _ = read_rows(demo_paths(), mapping=None, language=None)
     return LabelledSet(audit_rows(rows)[0], DEMO)
 
 
 @cache
 def reference_texts() -> dict[str, list[str]]:
-    """Return the same `REFERENCE` sentences in each of the demo set's languages, from its train rows.
+    """Return the same `REFERENCE` training sentences in each of the demo set's languages.
 
-    What differs between their means by an encoder is the languages alone, since the content is the same.
+    With equal content, the means of their vectors differ by language alone.
     """
     frame = load_demo().train_part().frame
     by_id = frame.pivot(index="id", columns="language", values="text").dropna()
-    step = len(by_id) // REFERENCE  # ids are sorted, and begin with the intent: some of each
+    step = len(by_id) // REFERENCE  # ids begin with the intent and are sorted, so every intent is represented
     some = by_id.iloc[: step * REFERENCE : step]
     return {language: some[language].tolist() for language in _LANGUAGES}

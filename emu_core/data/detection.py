@@ -1,4 +1,4 @@
-"""The language of each sentence, told from its letters."""
+"""The language of each sentence, detected from its letters."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from emu_core.data.languages import language_code
 
 _ROUNDS = 20
-_SAMPLE, _CHUNK = 5_000, 10_000  # texts that the shares are estimated on; texts at a time
+_SAMPLE, _CHUNK = 5_000, 10_000  # texts for estimating the shares, and texts at a time
 
 
 def detect_languages(texts: Sequence[str]) -> list[str]:
     """Return the language code of each of N texts.
 
-    A short sentence alone is often taken for a language that no other sentence is in. So the share of each language
-    is estimated on up to 5,000 of the texts, and each text's probabilities are weighted by it: the EM algorithm of
-    Saerens et al. 2002, "Adjusting the outputs of a classifier to new a priori probabilities".
+    A short sentence alone is easily mistaken for a language of no other sentence. Therefore each text's probabilities
+    are weighted by the languages' shares, estimated on up to 5,000 of the texts by the EM algorithm of Saerens et al.
+    2002, "Adjusting the outputs of a classifier to new a priori probabilities".
     """
     if not len(texts):
         return []
@@ -36,7 +36,7 @@ def detect_languages(texts: Sequence[str]) -> list[str]:
 
 
 def _probabilities(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return the probability of each language, sorted by label, for each text alone: (N, languages)."""
+    """Return the probabilities of the languages, sorted by label, for each text alone: (N, languages)."""
     ranked = (sorted(_identifier().rank(text)) for text in texts)
     return np.array([[probability for _, probability in row] for row in ranked], dtype=np.float32)
 

@@ -1,22 +1,24 @@
-"""Tables out as CSV that a spreadsheet program opens right and runs nothing of."""
+"""Tables as CSV that spreadsheet programs open correctly and execute nothing of."""
 
 import re
 
 import pandas as pd
 
-# A cell that begins so may be run as a formula; the last four are the full-width forms.
+# A cell that begins with one of these may be run as a formula; the last four are full-width forms.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-_FIGURE = re.compile(
-    r"[+-]\d[\d.,% ±()*–]*"
-)  # such as +1.45 ± 0.20***, of which a spreadsheet can compute nothing bad
+_FIGURE = re.compile(r"[+-]\d[\d.,% ±()*–]*")  # such as +1.45 ± 0.20***, which is harmless
 
 
 def safe_csv(frame: pd.DataFrame, separator: str = ",", *, is_continued: bool = False) -> bytes:
-    """Return a table as CSV in UTF-8 with a byte order mark, its index left out; without mark and head to continue one.
+    """Return a table without its index as CSV in UTF-8.
 
-    Text that begins like a formula (= + - @, tab, line end), in cells and in column names, gets an apostrophe
-    before it; numbers and signed figures stay as they are.
+    Cells and column names that begin like a formula (= + - @, tab, line end) are prefixed with an apostrophe; numbers
+    and signed figures are not.
+
+    Args:
+        frame: the table.
+        separator: between cells.
+        is_continued: whether a part of the table was written before, so that byte order mark and header are left out.
     """
     safe = pd.DataFrame({place: frame.iloc[:, place].map(_harmless) for place in range(frame.shape[1])})
     safe.columns = pd.Index([_harmless(str(column)) for column in frame.columns])

@@ -1,4 +1,4 @@
-"""Language codes: every usual way to write a language brought to one short code, and codes to names."""
+"""Languages: their short codes, read from every usual way of writing them, and their names."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ _TABLE = files("emu_core.data").joinpath("languages.csv").read_text(encoding="ut
 _ROWS = tuple(tuple(line.split(",")) for line in _TABLE.splitlines()[1:])
 _NAMES = MappingProxyType({code: english for code, _, english, *_ in _ROWS})
 SCRIPTS_OF = MappingProxyType({code: tuple(scripts.split()) for code, *_, scripts in _ROWS if scripts})
-"""Language code -> the scripts it is written in; a language that is not here is not judged."""
+"""Language code -> the scripts it is written in, if they are known."""
 _ALIASES = MappingProxyType(
     {alias: code for code, others, *_ in _ROWS for alias in (code, *others.split())}
     | {name.casefold(): code for code, _, *names, _ in _ROWS for name in names}
@@ -37,16 +37,16 @@ _LOCALE = re.compile(r"[a-z]{2,3}[-_][A-Z]{2}")
 
 
 def language_code(value: str) -> str | None:
-    """Return the short code of a language written as a code, a locale or a name; None if it is none of them.
+    """Return the short code of a language written as a code, a locale or a name; None for anything else.
 
-    `de-DE`, `de_DE`, `deu`, `deu_Latn`, `German`, `Deutsch` and `allemand` give `de`. Chinese is `zh`, or `zh-tw` where
-    the region or script is traditional. A two- or three-letter code we have no name for is taken as it is.
+    `de-DE`, `de_DE`, `deu`, `deu_Latn`, `German`, `Deutsch` and `allemand` give `de`. Chinese is `zh`, or `zh-tw` for
+    a traditional region or script. Unknown codes of two or three letters are returned unchanged.
     """
     return _stated_code(value) or _names_anywhere().get(value.strip().casefold())
 
 
 def _stated_code(value: str) -> str | None:
-    """Return the code of a language written as a code, a locale, or its name in English or in itself."""
+    """Return the code of a language written as a code, a locale, or its name in English or the language itself."""
     tag = value.strip().casefold().replace("_", "-")
     if tag in _ALIASES:
         return _ALIASES[tag]
@@ -59,7 +59,7 @@ def _stated_code(value: str) -> str | None:
 
 @cache
 def _names_anywhere() -> Mapping[str, str]:
-    """Return the codes of our languages by their names in each other, of those names that mean one language."""
+    """Return the codes of our languages by their names in all of them, without ambiguous names."""
     from babel import Locale, localedata
 
     found: dict[str, set[str]] = {}
@@ -71,7 +71,7 @@ def _names_anywhere() -> Mapping[str, str]:
 
 
 def checked_language(value: str) -> str:
-    """Return the short code of a language. Raises a DataError where `value` is none."""
+    """Return the short code of a language. Raises a DataError if `value` is not a language."""
     code = language_code(value)
     if code is None:
         raise DataError(f"'{shown(value)}' is not a language; give a code such as en, or the language's name")
@@ -79,28 +79,28 @@ def checked_language(value: str) -> str:
 
 
 def language_codes(values: pd.Series) -> pd.Series:
-    """Return the series with each language as its code; what is not a language stays as it was written."""
+    """Return the series with each language as its code; other values are unchanged."""
     codes = {value: language_code(value) or value for value in values.unique()}
     return values.map(codes).astype("str")
 
 
 def is_known(code: str) -> bool:
-    """Return whether a code is one that we have a name for (a guard where any three letters would pass)."""
+    """Return whether we have a name for a code; `language_code` accepts any two or three letters."""
     return code in _NAMES
 
 
 def known_languages() -> tuple[str, ...]:
-    """Return the codes that we have a name for, sorted."""
+    """Return the known codes, sorted."""
     return tuple(sorted(_NAMES))
 
 
 def language_name(code: str) -> str:
-    """Return the English name of a language code, or the code itself when we have none."""
+    """Return the English name of a language, or its code if it is unknown."""
     return _NAMES.get(code, code)
 
 
 def split_pair(name: str) -> tuple[str, str] | None:
-    """Return the two codes of a name such as "en-de" or "en-zh-tw"; None where the first has no clear end."""
+    """Return the two codes of a name such as "en-de" or "en-zh-tw"; None if it is ambiguous."""
     words = name.split("-")
     ways = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
     if len(ways) > 1:  # a code may have a hyphen itself
@@ -109,15 +109,15 @@ def split_pair(name: str) -> tuple[str, str] | None:
 
 
 def ordered(codes: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct codes sorted, English first: the order of every table and picture."""
+    """Return the distinct codes sorted, English first: the order of all tables and figures."""
     return tuple(sorted(set(codes), key=lambda code: (code != "en", code)))
 
 
 def language_of_file(name: str) -> str | None:
-    """Return the language a file's name states (`de.csv`, `sib.de.csv`, `massive de-DE.jsonl`), else None.
+    """Return the language that a file's name states (`de.csv`, `sib.de.csv`, `massive de-DE.jsonl`), or None.
 
-    Only the last dotted part counts, or a last word that is a whole locale, and only languages we have a name
-    for: `my data.csv` is not Burmese.
+    Only the last dotted part counts, or a last word that is a whole locale, and only known languages: `my data.csv` is
+    not Burmese.
     """
     part = _EXTENSIONS.sub("", name).rsplit(".", 1)[-1]
     word = part.rsplit(maxsplit=1)[-1] if part.strip() else ""
@@ -129,10 +129,10 @@ def language_of_file(name: str) -> str | None:
 
 
 def stated_language(language: str | None, name: str) -> str:
-    """Return the code of the language that is given, or else of the one that a file's name states.
+    """Return the code of a language that is given, or else stated by a file's name.
 
     Raises:
-        DataError: what is given is no language, or the name states none.
+        DataError: it is not a language, or the name states none.
     """
     if language is not None:
         return checked_language(language)

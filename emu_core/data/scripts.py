@@ -41,7 +41,7 @@ SCRIPTS: tuple[str, ...] = tuple(_RANGES)
 
 @cache
 def _script_by_code_point() -> NDArray[np.uint8]:
-    """Return for each code point the number of its script: 0 for none, i + 1 for SCRIPTS[i]."""
+    """Return the number of each code point's script: 0 for none, i + 1 for SCRIPTS[i]."""
     table = np.zeros(0x110000, dtype=np.uint8)
     for number, ranges in enumerate(_RANGES.values(), start=1):
         for part in ranges.split():
@@ -55,10 +55,10 @@ def count_scripts(texts: Sequence[str], chunk: int = 50_000) -> NDArray[np.int64
 
     Args:
         texts: N strings.
-        chunk: how many texts are looked at together; it bounds the memory and changes nothing else.
+        chunk: texts at a time, which limits the memory.
 
     Returns:
-        An (N, len(SCRIPTS)) array, column i counting letters of SCRIPTS[i].
+        (N, len(SCRIPTS)) counts; column i is of SCRIPTS[i].
     """
     width = len(SCRIPTS) + 1
     parts = [np.zeros((0, len(SCRIPTS)), dtype=np.int64)]

@@ -1,4 +1,4 @@
-"""Pieces of error messages: what a file or a person wrote, made safe and short enough to show."""
+"""Parts of messages: values from files and users, made safe and short enough to show."""
 
 from collections.abc import Iterable
 
@@ -10,12 +10,12 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def listed(values: Iterable[object], limit: int = 8) -> str:
-    """Return the first `limit` values joined by commas, and how many more there are."""
+    """Return the first `limit` values joined by commas, and the number of others."""
     items = [shown(value, 40) for value in values]
     more = f" and {len(items) - limit} more" if len(items) > limit else ""
     return (", ".join(items[:limit]) or "nothing") + more
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """Return "1 row", "1,200 rows": the number with its noun (`many` defaults to `one` + "s")."""
+    """Return a number with its noun: "1 row", "1,200 rows" (`many` is `one` + "s" by default)."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

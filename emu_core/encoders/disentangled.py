@@ -37,7 +37,6 @@ class DisentangledEncoder(EncoderOnBase):
     head: Fmda | MeaningLanguage
 
     def __init__(self, base: TransformerEncoder, model: Fmda | MeaningLanguage) -> None:
-        """Put layers on a transformer; neither is copied."""
         super().__init__(base, model, model.dim)
 
     @classmethod

@@ -78,7 +78,6 @@ class E5File:
     """A packed model in memory, whose tensors are unpacked on demand."""
 
     def __init__(self, data: bytes) -> None:
-        """Read everything but the tensors."""
         self._data = memoryview(data)
         self._at = 8  # after the magic and the version
         *sizes, _ = self._unpack("7ifi")  # the last is BLOCK

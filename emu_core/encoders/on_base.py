@@ -29,7 +29,6 @@ class EncoderOnBase(Encoder):
     head: nn.Module
 
     def __init__(self, base: Encoder, head: nn.Module, dim: int) -> None:
-        """Put layers that give vectors of length `dim` on an encoder; neither is copied."""
         super().__init__()
         self.base, self.head = base, head.to(base.device)
         self.dim, self.max_tokens, self.pad_id = dim, base.max_tokens, base.pad_id

@@ -15,7 +15,6 @@ class EmuModule(InputModule):
     """Tokenises, encodes and hands on `sentence_embedding` (B, dim)."""
 
     def __init__(self, encoder: Encoder) -> None:
-        """Wrap an encoder."""
         super().__init__()
         self.encoder = encoder
 

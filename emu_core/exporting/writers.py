@@ -106,7 +106,6 @@ class GraphModule(nn.Module):
     """A graph that is a function, with the encoder whose weights it reads."""
 
     def __init__(self, encoder: Encoder, graph: Graph) -> None:
-        """Take both; nothing is copied."""
         super().__init__()
         self.encoder, self.graph = encoder, graph
 

@@ -56,7 +56,6 @@ class Fmda(nn.Module):
     def __init__(
         self, dim: int, languages: tuple[str, ...], hidden: int, language_hidden: int | None = None
     ) -> None:
-        """Draw the layers' first weights from torch's random state; `language_hidden` is `hidden` if not given."""
         super().__init__()
         self.dim, self.hidden, self.languages = dim, hidden, languages
         self.language_hidden = language_hidden or hidden
@@ -156,7 +155,6 @@ class MeaningLanguage(nn.Module):
     """
 
     def __init__(self, dim: int, languages: tuple[str, ...]) -> None:
-        """Draw the layers' first weights from torch's random state."""
         super().__init__()
         self.dim, self.languages = dim, languages
         self.standard = Standard(dim)

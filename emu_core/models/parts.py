@@ -43,7 +43,6 @@ class Standard(nn.Module):
     scale: Tensor
 
     def __init__(self, dim: int) -> None:
-        """Change nothing until `fit` is called, or a state is loaded."""
         super().__init__()
         self.register_buffer("center", torch.zeros(dim))
         self.register_buffer("scale", torch.ones(dim))

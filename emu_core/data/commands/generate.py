@@ -60,7 +60,6 @@ class Roles:
     """
 
     def __init__(self, groups: LanguageGroups, seed: int) -> None:
-        """Draw the roles, which depend on the seed and the language alone."""
         by_use: dict[tuple[str, str], list[Group]] = defaultdict(list)
         for group in groups.wordings:
             by_use[group.intent, group.combination].append(group)
@@ -113,7 +112,6 @@ class Filler:
     """Words meanings in one language."""
 
     def __init__(self, groups: LanguageGroups, seed: int) -> None:
-        """Draw which wordings each split may use."""
         self.language, self._groups, self._seed = groups.language, groups, seed
         self._roles = Roles(groups, seed)
         self._own = vocabulary(groups.language)

@@ -205,7 +205,6 @@ class Choices:
     """The values of a group's slots for which every given language has words."""
 
     def __init__(self, group: Group, languages: Sequence[LanguageGroups]) -> None:
-        """Collect them."""
         self.group = group
         self._keys = [_shared(kind, languages) for _, kind in group.slots]
         self.size = math.prod(map(len, self._keys))

@@ -63,7 +63,6 @@ class Expander:
         replacements: Sequence[tuple[re.Pattern[str], str]] = (),
         cut_lead: _Cut = lambda text, _: (text, ""),
     ) -> None:
-        """Expand nothing yet."""
         self._rules, self._written_out = rules, written_out
         self._replacements, self._cut_lead = replacements, cut_lead
         self._parsed: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""ATIS, and the selection of it that Emu's paper makes (its section "Dataset"), for those who have the files."""
+"""ATIS, as selected by Emu's paper (its section "Dataset"), for those who have the files."""
 
 import re
 from collections.abc import Mapping
@@ -27,18 +27,18 @@ _WORDS = re.compile(r"[^a-z0-9]+")
 
 
 def read_atis(folder: Path) -> LabelledSet:
-    """Read ATIS and make the paper's selection of it.
+    """Read ATIS and make the paper's selection.
 
-    The folder holds a file a split and language whose name says both, such as `atis.train.csv` (English where it says
-    no language) and `atis.test.de.csv`: tables with a text and an intent column, tables of intent and text without
-    column names, or lines of words, slots and intent (`.iob`). Translations are line by line those of the English
-    file, so a row's number is its id. Intents lose their prefix "atis_"; two of one sentence are joined by "+".
+    The folder holds a file for each split and language, named by both, such as `atis.train.csv` (English by default)
+    and `atis.test.de.csv`: tables with a text and an intent column, tables of intent and text without column names, or
+    lines of words, slots and intent (`.iob`). Each line of a translation belongs to the English line of its number.
+    Intents lose their prefix "atis_"; two of one sentence are joined by "+".
 
-    The selection: without the intent flight, and only intents with at least 5 English sentences in each split. The
-    usual 4,978 training and 893 test sentences give the paper's 13 intents, 1,195 and 252. Repeated sentences stay.
+    Selected are the intents other than flight with at least 5 English sentences in each split. The usual 4,978 training
+    and 893 test sentences give the paper's 13 intents, 1,195 and 252. Repeated sentences stay.
 
     Raises:
-        DataError: no such files, or what they hold is not that.
+        DataError: there are no such files, or their content does not fit.
     """
     files = _files(folder)
     whole = pd.concat([_rows(path, *key) for key, path in files.items()], ignore_index=True)
@@ -52,10 +52,10 @@ def read_atis(folder: Path) -> LabelledSet:
     )
     if len(kept) < 2:
         raise DataError(
-            f"{folder} has {len(kept)} intents with {LEAST} sentences or more in train and in test beside "
+            f"{folder} has {len(kept)} intents with {LEAST} sentences or more in train and in test apart from "
             f"'{EXCLUDED}'; the paper's selection needs the whole of ATIS"
         )
-    # The English label is the sentence's: files of translations may carry none, or an old one.
+    # By the English label: translations may have none, or an outdated one.
     intent_of = dict(zip(english["id"], english["intent"], strict=True))
     whole["intent"] = whole["id"].map(intent_of).astype("str")
     chosen = whole[whole["intent"].isin(kept)].reset_index(drop=True)
@@ -63,7 +63,7 @@ def read_atis(folder: Path) -> LabelledSet:
 
 
 def selection(labelled: LabelledSet) -> dict[str, int]:
-    """Return classes, and English sentences to train on and to measure: what PAPER_COUNTS has for the paper."""
+    """Return the number of classes and of English sentences in train and test, as PAPER_COUNTS has the paper's."""
     english = labelled.frame[labelled.frame["language"] == "en"]
     sizes = {split: int((english["split"] == split).sum()) for split in _SPLITS}
     return {"classes": len(labelled.intents), **sizes}
@@ -107,9 +107,8 @@ def _rows(path: Path, split: str, language: str) -> pd.DataFrame:
         raise DataError(
             f"{shown(path.name)} has {empty} lines without text; fill them, or leave the file out"
         )
-    ids = [f"{split}-{i}" for i in range(len(frame))]
-    frame = frame.assign(id=ids, language=language, split=split, annotated="")
-    return frame[list(COLUMNS)].astype("str")
+    ids = [f"{split}-{number}" for number in range(len(frame))]
+    return frame.assign(id=ids, language=language, split=split, annotated="")[list(COLUMNS)].astype("str")
 
 
 def _table(path: Path) -> tuple[list[str], list[str]]:
@@ -119,7 +118,7 @@ def _table(path: Path) -> tuple[list[str], list[str]]:
         intents = frame[columns.intent] if columns.intent is not None else [""] * len(frame)
         return frame[columns.text].str.strip().tolist(), list(intents)
     if len(frame.columns) == 2 and str(frame.columns[0]).strip().startswith("atis_"):
-        # No column names: the first line was taken for them.
+        # Without column names, the first line was taken for them.
         rows = [list(frame.columns), *frame.itertuples(index=False, name=None)]
         return [str(row[1]).strip() for row in rows], [str(row[0]) for row in rows]
     raise DataError(
@@ -128,7 +127,7 @@ def _table(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _iob(path: Path) -> tuple[list[str], list[str]]:
-    """Lines such as "BOS show fares EOS<tab>O O B-x O atis_airfare"."""
+    """Read lines such as "BOS show fares EOS<tab>O O B-x O atis_airfare"."""
     texts: list[str] = []
     intents: list[str] = []
     for line in read_text(path, path.name)[0].splitlines():
@@ -145,8 +144,7 @@ def _iob(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _intent(name: str) -> str:
-    parts = re.split(r"[#+]", name.strip())
-    return "+".join(part.strip().removeprefix("atis_") for part in parts)
+    return "+".join(part.strip().removeprefix("atis_") for part in re.split(r"[#+]", name))
 
 
 def _check_lines(whole: pd.DataFrame, english: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""The audit of labelled rows before training: the rows that are dropped, and why, and what looks wrong."""
+"""The audit of labelled rows before training: which rows are dropped, why, and what looks wrong."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ from emu_core.data.wording import counted, listed, shown
 
 LONG_TEXT = 2_000  # characters; encoders read far less
 _FINDING = ["row", "source", "text", "language"]
-# One to three words with a capital or a digit each: a brand or a product, in Latin letters in any language.
+# One to three words with a capital or a digit each: a brand or product, written in Latin letters in any language.
 _NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
-# The part of a reason that is of one row only, left out where rows are counted by reason.
+# The part of a reason that concerns one row, left out where rows are counted by reason.
 _PARTICULAR = r"(?s)( of row |: ').*"
 
 
@@ -26,7 +26,7 @@ def groups(*columns: "pd.Series[str] | NDArray[np.int64]") -> NDArray[np.int64]:
     codes = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         values, distinct = pd.factorize(column)
-        # Numbered again after each column, so that the product stays below rows x rows.
+        # Renumbered after each column, so that the product stays below rows x rows.
         codes = pd.factorize(codes * max(len(distinct), 1) + values)[0].astype(np.int64)
     return codes
 
@@ -34,7 +34,7 @@ def groups(*columns: "pd.Series[str] | NDArray[np.int64]") -> NDArray[np.int64]:
 def first_places(
     rows: pd.DataFrame, codes: NDArray[np.int64], repeated: NDArray[np.bool_]
 ) -> "pd.Series[str]":
-    """Return, for each row in `repeated`, where the first row of its code stands ("row 3 of de.csv")."""
+    """Return the place of the first row with the same code ("row 3 of de.csv") for each row in `repeated`."""
     _, first = np.unique(codes, return_index=True)
     found = rows.iloc[first[codes[repeated]]]
     places = "row " + found["row"].astype("str")
@@ -44,16 +44,16 @@ def first_places(
 
 
 def repeats(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows have the code of an earlier row."""
+    """Return for each row whether an earlier one has its code."""
     return pd.Series(codes).duplicated().to_numpy(dtype=bool)
 
 
 def find_duplicates(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
-    """Find rows of the same intent and language whose text is an earlier one's but for case and spacing.
+    """Find rows that repeat an earlier text of the same intent and language but for case and spacing.
 
     Args:
         rows: the six columns, with row and source.
-        texts: each row's group of normalised text and language, as `groups` gives it.
+        texts: `groups` of the normalised texts and languages.
     """
     codes = groups(texts, rows["intent"])
     repeated = repeats(codes)
@@ -61,13 +61,13 @@ def find_duplicates(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFram
 
 
 def find_conflicts(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
-    """Find rows whose text stands in the same language with another intent too; `texts` as above."""
+    """Find rows whose text has another intent elsewhere in the same language; `texts` as in `find_duplicates`."""
     several = _several(texts, rows["intent"])
     return _findings(rows, several.notna().to_numpy(), "this text has the intents " + several.dropna())
 
 
 def find_leaks(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
-    """Find rows whose id, or whose text in the same language, stands in two splits; `texts` as above."""
+    """Find rows whose id, or whose text in the same language, is in two splits; `texts` as in `find_duplicates`."""
     splits = rows["split"].where(rows["split"] != "")
     by_id = _several(groups(rows["id"]), splits.where(rows["id"] != ""))
     by_text = _several(texts, splits)
@@ -78,30 +78,28 @@ def find_leaks(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
 
 
 def find_script_misfits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Find texts that aren't in their language's script.
+    """Find texts that are not in the script of their language.
 
-    A text misfits when over a third of its letters are of scripts the language isn't written in, or when it
-    has Latin letters only where the language has none. Latin words within other scripts are usual and don't
-    count, nor does a text of a brand's name alone; languages whose script we don't know are not judged.
+    These are texts with more than a third of their letters in other scripts, and texts in Latin letters alone of a
+    language without them. Latin words within other scripts do not count, nor does a brand's name alone; languages
+    whose script is unknown are skipped.
     """
     counts = count_scripts(rows["text"].tolist())
-    latin = SCRIPTS.index("Latin")
     misfit = np.zeros(len(rows), dtype=bool)
     explained = pd.Series("", index=rows.index, dtype="str")
-    for code in rows["language"].unique():
-        if code not in SCRIPTS_OF:
-            continue
+    for code in SCRIPTS_OF.keys() & set(rows["language"]):
         here = np.flatnonzero(rows["language"] == code)
         scripts = SCRIPTS_OF[code]
+        own = [SCRIPTS.index(script) for script in scripts]
         part = counts[here]
-        fitting = part[:, [SCRIPTS.index(script) for script in scripts]].sum(axis=1)
-        borrowed = np.zeros_like(fitting) if "Latin" in scripts else part[:, latin]
+        fitting = part[:, own].sum(axis=1)
+        borrowed = np.zeros_like(fitting) if "Latin" in scripts else part[:, SCRIPTS.index("Latin")]
         foreign = part.sum(axis=1) - fitting - borrowed
         wrong = 3 * foreign > fitting + foreign
         alone = here[(fitting == 0) & (borrowed > 1) & ~wrong]
         names = rows["text"].iloc[alone].str.fullmatch(_NAME).to_numpy(dtype=bool)
         wrong |= np.isin(here, alone[~names])
-        part[:, [SCRIPTS.index(script) for script in scripts]] = 0
+        part[:, own] = 0
         most = np.array(SCRIPTS)[part[wrong].argmax(axis=1)]
         misfit[here[wrong]] = True
         explained.iloc[here[wrong]] = [
@@ -129,10 +127,7 @@ def find_long(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _several(codes: NDArray[np.int64], values: "pd.Series[str]") -> "pd.Series[str]":
-    """Return for each row the distinct values of its group as a list in words; NaN where there is but one.
-
-    Rows whose value is NaN belong to no group.
-    """
+    """Return for each row the values of its group as a list in words; NaN for a single value and rows of no value."""
     pairs = pd.DataFrame({"code": codes, "value": values.to_numpy()}).dropna().drop_duplicates()
     pairs = pairs[pairs["code"].duplicated(keep=False)].sort_values("value")
     words = pairs.groupby("code")["value"].agg(listed)
@@ -141,7 +136,7 @@ def _several(codes: NDArray[np.int64], values: "pd.Series[str]") -> "pd.Series[s
 
 
 def _findings(rows: pd.DataFrame, chosen: NDArray[np.bool_], explanations: "pd.Series[str]") -> pd.DataFrame:
-    """Return the chosen rows, numbered from 0, with their explanations (as many, in the same order)."""
+    """Return the chosen rows, numbered from 0, with their explanations, in the same order."""
     found = rows.loc[chosen, _FINDING].reset_index(drop=True)
     found["explanation"] = explanations.astype("str").to_numpy()
     return found
@@ -151,23 +146,21 @@ def _findings(rows: pd.DataFrame, chosen: NDArray[np.bool_], explanations: "pd.S
 class Audit:
     """The findings of an audit.
 
-    Each table of findings has the columns row (counted from 1 for a file's first row below its header),
-    source (the file), text, language and explanation.
+    Tables of findings have the columns row (from 1, the first below the header), source (the file), text, language and
+    explanation.
 
     Attributes:
-        rows_read: rows in the files.
-        rows_kept: rows that went into the labelled set.
+        rows_read: number of rows in the files.
+        rows_kept: number of rows in the labelled set.
         dropped: columns row, source, reason, text.
-        duplicates: kept rows that repeat an earlier sentence of the same intent but for case, spacing, id or
-            split.
+        duplicates: kept rows that repeat an earlier sentence of the same intent but for case, spacing, id or split.
         conflicts: texts with two or more intents in one language.
-        leaks: rows whose id, or whose text in one language, stands in two splits (looked for before rows are
-            dropped).
+        leaks: rows whose id, or whose text in one language, is in two splits, dropped rows included.
         script_misfits: texts whose script does not fit their language.
         thin: sentences that are their intent's only one in a language.
         long_texts: texts of more than 2,000 characters.
         counts: kept sentences, intents by languages.
-        notes: anything else a person should know, such as a file's encoding.
+        notes: anything else that matters, such as a file's encoding.
     """
 
     rows_read: int
@@ -183,7 +176,7 @@ class Audit:
     notes: tuple[str, ...] = ()
 
     def summary(self) -> list[str]:
-        """Return the audit as plain sentences: what was kept, then a sentence for each thing found."""
+        """Return the audit in sentences: the rows kept, then one for each kind of finding."""
         intents, languages = self.counts.shape
         lines = [
             f"{self.rows_kept:,} of {counted(self.rows_read, 'row')} kept: {counted(intents, 'intent')} in "
@@ -205,15 +198,14 @@ class Audit:
 
 
 def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.DataFrame, Audit]:
-    """Audit labelled rows and return those that are kept.
+    """Audit labelled rows.
 
     Args:
         rows: the columns of COLUMNS, and row (int) and source (str), the place of each row.
-        notes: facts about the files that are known already.
+        notes: what is already known about the files.
 
     Returns:
-        The kept rows as a labelled set's frame (stripped of blanks, languages and splits as codes), and the
-        audit.
+        The kept rows as a labelled set's frame (stripped, languages and splits as codes), and the audit.
     """
     clean = pd.DataFrame({column: stripped(rows[column]) for column in COLUMNS}).reset_index(drop=True)
     clean["language"] = language_codes(clean["language"])
@@ -224,22 +216,14 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     texts = groups(pd.Series(normalised(whole["text"]), dtype="str"), whole["language"])
     copies = groups(*(whole[column] for column in ("text", "intent", "language", "id")))
     repeated = repeats(copies)
-    reasons[np.flatnonzero(reasons == "")[repeated]] = "an exact repeat of " + first_places(
-        whole, copies, repeated
-    ).to_numpy(dtype=object)
-    dropped = pd.DataFrame(
-        {
-            "row": clean["row"],
-            "source": clean["source"],
-            "reason": pd.Series(reasons, dtype="str"),
-            "text": clean["text"],
-        }
-    )[reasons != ""]
+    places = first_places(whole, copies, repeated).to_numpy(dtype=object)
+    reasons[np.flatnonzero(reasons == "")[repeated]] = "an exact repeat of " + places
+    dropped = clean.assign(reason=pd.Series(reasons, dtype="str"))[["row", "source", "reason", "text"]]
     kept, kept_groups = whole[~repeated].reset_index(drop=True), texts[~repeated]
     return kept[list(COLUMNS)], Audit(
         rows_read=len(rows),
         rows_kept=len(kept),
-        dropped=dropped.reset_index(drop=True),
+        dropped=dropped[reasons != ""].reset_index(drop=True),
         duplicates=find_duplicates(kept, kept_groups),
         conflicts=find_conflicts(kept, kept_groups),
         leaks=find_leaks(whole, texts),
@@ -252,7 +236,7 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
 
 
 def _faults(rows: pd.DataFrame) -> NDArray[np.object_]:
-    """Return for each row why it can't be used, "" where it can."""
+    """Return for each row why it cannot be used, "" if it can."""
     reasons = np.full(len(rows), "", dtype=object)
     for column in ("language", "intent", "text"):
         reasons[(rows[column] == "").to_numpy(dtype=bool)] = f"no {column}"

@@ -1,4 +1,4 @@
-"""Which column of a table is the text, the intent, the language: guessed from its name, or mapped."""
+"""The roles of a table's columns (text, intent, language, ...), guessed from their names or mapped."""
 
 import json
 import re
@@ -22,25 +22,19 @@ COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 COLUMN_NAMES: Mapping[str, str] = json.loads(
     files("emu_core.data.labelled").joinpath("column_names.json").read_text(encoding="utf-8")
 )
-"""Role -> the names its column usually has, the likeliest first: English, German, Spanish, Portuguese,
-Italian, French, Japanese, Chinese. Names such as `nummer` are left out: they count rows."""
+"""Role -> the usual names of its column, the likeliest first: English, German, Spanish, Portuguese, Italian, French,
+Japanese, Chinese. Names that number the rows, such as `nummer`, are left out."""
 
 SPLIT_NAMES = MappingProxyType(
-    {
-        "training": "train",
-        "val": "dev",
-        "valid": "dev",
-        "validation": "dev",
-        "development": "dev",
-        "testing": "test",
-    }
+    {"training": "train", "testing": "test"}
+    | dict.fromkeys(("val", "valid", "validation", "development"), "dev")
 )
 """Other names of the splits -> train, dev, test."""
 
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The name of the column for each role; None where there is none (for `guess_columns`: none is set)."""
+    """The name of each role's column; None if it has none, or is left to `guess_columns`."""
 
     text: str | None = None
     intent: str | None = None
@@ -51,11 +45,11 @@ class ColumnMapping:
 
 
 def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> ColumnMapping:
-    """Guess each column's role from its name, whatever its case, accents and separators.
+    """Guess the roles of columns from their names, whatever the case, accents and separators.
 
     Args:
         frame: a table as read.
-        fixed: columns that a person has named; only the roles that are None are guessed.
+        fixed: columns that are known; only the roles that are None are guessed.
     """
     fixed = fixed or ColumnMapping()
     taken = {name for name in asdict(fixed).values() if name}
@@ -80,15 +74,15 @@ def apply_columns(
     name: str,
     required: Sequence[str] = ("text", "intent"),
 ) -> pd.DataFrame:
-    """Return the six columns of COLUMNS under their own names, in the table's order of rows.
+    """Return the six columns of COLUMNS, with every row in the table's order.
 
-    Languages become codes and splits train, dev or test where they are known as such; nothing is dropped.
+    Languages become codes, and splits train, dev or test, where they are known.
 
     Args:
         frame: a table as read.
-        mapping: which column plays which role.
-        language: the language of every row, where there is no language column.
-        name: the file's name, for messages and - failing a column and `language` - for its language.
+        mapping: the column of each role.
+        language: the language of every row, if there is no language column.
+        name: the file's name, for messages, and for its language without a column and `language`.
         required: roles that need a column.
 
     Raises:
@@ -107,13 +101,13 @@ def apply_columns(
 
 
 def split_code(split: str) -> str:
-    """Return a split's name in lower case, and train, dev or test for its usual other names."""
+    """Return train, dev or test for any of its usual names; other names in lower case."""
     plain = split.strip().casefold()
     return SPLIT_NAMES.get(plain, plain)
 
 
 def split_codes(values: "pd.Series[str]") -> "pd.Series[str]":
-    """Return the series with each split by its code."""
+    """Return the `split_code` of each value."""
     return values.map({value: split_code(value) for value in values.unique()}).astype("str")
 
 

@@ -1,4 +1,4 @@
-"""Rows of a labelled set as a person has edited them."""
+"""Edits of the rows of a labelled set."""
 
 import pandas as pd
 
@@ -8,12 +8,12 @@ EDITED = ("text", "intent", "language")
 
 
 def edit_rows(rows: pd.DataFrame, edits: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return rows with edits, and what they change, such as "2 intents changed, 1 row left out"; "" for nothing.
+    """Return the edited rows, and the changes in words: "2 intents changed, 1 row left out", "" for none.
 
     Args:
         rows: with the columns of COLUMNS.
-        edits: some of the rows, by their index: text, intent and language as they should be, and `keep`, False where
-            the row goes. An empty cell stands for "".
+        edits: some of the rows, by their index: text, intent and language as they should be, and `keep`, False to
+            remove the row. A missing value stands for "".
     """
     kept = edits[edits["keep"].astype(bool)]
     new = kept[list(EDITED)].fillna("").astype("str")

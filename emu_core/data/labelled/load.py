@@ -1,4 +1,4 @@
-"""The one way from files, or from a mapped table, to a labelled set that was audited."""
+"""The way from files, or from a mapped table, to an audited labelled set."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,12 +22,10 @@ def read_labelled(
     Args:
         sources: paths of CSV, TSV, JSON Lines, Parquet or XLSX files.
         mapping: columns by name, for all files; those left None are guessed from the usual names.
-        language: the language of files that have no language column; without it the file's name must state
-            it.
+        language: the language of files without a language column; without it the file's name must state it.
 
     Raises:
-        DataError: a file can't be read or mapped, or what is left of it is not a labelled set: fewer than two
-            sentences, or a single intent.
+        DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
     """
     names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     if not names:
@@ -41,15 +39,15 @@ def read_labelled(
 
 
 def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Audit]:
-    """Make a labelled set of a frame that has the six columns, as `apply_columns` returns it.
+    """Audit a frame with the six columns, as `apply_columns` returns it, and make a labelled set of it.
 
     Args:
-        frame: the six columns; with row and source too, as `located` adds them, the audit names the place
-            of each row; else rows count from 1.
-        name: what to call the set.
+        frame: the six columns. With row and source, as `located` adds them, the audit names the place of each row;
+            otherwise rows count from 1.
+        name: the name of the set.
 
     Raises:
-        DataError: a column is missing, or what is left is not a labelled set (see `read_labelled`).
+        DataError: a column is missing, or what is left is no labelled set (see `read_labelled`).
     """
     if missing := [column for column in COLUMNS if column not in frame.columns]:
         raise DataError(
@@ -62,10 +60,9 @@ def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Au
 def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[LabelledSet, Audit]:
     usable, audit = audit_rows(rows, notes)
     if len(usable) < 2:
-        why = (
-            f" ({audit.dropped['reason'].iloc[0]} in row {audit.dropped['row'].iloc[0]})"
-            if len(audit.dropped)
-            else ""
+        first = audit.dropped.head(1)
+        why = "".join(
+            f" ({reason} in row {row})" for row, reason in zip(first["row"], first["reason"], strict=True)
         )
         raise DataError(
             f"{shown(name)} has {len(usable)} usable of {len(rows):,} rows{why}; two or more sentences "

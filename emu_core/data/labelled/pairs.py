@@ -1,4 +1,4 @@
-"""Language pairs as people name them, of the languages that a set has."""
+"""Language pairs as users name them, among the languages of a set."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,12 @@ Pair = tuple[str, str]
 def read_pairs(
     pairs: Sequence[Pair | str] | None, languages: Sequence[str], pivot: str | None = None
 ) -> tuple[Pair, ...]:
-    """Return the codes of the language pairs asked for, each pair once.
+    """Return the distinct pairs of language codes.
 
     Args:
-        pairs: each as two languages, or in one word as "en-de"; by code or by name. None pairs `pivot` with each other
-            language.
-        languages: the codes of those there are sentences in.
+        pairs: each as two languages, or as one word such as "en-de"; by code or by name. None pairs `pivot` with every
+            other language.
+        languages: the codes of the set's languages.
         pivot: a code; None takes the first.
 
     Raises:
@@ -28,7 +28,7 @@ def read_pairs(
     for pair in pairs or ():
         words = pair.split("-") if isinstance(pair, str) else pair
         read = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
-        if len(read) == 1:  # else a code has a hyphen itself
+        if len(read) == 1:  # otherwise a code has a hyphen itself
             read = [(language_code(a) or a, language_code(b) or b) for a, b in read]
         fits = [(a, b) for a, b in read if a in languages and b in languages and a != b]
         if not fits:

@@ -1,4 +1,4 @@
-"""Quora's question pairs, and the intents that Emu's paper makes of them (its section "Dataset")."""
+"""Quora's question pairs, and the intents that Emu's paper derives from them (its section "Dataset")."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +14,7 @@ from emu_core.errors import DataError
 QUORA = "quora:"
 """The prefix of the file where data are named."""
 MOST_INTENTS = 50
-TOO_LARGE = 30  # questions: a clique of so many is too general
+TOO_LARGE = 30  # questions: a clique of this size is too general
 TEST_SHARE = 0.25  # the paper's 353 of 1,412
 _COLUMNS = ("question1", "question2", "is_duplicate")
 _LABELS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
@@ -23,8 +23,8 @@ _LABELS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "fals
 def read_quora(path: Path) -> LabelledSet:
     """Read pairs of questions and make the paper's selection: the 50 largest disjoint cliques of duplicates.
 
-    A clique's intent is named by the question of it that stands first in the file. A quarter of each is split test; the
-    paper's sizes are a quarter's, and how it divided them it does not say.
+    A clique's intent is named by its first question in the file. A quarter of each is split test: the paper gives such
+    sizes, but not how it split.
 
     Args:
         path: Quora's table, with the columns `question1`, `question2` and `is_duplicate`, in English.
@@ -57,10 +57,9 @@ def read_quora(path: Path) -> LabelledSet:
 
 
 def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """Return the connected groups of questions of which every two are a pair.
+    """Return the connected groups of questions in which every two are a pair, in the order of the pairs.
 
-    Questions are told apart by their text without the spaces around it; a pair that is repeated, turned round, blank or
-    of one question with itself adds nothing. Groups and their questions are in the order of the pairs.
+    Texts are stripped; a pair that is repeated, reversed, blank or of a question with itself adds nothing.
 
     Args:
         pairs: two questions each, which are duplicates.
@@ -88,5 +87,5 @@ def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]
 
 
 def largest(cliques: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the 50 largest of the cliques with fewer than 30 questions; of equal ones those that come first."""
+    """Return the 50 largest cliques of fewer than 30 questions, the first among equals."""
     return sorted((one for one in cliques if len(one) < TOO_LARGE), key=len, reverse=True)[:MOST_INTENTS]

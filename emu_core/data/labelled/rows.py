@@ -1,4 +1,4 @@
-"""Files read, mapped and joined: labelled rows with the place of each, and sentences whose labels don't count."""
+"""Labelled rows, with the place of each, and unlabelled sentences, read from files and mapped."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,10 +21,10 @@ _TRANSLATED = ("translation", "machine_translation", "mt")  # names of a column 
 def read_rows(
     paths: Sequence[Path], *, mapping: ColumnMapping | None, language: str | None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Read files into the six columns, and row (counted from 1 in each file) and source (the file's name).
+    """Read files into the six columns, row (from 1 in each file) and source (the file's name).
 
     Returns:
-        The rows of all files in order, and notes for the audit: which files were not UTF-8.
+        The rows of all files in order, and notes for the audit about files that were not UTF-8.
 
     Raises:
         DataError: a file can't be read or mapped, or they hold too many rows together.
@@ -42,7 +42,7 @@ def read_rows(
 
 
 def located(frame: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return a frame with its rows counted from 1 in a column row, and `source` in a column of that name."""
+    """Return a frame with two more columns: row, from 1, and source."""
     return frame.assign(
         row=range(1, len(frame) + 1), source=pd.Series(source, index=frame.index, dtype="str")
     )
@@ -51,16 +51,15 @@ def located(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 def read_unlabelled(
     paths: Sequence[str | Path], *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> UnlabelledSet:
-    """Read sentences from tables, whatever their intents, or from plain files, one sentence a line.
+    """Read sentences from tables, ignoring their intents, or from plain files, one sentence a line.
 
-    A file is plain when its name has no table's ending: `hotel.de.txt`, `train.de.gz`. Empty sentences are dropped,
-    and of the same sentence in the same language one stays.
+    A file is plain if its name has no table's ending: `hotel.de.txt`, `train.de.gz`. Empty sentences and repeats of a
+    sentence in the same language are dropped.
 
     Args:
         paths: the files.
         mapping: columns by name; those left None are guessed.
-        language: the language of the files that have no language column; without it the file's name must
-            state it.
+        language: the language of files without a language column; without it the file's name must state it.
 
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
@@ -83,7 +82,7 @@ def read_unlabelled(
 
 
 def read_sentences(path: Path, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
-    """Return every row of a table, or line of a plain file, as the columns of COLUMNS; only text is required.
+    """Return every row of a table, or line of a plain file, with the columns of COLUMNS; only text is required.
 
     Raises:
         DataError: the file can't be read, has no text column, or states no language.
@@ -100,20 +99,16 @@ def read_sentences(path: Path, mapping: ColumnMapping | None, language: str | No
 def read_machine_translations(
     files: Sequence[str | Path], mapping: ColumnMapping | None = None
 ) -> dict[str, str]:
-    """Return the translations in a column `translation` of a labelled set's files, by text.
-
-    Raises:
-        DataError: a file can't be read.
-    """
+    """Return the translations in a column `translation` of a labelled set's files, by text."""
     of_text: dict[str, str] = {}
-    for file in files:
-        frame = read_table(Path(file), Path(file).name)
+    for path in map(Path, files):
+        frame = read_table(path, path.name)
         of_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
     return of_text
 
 
 def translations_by_text(frame: pd.DataFrame, text: str | None) -> dict[str, str]:
-    """Return the translations that a table of strings holds, by text, which is in the column `text` if it has one."""
+    """Return the machine translations in a table by text, the content of the column `text`; none without either."""
     columns = {str(name).strip().casefold().replace(" ", "_"): name for name in frame.columns}
     column = next((columns[name] for name in _TRANSLATED if name in columns), None)
     if column is None or text is None:

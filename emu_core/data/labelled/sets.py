@@ -1,4 +1,4 @@
-"""Sets of sentences: labelled with intents, or not."""
+"""Sets of sentences, labelled with intents or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,11 @@ from emu_core.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """A table of sentences.
+    """A table of sentences, made by `read_labelled`, `labelled_from_frame` or `read_unlabelled`.
 
     Attributes:
-        frame: the class's columns, all strings, and a fresh RangeIndex.
+        frame: the class's columns, all strings, and a fresh RangeIndex; anything else is a DataError.
         name: the set's name, such as its files' names.
-
-    Raises:
-        DataError: the frame is not like that; `read_labelled`, `labelled_from_frame` and `read_unlabelled` make it so.
     """
 
     columns: ClassVar[tuple[str, ...]]
@@ -33,7 +30,6 @@ class Sentences:
     name: str
 
     def __post_init__(self) -> None:
-        """Check the frame's shape."""
         if list(self.frame.columns) != list(self.columns):
             raise DataError(
                 f"a set has the columns {listed(self.columns)}, this has {listed(self.frame.columns)}; make "
@@ -51,7 +47,6 @@ class Sentences:
                 )
 
     def __len__(self) -> int:
-        """Return the number of sentences."""
         return len(self.frame)
 
     @property
@@ -61,7 +56,7 @@ class Sentences:
 
 
 class UnlabelledSet(Sentences):
-    """Sentences without labels: columns text, language (never empty) and id ("" where there is none)."""
+    """Sentences without labels: columns text and language, never empty, and id, "" for none."""
 
     columns = ("text", "language", "id")
     never_empty = ("text", "language")
@@ -70,8 +65,8 @@ class UnlabelledSet(Sentences):
 class LabelledSet(Sentences):
     """Sentences with an intent: the columns of COLUMNS.
 
-    Text, intent and language are never empty; id, split and annotated are "" where there is none. The same id in two
-    languages means translations of each other.
+    Text, intent and language are never empty; id, split and annotated are "" for none. Sentences with the same id in
+    two languages are translations of each other.
     """
 
     columns = COLUMNS
@@ -84,7 +79,7 @@ class LabelledSet(Sentences):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The splits, sorted; empty where no row has one."""
+        """The splits, sorted; empty if no row has one."""
         return tuple(sorted(set(self.frame["split"].unique()) - {""}))
 
     def select(
@@ -110,26 +105,21 @@ class LabelledSet(Sentences):
         return LabelledSet(self.frame[keep].reset_index(drop=True), self.name)
 
     def train_part(self) -> "LabelledSet":
-        """Return the rows of split train, or every row where no row has a split.
-
-        Raises:
-            DataError: there are splits, but none is train.
-        """
+        """Return the rows of split train, or all without splits. Raises DataError for splits without train."""
         return self.select(splits=["train"]) if self.splits else self
 
     def dev_part(self) -> "LabelledSet | None":
-        """Return the rows of split dev (or validation), or None where there are none."""
+        """Return the rows of split dev; None if there are none."""
         return self.select(splits=["dev"]) if "dev" in self.splits else None
 
     def held_out_part(self) -> "LabelledSet | None":
-        """Return the rows to measure on: those of split test, else of dev; None where there is neither."""
+        """Return the rows to measure on: those of split test, or else of dev; None if there are neither."""
         return self.select(splits=["test"]) if "test" in self.splits else self.dev_part()
 
     def hold_out(self, share: float, seed: int = 0) -> "LabelledSet":
-        """Return the set with a share of every intent's sentences as split test, and the others as split train.
+        """Return the set with a share of each intent's sentences as split test, and the others as split train.
 
-        Translations (rows of one id) stay together, and so do repeats of a sentence. An intent with one sentence has
-        none in split test.
+        Translations (rows of one id) and repeats of a sentence stay together. An intent's only sentence is in train.
 
         Args:
             share: above 0 and below 1.
@@ -138,7 +128,7 @@ class LabelledSet(Sentences):
         bare = self.frame["id"] == ""
         repeats = "\0" + self.frame["language"] + "\0" + self.frame["text"].str.casefold()
         group = self.frame["id"].where(~bare, repeats)
-        # Rows without an id are drawn for each language by itself, so that each has some.
+        # Rows without an id are drawn for each language separately, so that each has some.
         stratum = self.frame["intent"] + "\0" + self.frame["language"].where(bare, "")
         firsts = pd.DataFrame({"group": group, "stratum": stratum}).drop_duplicates("group")
         rng = np.random.default_rng(seed)
@@ -150,10 +140,10 @@ class LabelledSet(Sentences):
         return LabelledSet(self.frame.assign(split=split), self.name)
 
     def relabel(self, rows: Sequence[int], intent: str) -> "LabelledSet":
-        """Return the set with another intent for some rows, which are counted from 0.
+        """Return the set with another intent for some rows, counted from 0.
 
         Raises:
-            DataError: there is no such row, the intent has no name, or one intent alone is left.
+            DataError: there is no such row, the intent has no name, or a single intent is left.
         """
         if not (intent := intent.strip()):
             raise DataError("the intent has no name; give it one")
@@ -162,10 +152,10 @@ class LabelledSet(Sentences):
         return self._revised(frame)
 
     def drop(self, rows: Sequence[int]) -> "LabelledSet":
-        """Return the set without some rows, which are counted from 0.
+        """Return the set without some rows, counted from 0.
 
         Raises:
-            DataError: there is no such row, or fewer than two intents are left.
+            DataError: there is no such row, or a single intent is left.
         """
         return self._revised(self.frame.drop(index=self._checked(rows)).reset_index(drop=True))
 
@@ -180,21 +170,17 @@ class LabelledSet(Sentences):
         return LabelledSet(frame, self.name)
 
     def counts(self) -> pd.DataFrame:
-        """Return the number of sentences, intents (sorted) by languages (English first)."""
+        """Return `count_table` of the sentences."""
         return count_table(self.frame)
 
     def sha256(self) -> str:
-        """Return a hash of the six columns' content and order, the same on every machine."""
+        """Return a hash of the six columns, the same on every machine."""
         columns = (self.frame[column].tolist() for column in COLUMNS)
         return texts_hash(len(self).to_bytes(8, "little"), *columns)
 
 
 def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> UnlabelledSet:
-    """Return the sentences of a labelled set in the given languages, their labels unread.
-
-    Raises:
-        DataError: a language is not in the set.
-    """
+    """Return a labelled set's sentences in the given languages. Raises DataError if a language is not in the set."""
     frame = labelled.select(languages=languages).frame
     return UnlabelledSet(frame[["text", "language", "id"]], labelled.name)
 
@@ -208,7 +194,7 @@ def count_table(frame: pd.DataFrame) -> pd.DataFrame:
 def _rows_in(
     values: "pd.Series[str]", wanted: Sequence[str], there: Sequence[str], what: str
 ) -> NDArray[np.bool_]:
-    """Return which values are among those wanted. Raises DataError for one that is wanted and not there."""
+    """Return for each value whether it is wanted. Raises DataError if a wanted one is not there."""
     if unknown := [value for value in wanted if value not in there]:
         raise DataError(f"no {what} '{shown(unknown[0])}' in the data; there is: {listed(there, 30)}")
     return values.isin(list(wanted)).to_numpy(dtype=bool)

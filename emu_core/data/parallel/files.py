@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.parsers import expat
 
-from emu_core.data.cleaning import clean
+from emu_core.data.cleaning import BLANKS, clean
 from emu_core.data.languages import checked_language, is_known, language_code, language_of_file, ordered
 from emu_core.data.parallel.text import ParallelRows, ParallelText, check_languages, pair_of, pairs_with_pivot
 from emu_core.data.readers.limits import MAX_BYTES, MAX_ROWS, check_rows, named_paths, opened
@@ -14,53 +14,52 @@ from emu_core.data.readers.text import read_lines
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
-MOST_PAIRS = 20_000  # of an evaluation's file; each sentence is compared with every translation
+MOST_PAIRS = 20_000  # of an evaluation's file: each sentence is compared with every translation
 _TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
 _PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
-_KEYS = frozenset({"id", "no"})
 _CHUNK = 2**20
-# The content of these elements is a format's own code and not text.
-_CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})
+_CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})  # elements that hold a format's own code and not text
 _MOST_LANGUAGES = 100
-_DEEPEST = 100  # elements in each other; a memory has about ten
+_DEEPEST = 100  # nested elements; a usual memory has about ten levels
 
 
 def read_parallel(
     files: Sequence[str | Path], languages: Sequence[str] | None = None, *, drop_empty: bool = False
 ) -> list[ParallelText]:
-    """Read sentences and their translations; of several languages one is paired with each other one.
+    """Read sentences and their translations.
 
-    Plain files have a sentence a line and their language at the end of their name: `train.en` and `train.de`,
-    `train.en.txt.gz`, `tatoeba.deu-eng.deu`. Those whose names are alike up to there belong together, line by line;
-    files of which no two do belong together all. Lines that are blank in both languages divide documents. Tables
-    (.tsv, or .csv, .jsonl, .parquet, .xlsx) have a language over each column, and TMX names its own. Text and TMX may
-    be gzipped.
+    - Plain files have a sentence a line and their language at the end of their name: `train.en` and `train.de`,
+      `train.en.txt.gz`, `tatoeba.deu-eng.deu`. Files whose names are alike up to there belong together, line by line;
+      if no two do, all of them belong together. Lines that are blank in both languages separate documents.
+    - Tables (.tsv, or .csv, .jsonl, .parquet, .xlsx) have a language as the name of each column.
+    - TMX names its own languages.
 
-    Of the languages that belong together English, or else the first, is paired with each other one.
+    Text and TMX may be gzipped. Of the languages that belong together, English, or else the first, is paired with each
+    of the others.
 
     Args:
-        files: the files, in any mixture.
-        languages: codes or names for files that do not state their own: of those plain files in order, or of
-            the columns of a .tsv whose first line is a row.
+        files: the files, of any mixture of kinds.
+        languages: codes or names for files that do not state their own: of those plain files, in order, or of
+            the columns of a .tsv without a header.
         drop_empty: leave out rows that are empty in one of two languages, which is an error otherwise.
 
     Returns:
-        One or more texts, in the order of the files; with `notes` about anything odd.
+        One or more texts, in the order of the files; with `notes` about anything unusual.
 
     Raises:
-        DataError: a file can't be read, its language is not known or there twice, files that belong together differ
+        DataError: a file can't be read, its language is unknown or there twice, files that belong together differ
             in length, or a row is empty in one language; it names file and line.
     """
     missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
     paths = named_paths(files, missing)
-    named = _given_codes(languages)
+    named = None if languages is None else [checked_language(language) for language in languages]
     plain = [path for path in paths if not (_TMX.search(path.name) or is_table(path))]
     found = [_read_plain(group) for group in _groups(plain, named)] if plain else []
     for path in paths:
         if _TMX.search(path.name):
             found.append(read_tmx(path))
         elif is_table(path):
-            found.append(read_columns_of_languages(path, named))
+            found.append(_read_table(path, named))
     check_rows(sum(len(rows.lines) for rows in found), MAX_ROWS, "the parallel text in all files together")
     return [text for rows in found for text in pairs_with_pivot(rows, drop_empty=drop_empty)]
 
@@ -97,7 +96,7 @@ def read_translations(folder: Path) -> list[ParallelText]:
 
 
 def files_in(folder: Path, ending: str = "") -> list[Path]:
-    """Return a folder's files in order of name, of which there is at least one."""
+    """Return the files of a folder by name. Raises DataError if there is none."""
     if not folder.is_dir():
         raise DataError(f"no folder {folder}; name one with files of sentence pairs")
     files = sorted(path for path in folder.iterdir() if path.name.endswith(ending) and path.is_file())
@@ -107,16 +106,11 @@ def files_in(folder: Path, ending: str = "") -> list[Path]:
 
 
 def check_pairs(count: int, name: str) -> None:
-    """Raise a DataError where an evaluation's file has no pairs, or more than `MOST_PAIRS`."""
+    """Raise a DataError if an evaluation's file has no pairs, or more than `MOST_PAIRS`."""
     if count > MOST_PAIRS:
         raise DataError(f"{name} has {count:,} pairs, and {MOST_PAIRS:,} are the most; give fewer")
     if not count:
         raise DataError(f"{name} has no sentence pair; give some")
-
-
-def _given_codes(languages: str | Sequence[str] | None) -> list[str] | None:
-    given = [languages] if isinstance(languages, str) else languages
-    return None if given is None else [checked_language(language) for language in given]
 
 
 def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tuple[str, Path]]]:
@@ -137,81 +131,74 @@ def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tup
         )
     rest = iter(named or ())
     files = [(code or next(rest), path) for code, path in zip(stated, paths, strict=True)]
-    for depth in (True, False):  # files of one name in two folders belong together if nothing else does
+    for by_folder in (True, False):  # files of one name in two folders belong together if no others do
         groups: dict[tuple[str, str], list[tuple[str, Path]]] = {}
         for (code, path), own in zip(files, stated, strict=True):
             stem = _PLAIN_ENDING.sub("", path.name)
-            key = (str(path.parent) if depth else "", stem.rpartition(".")[0] if own else stem)
+            key = (str(path.parent) if by_folder else "", stem.rpartition(".")[0] if own else stem)
             groups.setdefault(key, []).append((code, path))
         if max(map(len, groups.values())) > 1:
             break
     if len(groups) == len(files):
         groups = {("", ""): files}
     for group in groups.values():
-        names = listed((path.name for _, path in group), 4)
-        check_languages([code for code, _ in group], names)
+        check_languages([code for code, _ in group], listed((path.name for _, path in group), 4))
     return list(groups.values())
 
 
 def _read_plain(group: Sequence[tuple[str, Path]]) -> ParallelRows:
     texts: dict[str, list[str]] = {}
-    notes: list[str] = []
+    notes: tuple[str, ...] = ()
     for code, path in group:
         lines, odd = read_lines(path)
         check_rows(len(lines), MAX_ROWS, path.name)
         texts[code] = clean(lines)
-        notes.extend(odd)
-    counts = {code: len(side) for code, side in texts.items()}
-    first, count = next(iter(counts.items()))
+        notes += odd
     files = {code: path.name for code, path in group}
-    if other := next((code for code in counts if counts[code] != count), None):
-        raise DataError(
-            f"{shown(files[first])} has {counted(count, 'line')} and {shown(files[other])} {counts[other]:,}, so line "
-            f"{min(count, counts[other]) + 1:,} has no translation; give each sentence its translation in the same line"
-        )
-    return ParallelRows(texts, files, range(1, count + 1), notes=tuple(notes))
+    (first, count), *others = ((code, len(side)) for code, side in texts.items())
+    for other, its in others:
+        if its != count:
+            raise DataError(
+                f"{shown(files[first])} has {counted(count, 'line')} and {shown(files[other])} {its:,}, so line "
+                f"{min(count, its) + 1:,} has no translation; give each sentence its translation in the same line"
+            )
+    return ParallelRows(texts, files, range(1, count + 1), notes=notes)
 
 
-def read_columns_of_languages(path: Path, languages: Sequence[str] | None = None) -> ParallelRows:
-    """Read a table whose column names are languages; of tab-separated text the languages may be given instead.
+def _read_table(path: Path, languages: Sequence[str] | None = None) -> ParallelRows:
+    """Read a table whose columns are named by languages, or a .tsv without a header whose languages are given.
 
-    Columns that are no language are left alone: `score`, and `id` or `no` where they hold keys and not sentences.
-
-    Args:
-        path: the file.
-        languages: codes of all columns in order, for tab-separated text without a header.
-
-    Raises:
-        DataError: the file can't be read, does not name its languages, has one twice, or has too many rows.
+    Columns that are not named by a language, such as `score`, are ignored.
     """
     names, columns, notes = read_columns(path)
-    header = _languages_above(names, columns)
+    header = {}  # place -> language
+    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
+        code = language_code(name)
+        # Above keys, `id` is not Indonesian and `no` not Norwegian.
+        is_key = code in ("id", "no") and all(len(text.split()) < 2 for text in column)
+        if code is not None and is_known(code) and not is_key:
+            header[place] = code
+    start = 1
     if not is_tsv(path):
         if len(header) < 2:
             raise DataError(
                 f"{shown(path.name)}: the columns name no two languages: {listed(names)}; rename those of the "
                 "sentences to codes such as en and de"
             )
-        start = 1
+    elif len(header) >= 2 and (languages is None or set(header.values()) == set(languages)):
+        start = 2
     else:
-        is_header = len(header) >= 2 and (languages is None or set(header.values()) == set(languages))
-        if not is_header:
-            header = _languages_given(path.name, names, header, languages)
-            columns = [(name, *column) for name, column in zip(names, columns, strict=True)]
-        start = 2 if is_header else 1
+        header = _languages_given(path.name, names, header, languages)
+        columns = [(name, *column) for name, column in zip(names, columns, strict=True)]
     check_languages(list(header.values()), path.name)
     texts = {code: clean(columns[place]) for place, code in header.items()}
-    return ParallelRows(
-        texts,
-        dict.fromkeys(texts, path.name),
-        range(start, start + len(columns[0])),
-        place="line" if is_tsv(path) else "row",
-        notes=notes,
-    )
+    lines = range(start, start + len(columns[0]))
+    place = "line" if is_tsv(path) else "row"
+    return ParallelRows(texts, dict.fromkeys(texts, path.name), lines, place, notes)
 
 
 def _languages_given(
-    name: str, cells: Sequence[str], header: dict[int, str], languages: Sequence[str] | None
+    name: str, cells: Sequence[str], header: Mapping[int, str], languages: Sequence[str] | None
 ) -> dict[int, str]:
     """Return the languages of the columns of a file whose first line does not name them."""
     if languages is None:
@@ -232,32 +219,19 @@ def _languages_given(
     return dict(enumerate(languages))
 
 
-def _languages_above(cells: Sequence[str], columns: Sequence[Sequence[str]]) -> dict[int, str]:
-    """Place -> language of the cells that are a language we have a name for, and have no keys below them."""
-    found = {}
-    for place, cell in enumerate(cells):
-        code = language_code(cell)
-        if code is None or not is_known(code):
-            continue
-        # `id` is Indonesian, and `no` Norwegian, only above sentences.
-        if code not in _KEYS or any(len(text.split()) > 1 for text in columns[place]):
-            found[place] = code
-    return found
-
-
 def read_tmx(path: Path, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS) -> ParallelRows:
     """Read the units of a translation memory, gzipped or not, each with the text of its languages.
 
-    `en-US` and `EN` are en. Of the markup inside a segment, highlighted text stays and formatting codes go. An entity
-    declaration is refused, so that no few lines can unfold to gigabytes, and no other file is ever opened.
+    `en-US` and `EN` are en. Of the markup inside a segment, highlighted text stays and formatting codes are removed. An
+    entity declaration, which could expand to gigabytes, is refused, and no other file is ever opened.
 
     Args:
         path: the file.
-        max_bytes: the largest file, and the largest unpacked.
+        max_bytes: the largest size, packed and unpacked.
         max_rows: the most units.
 
     Raises:
-        DataError: the file is missing, too large, no TMX or damaged, has fewer than two languages, or a unit doesn't
+        DataError: the file is missing, too large, not TMX or damaged, has fewer than two languages, or a unit doesn't
             state its language or has one twice; it names file and line.
     """
     memory = _Memory(path.name, max_rows)
@@ -269,18 +243,12 @@ def read_tmx(path: Path, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS
         raise DataError(f"{shown(path.name)} has no translation unit (<tu>) with text; check the export")
     languages = ordered(memory.languages)
     check_languages(languages, path.name)
-    texts = {code: _column(memory.units, code) for code in languages}
+    texts = {code: [unit.get(code) for unit in memory.units] for code in languages}
     return ParallelRows(texts, dict.fromkeys(languages, path.name), memory.lines)
 
 
-def _column(units: list[dict[str, str]], code: str) -> list[str | None]:
-    values = [unit.get(code) for unit in units]
-    cleaned = clean(["" if value is None else value for value in values])
-    return [None if value is None else text for value, text in zip(values, cleaned, strict=True)]
-
-
 class _Memory:
-    """The XML parser's handlers, called with elements and text in turn."""
+    """The handlers of the XML parser, which collect units and the lines where they begin."""
 
     def __init__(self, name: str, max_rows: int) -> None:
         self.units: list[dict[str, str]] = []
@@ -288,7 +256,7 @@ class _Memory:
         self.languages: dict[str, None] = {}
         self._name, self._max_rows = name, max_rows
         self._path: list[str] = []
-        self._code_depth = 0  # elements of a format's own code that are open
+        self._code_depth = 0  # open elements of `_CODE`
         self._language = ""
         self._segment: list[str] | None = None
         self._unit: dict[str, str] = {}
@@ -318,7 +286,7 @@ class _Memory:
 
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise self._error(
-            f"declares the entity '{shown(name)}', which may unfold without end; write the characters "
+            f"declares the entity '{shown(name)}', which may expand without end; write the characters "
             "themselves and remove the declaration"
         )
 
@@ -329,11 +297,11 @@ class _Memory:
         tag = tag.rpartition(":")[2].lower()
         if not self._path and tag != "tmx":
             raise self._error(
-                f"begins with <{shown(tag)}>: this is XML but no TMX; name a translation memory"
+                f"begins with <{shown(tag)}>: this is XML but not TMX; name a translation memory"
             )
         self._path.append(tag)
         if len(self._path) > _DEEPEST:
-            raise self._error(f"has more than {_DEEPEST} elements in each other; export the memory again")
+            raise self._error(f"has more than {_DEEPEST} nested elements; export the memory again")
         if self._segment is not None:
             self._code_depth += tag in _CODE
         elif tag == "tu":
@@ -347,7 +315,7 @@ class _Memory:
         tag = self._path.pop()
         if tag == "seg" and self._segment is not None and "seg" not in self._path:
             # A segment may be broken over indented lines.
-            self._unit[self._language] = " ".join("".join(self._segment).split())
+            self._unit[self._language] = " ".join("".join(self._segment).split()).strip(BLANKS)
             self._segment, self._code_depth = None, 0
         elif self._segment is not None:
             self._code_depth -= tag in _CODE

@@ -1,26 +1,30 @@
 """Sentence pairs held out from training, the same sentences in every language pair."""
 
 from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
 
 from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import DataError
 
-HELD_OUT = 1_000  # pairs, at most, of each language pair that choose the epoch
-LARGEST_SHARE = 10  # and never more than one pair of so many
+HELD_OUT = 1_000  # pairs of each language pair, at most, that choose the epoch
+LARGEST_SHARE = 10  # never more than one pair in this many
+_Sentence = tuple[str, str]  # the language and the text
 
 
 def usual_count(texts: Sequence[ParallelText]) -> int:
-    """Return how many pairs of each text are held out to choose the epoch, where no others are named."""
+    """Return the number of pairs of each text to hold out for choosing the epoch, if no others are named."""
     return max(1, min(HELD_OUT, min(map(len, texts)) // LARGEST_SHARE))
 
 
 def hold_out(
     texts: Sequence[ParallelText], count: int, seed: int
 ) -> tuple[list[ParallelText], list[ParallelText]]:
-    """Hold pairs out of several texts so that no sentence is trained on in one and held out in another.
+    """Hold pairs out of several texts, so that no sentence is trained on in one and held out in another.
 
-    Pairs of the first text are drawn; of every other, those that share a sentence with a pair held out already, or if
-    there are none, as many that are drawn.
+    Of the first text, pairs are drawn; of every other one, those that share a sentence with a pair already held out, or
+    if there are none, pairs are drawn too.
 
     Args:
         texts: of one or more language pairs.
@@ -28,41 +32,41 @@ def hold_out(
         seed: of the draw.
 
     Returns:
-        The texts to train on, and those held out: one of each language pair.
+        The texts to train on, and those held out, one of each language pair.
 
     Raises:
         DataError: a text is too small to hold anything out.
     """
     held: list[ParallelText] = []
-    taken: set[tuple[str, str]] = set()
+    taken: set[_Sentence] = set()
     for text in texts:
-        rows = [row for row, pair in enumerate(with_language(text)) if taken & set(pair)]
-        if len(rows) == len(text):
-            raise _nothing_left(text)
+        rows, _ = _sharing(text, taken)
         out = text.take(rows) if rows else text.split(min(count, len(text) - 1), seed)[1]
         taken.update(sentence for pair in with_language(out) for sentence in pair)
         held.append(out)
-    return [_without(text, taken) for text in texts], held
+    train = []
+    for text in texts:
+        rows, others = _sharing(text, taken)
+        train.append(text.take(others) if rows else text)
+    return train, held
 
 
 def merged(texts: Sequence[ParallelText]) -> list[ParallelText]:
-    """Return one text of each two languages."""
+    """Join the texts of the same two languages."""
     found: dict[frozenset[str], ParallelText] = {}
     for text in texts:
         key = frozenset(text.languages)
-        if key not in found:
+        if old := found.get(key):
+            new = text if text.source == old.source else text.turned()
+            name = f"{old.name}, {new.name}"
+            found[key] = ParallelText(*old.languages, old.first + new.first, old.second + new.second, name)
+        else:
             found[key] = text
-            continue
-        old = found[key]
-        new = text if text.source == old.source else text.turned()
-        found[key] = ParallelText(
-            old.source, old.target, old.first + new.first, old.second + new.second, f"{old.name}, {new.name}"
-        )
     return list(found.values())
 
 
 def of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText]) -> list[ParallelText]:
-    """Return the test text of each language pair trained on, its sides in the same order.
+    """Return the test text of each language pair trained on, with its sides in the same order.
 
     Raises:
         DataError: a pair has none.
@@ -81,19 +85,18 @@ def of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText
 
 
 def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
-    """Return pairs of the languages that no text has a pair of: those whose translations into a third are one sentence.
+    """Pair the languages that no text pairs, by sentences that are translations of the same sentence in a third.
 
     Args:
-        texts: such as en-de and en-fr, which give de-fr where they share sentences in en.
+        texts: such as en-de and en-fr, which give de-fr if they share sentences in en.
     """
     known = {frozenset(text.languages) for text in texts}
     found: list[ParallelText] = []
-    for number, one in enumerate(texts):
-        for other in texts[number + 1 :]:
-            joined = _joined(one, other)
-            if joined is not None and frozenset(joined.languages) not in known:
-                known.add(frozenset(joined.languages))
-                found.append(joined)
+    for one, other in combinations(texts, 2):
+        joined = _joined(one, other)
+        if joined is not None and frozenset(joined.languages) not in known:
+            known.add(frozenset(joined.languages))
+            found.append(joined)
     return found
 
 
@@ -102,22 +105,17 @@ def _joined(one: ParallelText, other: ParallelText) -> ParallelText | None:
     if len(shared) != 1:
         return None
     (pivot,) = shared
-    one = one if one.source == pivot else one.turned()
-    other = other if other.source == pivot else other.turned()
+    one, other = (text if text.source == pivot else text.turned() for text in (one, other))
     translation = dict(zip(other.first, other.second, strict=True))
-    rows = [row for row, text in enumerate(one.first) if text in translation]
-    if not rows:
+    pairs = zip(one.first, one.second, strict=True)
+    joined = [(own, translation[text]) for text, own in pairs if text in translation]
+    if not joined:
         return None
-    return ParallelText(
-        one.target,
-        other.target,
-        tuple(one.second[row] for row in rows),
-        tuple(translation[one.first[row]] for row in rows),
-        f"{one.target}-{other.target} by {pivot}",
-    )
+    name = f"{one.target}-{other.target} by {pivot}"
+    return ParallelText(one.target, other.target, *zip(*joined, strict=True), name)
 
 
-def with_language(text: ParallelText) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+def with_language(text: ParallelText) -> list[tuple[_Sentence, _Sentence]]:
     """Return both sentences of each pair, with their language."""
     return [
         ((text.source, first), (text.target, second))
@@ -125,16 +123,13 @@ def with_language(text: ParallelText) -> list[tuple[tuple[str, str], tuple[str, 
     ]
 
 
-def _without(text: ParallelText, taken: set[tuple[str, str]]) -> ParallelText:
-    """Return a text without pairs that share a sentence with those taken."""
-    rows = [row for row, pair in enumerate(with_language(text)) if not taken & set(pair)]
-    if not rows:
-        raise _nothing_left(text)
-    return text if len(rows) == len(text) else text.take(rows)
-
-
-def _nothing_left(text: ParallelText) -> DataError:
-    return DataError(
-        f"{text.name}: every pair shares a sentence with the pairs held out; add pairs, or name a file of its own to "
-        "check on with --dev"
-    )
+def _sharing(text: ParallelText, taken: set[_Sentence]) -> tuple[list[int], list[int]]:
+    """Return the rows that share a sentence with those taken, and the other rows, of which there must be one."""
+    shares = [bool(taken & set(pair)) for pair in with_language(text)]
+    if all(shares):
+        raise DataError(
+            f"{text.name}: every pair shares a sentence with the pairs held out; add pairs, or name a file of its own "
+            "to check on with --dev"
+        )
+    rows = np.array(shares)
+    return np.flatnonzero(rows).tolist(), np.flatnonzero(~rows).tolist()

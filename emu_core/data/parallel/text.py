@@ -1,4 +1,4 @@
-"""Parallel text: sentences of one language and, row by row, their translations into another."""
+"""Parallel text: sentences in one language and, row by row, their translations into another."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ class ParallelText(Text):
         target: the second language's; another one.
         first: N sentences of the first language, none of them blank.
         second: their N translations, in the same order.
-        name: what to call the text.
-        documents: the rows (from 0, rising, the first is 0) at which documents begin; empty where the text has none.
-        notes: anything odd about how it was read.
+        name: the name of the text.
+        documents: the rows (from 0, rising, the first is 0) at which documents begin; empty if the text has none.
+        notes: anything unusual about how it was read.
     """
 
     kind: ClassVar = "parallel"
@@ -40,7 +40,6 @@ class ParallelText(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that the sides are of two languages, equally long and without a blank sentence. Raises DataError."""
         if self.source == self.target:
             raise DataError(
                 f"{shown(self.name)}: both sides are '{shown(self.source)}'; a text and its translation "
@@ -72,7 +71,7 @@ class ParallelText(Text):
         return replace(self, source=self.target, target=self.source, first=self.second, second=self.first)
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "ParallelText":
-        """Return the pairs of the given rows (rising, one or more); of each document the rows among them remain."""
+        """Return the pairs of the given rows (rising, one or more), in the documents that they belong to."""
         chosen = np.asarray(rows, dtype=np.int64)
         starts: tuple[int, ...] = ()
         if self.documents:
@@ -82,22 +81,21 @@ class ParallelText(Text):
         return replace(self, first=first, second=second, documents=starts)
 
     def split(self, held_out: int | float, seed: int = 0) -> tuple["ParallelText", "ParallelText"]:
-        """Hold pairs out for checking, so that no sentence is on both sides of the split.
+        """Return the pairs to train on and pairs held out, which have no sentence in common, each in the text's order.
 
         Pairs that share a sentence (whatever its case, width and spaces), directly or through others, stay together.
 
         Args:
-            held_out: how many pairs, or which share of them (a float between 0 and 1); no more than that are held
-                out, and fewer where groups of pairs with a sentence in common don't fit.
+            held_out: number of pairs, or share of them (a float between 0 and 1), to hold out at most; fewer are held
+                out if groups of pairs with a sentence in common don't fit.
             seed: of the draw.
-
-        Returns:
-            The pairs to train on and those held out, each in the text's order.
 
         Raises:
             DataError: nothing would be left on one of the sides.
         """
-        wanted = _rows_of(held_out, len(self))
+        wanted = held_out
+        if isinstance(held_out, float):
+            wanted = int(held_out * len(self)) if 0 < held_out < 1 else 0
         if not 0 < wanted < len(self):
             raise DataError(
                 f"{shown(self.name)}: {held_out} of {counted(len(self), 'pair')} can't be held out; choose a number "
@@ -115,13 +113,13 @@ class ParallelText(Text):
         is_out = chosen[groups]
         if not is_out.any():
             raise DataError(
-                f"{shown(self.name)}: no {counted(wanted, 'pair')} can be held out, for they share sentences with the "
-                "others; remove repeated sentences"
+                f"{shown(self.name)}: no {counted(wanted, 'pair')} can be held out, because they share sentences with "
+                "the others; remove repeated sentences"
             )
         return self.take(np.flatnonzero(~is_out)), self.take(np.flatnonzero(is_out))
 
     def _groups(self) -> NDArray[np.int64]:
-        """Number the pairs so that two have the same number just where shared sentences connect them."""
+        """Return a number for each pair, the same for those that shared sentences connect."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -133,40 +131,29 @@ class ParallelText(Text):
         return group_of_text[ends[0]].astype(np.int64)
 
 
-def _rows_of(held_out: int | float, rows: int) -> int:
-    """Return a number of rows, or a share of them as one; 0 for a share that is none."""
-    if isinstance(held_out, float):
-        return int(held_out * rows) if 0 < held_out < 1 else 0
-    return held_out
-
-
 def names_of(texts: Sequence[ParallelText]) -> str:
-    """Return the names of all texts' files, each once."""
+    """Return the distinct names of the texts' files."""
     return ", ".join(dict.fromkeys(name for text in texts for name in text.name.split(", ")))
 
 
 @dataclass(frozen=True)
 class ParallelRows:
-    """Texts of several languages with the same meaning in each row.
-
-    Attributes:
-        texts: language code -> N texts without blanks at either end; "" where the file has an empty one, None where
-            it has none at all, as a unit of a translation memory may.
-        files: language code -> name of the file it stands in.
-        lines: the N lines of the file at which the rows begin, from 1.
-        place: what `lines` counts: "line" or "row".
-        notes: anything odd about the file.
-    """
+    """Texts of several languages with the same meaning in each row."""
 
     texts: Mapping[str, Sequence[str | None]]
+    """Language -> N texts without blanks at either end; "" if empty, None if the unit has none in this language."""
     files: Mapping[str, str]
+    """Language -> name of its file."""
     lines: Sequence[int]
+    """The N lines of the file at which the rows begin, from 1."""
     place: str = "line"
+    """What `lines` counts: "line" or "row"."""
     notes: tuple[str, ...] = ()
+    """Anything unusual about the file."""
 
 
 def check_languages(languages: Sequence[str], name: str) -> None:
-    """Raise a DataError unless there are two languages or more, none of them twice."""
+    """Raise a DataError unless there are two or more languages, none of them twice."""
     if twice := sorted({code for code in languages if languages.count(code) > 1}):
         raise DataError(
             f"{shown(name)}: the language {listed(twice)} is there twice; remove one, or name the other's language"
@@ -179,7 +166,7 @@ def check_languages(languages: Sequence[str], name: str) -> None:
 
 
 def pairs_with_pivot(rows: ParallelRows, *, drop_empty: bool) -> list[ParallelText]:
-    """Pair one language (English if it is there, else the first) with each other one; see `pair_of`."""
+    """Pair English, or else the first language, with each of the others; see `pair_of`."""
     pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
     return [pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot]
 
@@ -187,8 +174,8 @@ def pairs_with_pivot(rows: ParallelRows, *, drop_empty: bool) -> list[ParallelTe
 def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -> ParallelText:
     """Pair two of the languages.
 
-    Rows that are empty in both languages go, and a new document begins after them; `drop_empty` drops those that are
-    empty in one language too.
+    Rows that are empty in both languages are dropped and begin a new document; `drop_empty` also drops rows that are
+    empty in one language.
 
     Raises:
         DataError: a row is empty in one of two languages, or no pair is left.

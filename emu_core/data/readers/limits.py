@@ -1,8 +1,7 @@
-"""The limits that hold for every reader.
+"""The limits of every reader.
 
-Bytes pass `opened`, which unpacks gzip and counts what it reads. The cells of every table, whatever its format, pass
-`build_table`, and plain text passes `text.read_lines`; translation memories and inference pairs are read as streams,
-through `opened` alone. Rows are counted by `check_rows` while they are read.
+All bytes come through `opened`, which unpacks gzip and counts them, all cells of tables through `build_table`, and
+plain text through `text.read_lines`. Readers call `check_rows` while they read.
 """
 
 import gzip
@@ -29,19 +28,18 @@ _HALF = "half a character (a lone surrogate)"
 
 
 class Opened:
-    """An open file that raises a DataError when it turns out larger than `max_bytes`."""
+    """An open file that raises a DataError once more than `max_bytes` bytes of it are read."""
 
     def __init__(self, stream: BinaryIO | gzip.GzipFile, name: str, max_bytes: int) -> None:
-        """Take a stream that nothing was read of."""
-        self.is_gzipped = isinstance(stream, gzip.GzipFile)  # so `read` gives unpacked bytes
+        self.is_gzipped = isinstance(stream, gzip.GzipFile)  # `read` then returns unpacked bytes
         self._stream, self._name, self._max_bytes, self._size = stream, name, max_bytes, 0
 
     def read(self, size: int | None = None) -> bytes:
-        """Return the next `size` bytes, fewer at the end; without a size, all."""
+        """Return the next `size` bytes, fewer at the end; by default all."""
         return self._counted(self._stream.read(self._max_bytes + 1 if size is None else size))
 
     def readline(self, size: int) -> bytes:
-        """Return the next line with its end, or `size` bytes of a longer one."""
+        """Return the next line with its end, or the first `size` bytes of it."""
         return self._counted(self._stream.readline(size))
 
     def _counted(self, piece: bytes) -> bytes:
@@ -52,16 +50,15 @@ class Opened:
 
 @contextmanager
 def opened(source: Path | BinaryIO | bytes, name: str, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
-    """Open a path, an open file or bytes; gzipped content is unpacked.
+    """Open a path, an open file or bytes, and unpack gzipped content.
 
     Args:
         source: what to read.
-        name: how messages call it.
-        max_bytes: the most that is read, packed or unpacked; a path's size is looked at before it is read.
+        name: its name in messages.
+        max_bytes: the most bytes, packed or unpacked; a path's size is checked before it is read.
 
     Raises:
-        DataError: the file is missing, too large or can't be opened, or is a damaged gzip file, which may turn out
-            while it is read.
+        DataError: the file is missing, too large or can't be opened, or (while it is read) is a damaged gzip file.
     """
     try:
         with _stream(source, name, max_bytes) as file:
@@ -75,7 +72,7 @@ def opened(source: Path | BinaryIO | bytes, name: str, max_bytes: int = MAX_BYTE
 
 
 def check_size(size: int, name: str, max_bytes: int, how: str = "") -> None:
-    """Raise a DataError when a file has more than `max_bytes` bytes; `how` it was measured is appended."""
+    """Raise a DataError if a file has more than `max_bytes` bytes; `how` qualifies the size."""
     if size > max_bytes:
         raise DataError(
             f"{shown(name)} is larger than {max_bytes / 2**20:,.0f} MB{how}; split it, or leave out columns that are "
@@ -84,7 +81,7 @@ def check_size(size: int, name: str, max_bytes: int, how: str = "") -> None:
 
 
 def named_paths(files: str | Path | Sequence[str | Path], missing: str) -> list[Path]:
-    """Return one or more files as paths. Raises a DataError with the message `missing` where there is none."""
+    """Return one or more files as paths. Raises a DataError with the message `missing` if there is none."""
     paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
     if not paths:
         raise DataError(missing)
@@ -107,11 +104,11 @@ def _stream(source: Path | BinaryIO | bytes, name: str, max_bytes: int) -> Binar
 def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: str) -> pd.DataFrame:
     """Return a frame of strings from column names and as many columns of equal length.
 
-    Names lose the spaces around them. A column without a name gets one ("column 3") or, if it is empty, goes:
-    it is what spreadsheets leave behind.
+    Names are stripped. A column without a name gets one ("column 3"), or is dropped if it is empty, as spreadsheets
+    leave them behind.
 
     Raises:
-        DataError: there are no rows, two columns share a name, or a cell holds what no text holds.
+        DataError: there are no rows, two columns share a name, or a cell is not valid text.
     """
     names = [column.strip() for column in header]
     named = [
@@ -131,16 +128,16 @@ def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: s
 
 
 def check_rows(count: int, max_rows: int, name: str) -> None:
-    """Raise a DataError when a file has more rows than `max_rows`."""
+    """Raise a DataError if a file has more than `max_rows` rows."""
     if count > max_rows:
         raise DataError(f"{shown(name)} has more than {max_rows:,} rows; split it or take a sample of it")
 
 
 def check_characters(count: int, name: str) -> None:
-    """Raise a DataError when compressed or shared cells unfold to more text than fits a computer's memory."""
+    """Raise a DataError if compressed or shared cells expand to more text than fits into memory."""
     if count > 2 * MAX_BYTES:
         raise DataError(
-            f"{shown(name)} unfolds to {count:,} characters; keep only the columns that are needed"
+            f"{shown(name)} expands to {count:,} characters; keep only the columns that are needed"
         )
 
 
@@ -150,8 +147,8 @@ def check_lengths(texts: Sequence[str], name: str, unit: str, place: str = "") -
     Args:
         texts: the cells of a column, or lines.
         name: of the file.
-        unit: what a text is one of, counted from 1: "row" or "line".
-        place: appended to it, such as " in column 'text'".
+        unit: what texts are counted by, from 1: "row" or "line".
+        place: appended to the message, such as " in column 'text'".
     """
     lengths = list(map(len, texts))
     if max(lengths, default=0) > MAX_CELL:
@@ -163,7 +160,7 @@ def check_lengths(texts: Sequence[str], name: str, unit: str, place: str = "") -
 
 
 def as_text(value: object) -> str:
-    """Return a typed cell as text: nothing as "", true and false in lower case, lists and objects as JSON."""
+    """Return a typed cell as text: None as "", booleans in lower case, lists and objects as JSON."""
     match value:
         case str():
             return value

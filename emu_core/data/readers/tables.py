@@ -31,41 +31,39 @@ from emu_core.errors import DataError
 
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _TABLES = (".csv", ".tsv", ".tab", *_JSON_SUFFIXES, ".parquet", ".pq", ".xlsx")
-# The comma comes last: where two delimiters split the sample equally well it is the one that stands in
-# sentences.
+# The comma comes last, because it is also in sentences: of two delimiters that split equally well, the other wins.
 _DELIMITERS = ("\t", ";", "|", ",")
-# For a file of one column: a character that no sentence holds, so that commas in the text split nothing.
+# For a file of one column: a character that is in no sentence, so that commas in the text split nothing.
 _NO_DELIMITER = "\x1f"
 _SHORT_CELL, _MOST_HELD = 16, 10_000
 _SAMPLE_CHARS, _SAMPLE_ROWS = 100_000, 200
-# NaN and Infinity are not JSON but pandas and others write them: they stand for a missing value.
+# NaN and Infinity are not JSON, but pandas and others write them for a missing value.
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 _MAX_BRACKETS_PER_ROW = 20
 _JSON_FIX = 'write one object a line, such as {"text": "...", "intent": "...", "language": "en"}'
-# XML is wordy: a workbook of ordinary text unfolds to five to ten times its size and stays far below this.
+# A workbook of ordinary text expands to five to ten times its size, far below this.
 _MAX_UNFOLDED = 3 * MAX_BYTES
 _MAX_PARTS = 10_000
-_MAX_SHEET_ROWS = 1_048_576  # what a spreadsheet program can hold
+_MAX_SHEET_ROWS = 1_048_576  # the limit of spreadsheet programs
 _MAX_BLANK_ROWS = 1_000  # above the column names
 
 
 def read_table(
     source: Path | BinaryIO | bytes, name: str, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS
 ) -> pd.DataFrame:
-    """Read a table as strings, its values as they are written: "NA", "null" and "007" stay text.
+    """Read a table as strings, without interpreting its values: "NA", "null" and "007" stay text.
 
-    The content decides the format, and the name where the content leaves it open. `frame.attrs["encoding"]`
-    names the encoding that a text file was read in.
+    The content decides the format, and the name if the content is ambiguous.
 
     Args:
         source: a path, an open binary file, or the bytes themselves.
-        name: how messages call the file; its ending counts as the file's.
-        max_bytes: the largest file (and unpacked gzip file) to take; a path's size is looked at before it is
-            read.
-        max_rows: the most rows to take.
+        name: the file's name in messages, with its ending.
+        max_bytes: the largest size, packed and unpacked; a path's size is checked before it is read.
+        max_rows: the most rows.
 
     Returns:
-        A frame with the columns as found, a fresh index, and "" where a value is missing.
+        A frame with the columns as found, a fresh index, and "" for missing values; `frame.attrs["encoding"]` is the
+        encoding of a text file.
 
     Raises:
         DataError: the file is missing, too large, empty, not a table, or broken; the message says where and
@@ -93,24 +91,27 @@ def _whole(
         return parse(payload, name, max_rows)
     except DataError:
         raise
-    except Exception as error:  # a damaged file fails in dozens of ways, all of them the file's
+    except Exception as error:  # a damaged file fails in dozens of ways
         raise DataError(
             f"{shown(name)} can't be read as {kind}; save it again, or as CSV in UTF-8"
         ) from error
 
 
-def read_cells(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Read tab-separated text, gzipped or not: a row is a line, always, and as wide as the first.
+def read_columns(
+    path: Path, *, max_rows: int = MAX_ROWS
+) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
+    """Return the header, the columns and the notes of a table: of a .tsv line by line, else by `read_table`.
 
-    Quotes are characters of the text; only a cell that is quoted as spreadsheets do it (with its own quotes doubled) is
-    unquoted. A blank line is a row of empty cells.
-
-    Returns:
-        The rows, row i from line i + 1, and a note if the file is not UTF-8.
+    In a .tsv, gzipped or not, a line is always a row, and a blank line is a row of empty cells. Quotes are part of the
+    text, except those that spreadsheets put round a cell with quotes inside (doubled).
 
     Raises:
         DataError: the file can't be read, has too many rows, or a line has more or fewer cells than the first.
     """
+    if not is_tsv(path):
+        frame = read_table(path, path.name)
+        notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
+        return list(frame.columns), [frame.iloc[:, place].tolist() for place in range(frame.shape[1])], notes
     lines, notes = read_lines(path)
     check_rows(len(lines), max_rows, path.name)
     width = lines[0].count("\t") + 1
@@ -123,17 +124,8 @@ def read_cells(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[list[list[str]]
                 "write each row as one line with a tab between the cells"
             )
         rows.append([_unquoted(cell) for cell in cells] if '""' in line else cells)
-    return rows, notes
-
-
-def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
-    """Return header, columns and notes of a table: of tab-separated lines by `read_cells`, else by `read_table`."""
-    if is_tsv(path):
-        (header, *rows), notes = read_cells(path)
-        return header, _columns(rows, len(header)), notes
-    frame = read_table(path, path.name)
-    notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
-    return list(frame.columns), [frame.iloc[:, place].tolist() for place in range(frame.shape[1])], notes
+    header, *body = rows
+    return header, _columns(body, width), notes
 
 
 def _columns(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
@@ -141,12 +133,12 @@ def _columns(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
 
 
 def is_table(path: Path) -> bool:
-    """Return whether a file's name is one of a table, in whatever format."""
+    """Return whether a file's name is that of a table, in any format."""
     return path.name.lower().removesuffix(".gz").endswith(_TABLES)
 
 
 def is_tsv(path: Path) -> bool:
-    """Return whether a file's name is one of tab-separated text."""
+    """Return whether a file's name is that of tab-separated text."""
     return path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
 
 
@@ -157,14 +149,13 @@ def _unquoted(cell: str) -> str:
 
 
 class _QuotingError(DataError):
-    """The quotes of a file don't pair."""
+    """The quotes of a file do not pair."""
 
 
 def parse_delimited(text: str, name: str, max_rows: int) -> pd.DataFrame:
     """Parse the text of a CSV or TSV file whose first line names the columns; blank lines are skipped.
 
-    In a tab-separated file, or one of a single column, quotes may be plain characters: it is read that way when its
-    quotes don't pair as quoting.
+    If the quotes of a tab-separated file, or one of a single column, do not pair, they are read as plain characters.
     """
     delimiter = sniff_delimiter(text)
     try:
@@ -179,7 +170,7 @@ def parse_delimited(text: str, name: str, max_rows: int) -> pd.DataFrame:
 def sniff_delimiter(text: str) -> str:
     """Return the delimiter that splits the header, and the rows below it most evenly.
 
-    Where none splits the header, there is one column: the delimiter is a character that no text holds.
+    If none splits the header, there is one column, and the delimiter is a character that is in no text.
     """
     sample = text[:_SAMPLE_CHARS]
     if len(sample) < len(text):
@@ -207,7 +198,7 @@ def _delimited_columns(
         raise DataError(f"{shown(name)} has {len(header):,} columns; keep text, intent and language")
     width = len(header)
     columns: list[list[str]] = [[] for _ in header]
-    held: dict[str, str] = {}  # a short cell that repeats, such as a language, is held once
+    held: dict[str, str] = {}  # short repeated cells, such as a language, are stored once
     count = 0
     for line, row in numbered:
         if len(row) != width:
@@ -221,16 +212,15 @@ def _delimited_columns(
             is_new = len(cell) > _SHORT_CELL or (len(held) >= _MOST_HELD and cell not in held)
             column.append(cell if is_new else held.setdefault(cell, cell))
         count += 1
-        if count > max_rows:
-            check_rows(count, max_rows, name)
+        check_rows(count, max_rows, name)
     return header, columns
 
 
 def _csv_rows(
     text: str, name: str, delimiter: str, quoting: Literal[0, 3]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that isn't blank with the number of the line it begins on."""
-    # `"a", "b"`: where the header has a space after every delimiter, the quotes begin after it.
+    """Yield each row that is not blank, with the number of its first line."""
+    # In `"a", "b"`, a header with a space after every delimiter, quotes begin after the space.
     first = next(csv.reader(io.StringIO(text[:_SAMPLE_CHARS], newline=""), delimiter=delimiter), [])
     spaced = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
     reader = csv.reader(
@@ -257,7 +247,7 @@ def _csv_rows(
 
 
 def looks_like_json(text: str) -> bool:
-    """Return whether a text begins as JSON Lines or as a JSON array or object."""
+    """Return whether a text begins like JSON Lines or a JSON array or object."""
     first = text.lstrip().split("\n", 1)[0].strip()
     if first in ("[", "{", "[{"):
         return True
@@ -273,8 +263,8 @@ def looks_like_json(text: str) -> bool:
 
 
 def parse_json(text: str, name: str, max_rows: int) -> pd.DataFrame:
-    """Parse JSON Lines or a JSON array into strings; values that are lists or objects become JSON text."""
-    # An array is decoded whole, and an empty object takes 30 times its two characters.
+    """Parse JSON Lines or a JSON array into strings; lists and objects become JSON text."""
+    # An array is decoded at once, and an empty object takes 30 times the memory of its two characters.
     check_rows((text.count("{") + text.count("[")) // _MAX_BRACKETS_PER_ROW, max_rows, name)
     records: list[dict[str, object]] = []
     keys: dict[str, None] = {}
@@ -291,13 +281,13 @@ def parse_json(text: str, name: str, max_rows: int) -> pd.DataFrame:
 
 
 def _json_values(text: str, name: str) -> Iterator[tuple[str, object]]:
-    """Yield each value with the words for its place."""
+    """Yield each value with its place in words."""
     if text.lstrip().startswith("["):
         array = _decoded(text, "the file", name)
         for number, value in enumerate(array if isinstance(array, list) else [array], start=1):
             yield f"item {number}", value
         return
-    # Not splitlines(): U+2028 and its like may stand inside a JSON string.
+    # Not splitlines(): a JSON string may contain U+2028 and its like.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"line {number}", _decoded(line, f"line {number}", name)
@@ -311,7 +301,7 @@ def _decoded(text: str, place: str, name: str) -> object:
 
 
 def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
-    """Read the flat columns of a Parquet file as strings; lists, structs and bytes of one length are left out."""
+    """Read the flat columns of a Parquet file as strings, without nested and fixed-size binary ones."""
     file = pq.ParquetFile(pa.BufferReader(payload))
     check_rows(file.metadata.num_rows, max_rows, name)
     check_characters(
@@ -321,7 +311,7 @@ def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
     flat = [field.name for field in file.schema_arrow if not any(test(field.type) for test in left_out)]
     if len(flat) > MAX_COLUMNS:
         raise DataError(f"{shown(name)} has {len(flat):,} columns; keep text, intent and language")
-    # As dictionaries, a long value that stands in every row is held once until its true size is known.
+    # As dictionaries, a long value of every row is stored once until its true size is known.
     table = pq.ParquetFile(pa.BufferReader(payload), read_dictionary=flat).read(columns=flat)
     check_characters(sum(_characters(column) for column in table.columns), name)
     columns = [pc.fill_null(_plain(column), "").to_pylist() for column in table.columns]
@@ -329,7 +319,7 @@ def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
 
 
 def _characters(column: pa.ChunkedArray) -> int:
-    """Return how many bytes of text the column unfolds to (0 for what is not text)."""
+    """Return the bytes of text that a column expands to; 0 for other types."""
     total = 0
     for chunk in column.chunks:
         if pa.types.is_dictionary(chunk.type) and _has_lengths(chunk.type.value_type):
@@ -354,7 +344,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def parse_xlsx(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
-    """Read the first sheet: its first row that isn't blank names the columns, a formula is its last value."""
+    """Read the first sheet: its first row that is not blank names the columns; a formula is its last value."""
     _check_archive(payload, name)
     workbook = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
     if not workbook.worksheets:
@@ -371,11 +361,11 @@ def _check_archive(payload: bytes, name: str) -> None:
             )
         if len(parts) > _MAX_PARTS or sum(part.file_size for part in parts) > _MAX_UNFOLDED:
             raise DataError(
-                f"{shown(name)} unfolds to more than a workbook of text can be; save the table as CSV"
+                f"{shown(name)} expands to more than a workbook of text can; save the table as CSV"
             )
         for part in parts:
             with archive.open(part) as stream:
-                # No spreadsheet program writes a document type; entity bombs need one.
+                # Entity bombs need a document type, which no spreadsheet program writes.
                 if b"<!DOCTYPE" in stream.read(4096):
                     raise DataError(
                         f"{shown(name)} holds an XML document type; save the table as CSV in UTF-8"
@@ -404,7 +394,7 @@ def _first_sheet(sheet: Any, name: str, max_rows: int) -> pd.DataFrame:
 def _sheet_rows(
     sheet: openpyxl.worksheet._read_only.ReadOnlyWorksheet, start: int, width: int, end: int = _MAX_SHEET_ROWS
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that aren't blank from row `start` to `end`: each one's number and its `width` cells."""
+    """Yield the number and the `width` cells of each row from `start` to `end` that is not blank."""
     rows = sheet.iter_rows(min_row=start, max_row=end, max_col=width, values_only=True)
     for number, values in enumerate(rows, start=start):
         if any(value is not None for value in values):

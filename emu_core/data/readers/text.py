@@ -1,4 +1,4 @@
-"""Bytes to text, and text to lines: the encoding found by what a file holds, and a mix of two encodings refused."""
+"""Text and lines from bytes: the encoding is detected from the content; a mix of two encodings is refused."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ _NOT_TABLES = (
     (PARQUET, "a gzipped Parquet file"),
     (ZIP, "a zip archive"),
 )
-# UTF-32's little-endian byte order mark begins with UTF-16's, so it is looked for first.
+# UTF-32's little-endian byte order mark begins with UTF-16's and comes first.
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
@@ -41,9 +41,9 @@ _BYTE_ORDER_MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-# Control characters that no text file holds; tab, line ends, form feed and escape do occur.
+# Control characters that are in no text file, unlike tab, line ends, form feed and escape.
 _CONTROLS = bytes(set(range(32)) - {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1B})
-# The encodings that tables and texts came in before UTF-8; for Latin letters first.
+# Encodings in use before UTF-8; those of Latin letters first.
 _LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859-2", "mac-roman")
 _OTHERS = (
     *("cp1251", "koi8-r", "cp1253", "cp1255", "cp1256", "cp874"),
@@ -51,25 +51,25 @@ _OTHERS = (
 )
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _SAMPLE_BYTES = 100_000
-_LEAST_CONFIDENCE = 0.005  # of chardet, which gives a single word 0.01 or more
+_LEAST_CONFIDENCE = 0.005  # chardet gives a single word 0.01 or more
 _FIX = "save the whole file as UTF-8"
 
 
 def read_text(source: Path | BinaryIO | bytes, name: str, *, max_bytes: int = MAX_BYTES) -> tuple[str, str]:
-    """Return the text of a file, gzipped or not, and its encoding. Raises DataError: too large, or no text."""
+    """Return the text of a file, gzipped or not, and its encoding. Raises DataError if it is too large or no text."""
     with opened(source, name, max_bytes) as file:
         return checked_text(file.read(), name)
 
 
 def encoding_notes(name: str, encoding: str) -> tuple[str, ...]:
-    """Return a note for the user of a file that is not in Unicode, nothing for others."""
+    """Return a note for the user if a file is not in Unicode."""
     if encoding.startswith("utf"):
         return ()
     return (f"{shown(name)} is not UTF-8 and was read as {encoding}: check an accented word.",)
 
 
 def checked_text(payload: bytes, name: str) -> tuple[str, str]:
-    """Return the text of a file's bytes, and its encoding; raise a DataError where they are no text."""
+    """Return the text of a file's bytes, and its encoding. Raises DataError if they are no text."""
     for magic, kind in _NOT_TABLES:
         if payload.startswith(magic):
             raise DataError(
@@ -84,13 +84,13 @@ def checked_text(payload: bytes, name: str) -> tuple[str, str]:
 
 
 def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tuple[str, ...]]:
-    r"""Read a text file, gzipped or not, in whatever encoding it is.
+    """Read the lines of a text file, gzipped or not, in any encoding.
 
-    Only line ends end a line: U+2028 and its like, at which `str.splitlines` breaks, stay in the text, for two parallel
-    files would come apart there. Blank lines at the end are no lines.
+    Only line ends separate lines, not U+2028 and its like (as in `str.splitlines`), which would misalign parallel
+    files. Blank lines at the end are ignored.
 
     Returns:
-        The lines without their ends (one or more), and a note if the file is not UTF-8.
+        One or more lines without their ends, and a note if the file is not UTF-8.
 
     Raises:
         DataError: the file is missing, too large, empty or not text.
@@ -99,16 +99,16 @@ def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tu
     text = text.rstrip("\r\n")
     lines = text.split("\n") if "\n" in text else text.split("\r")
     lines = [line.removesuffix("\r") for line in lines]
-    while not lines[-1].strip():  # there is a line with text, or the file would have been refused
+    while not lines[-1].strip():  # a file without text has been refused
         lines.pop()
     check_lengths(lines, path.name, "line")
     return lines, encoding_notes(path.name, encoding)
 
 
 def decode_text(payload: bytes, name: str) -> tuple[str, str]:
-    """Return the text of a file's bytes and the name of the encoding it was read in.
+    """Return the text of a file's bytes, and its encoding.
 
-    A byte order mark decides; else UTF-8 if every line is UTF-8; else the encoding the lines look like.
+    It is the one of the byte order mark, else UTF-8 if every line is UTF-8, else the likeliest other one.
 
     Raises:
         DataError: the bytes are not text, mix two encodings, or are in an unknown encoding.
@@ -136,7 +136,7 @@ def _check_is_text(payload: bytes, name: str) -> None:
 
 
 def _legacy_encoding(payload: bytes, name: str) -> str:
-    """Return the encoding of bytes that are not UTF-8; refuse a file in which only some lines are."""
+    """Return the encoding of bytes that are not UTF-8. Raises DataError if only some lines are not."""
     valid, bad, first_bad = 0, [], 0
     for number, line in enumerate(payload.splitlines(), start=1):
         if line.isascii():
@@ -148,14 +148,14 @@ def _legacy_encoding(payload: bytes, name: str) -> str:
             bad.append(line)
             first_bad = first_bad or number
     sample = b"\n".join(bad[:: max(1, sum(map(len, bad)) // _SAMPLE_BYTES)])
-    # Accented letters stand between ASCII letters; letters of other scripts follow each other.
+    # Accented letters are usually between ASCII letters; letters of other scripts follow each other.
     runs = _NOT_ASCII.findall(sample)
     is_latin = sum(map(len, runs)) < 1.5 * len(runs)
     among = _LATIN if is_latin else (*_LATIN, *_OTHERS)
     found = chardet.detect(sample, include_encodings=among, compat_names=False)
     encoding = found["encoding"] if found["confidence"] >= _LEAST_CONFIDENCE else None
-    # A short line of Chinese, Korean or Thai in its own encoding is UTF-8 by accident now and then; one of
-    # accented Latin letters never is.
+    # A short line of Chinese, Korean or Thai in its own encoding may be UTF-8 by accident; one of accented Latin
+    # letters never is.
     if valid and (encoding in _LATIN or valid * 10 >= len(bad)):
         raise DataError(
             f"{shown(name)} mixes encodings: line {first_bad} is not UTF-8 while other lines are; {_FIX}"

@@ -1,9 +1,10 @@
-"""Pairs of utterances with one template and other slot values (FMDA, sections 4.3.2 and 4.6)."""
+"""Pairs of utterances with the same template and different slot values (FMDA, sections 4.3.2 and 4.6)."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from emu_core.errors import DataError
 
 
 class LeftOut(StrEnum):
-    """Why an utterance is no source."""
+    """The reason why an utterance is no source."""
 
     NO_SLOT = "it has no slot"
     ONE_VALUE = "one of its slots has no other value in its language"
@@ -23,15 +24,14 @@ class LeftOut(StrEnum):
 
 @dataclass(frozen=True)
 class TemplatePairs:
-    """N utterances, each with K of the same template in the same language that differ in every slot's value."""
+    """N utterances, each with K different ones of the same template and language that differ in every slot's value."""
 
-    sources: tuple[Utterance, ...]  # N utterances
-    targets: tuple[tuple[Utterance, ...], ...]  # for each of them its K, all different
-    rows: tuple[int, ...]  # for each source its row number among the utterances given
-    left_out: dict[LeftOut, tuple[int, ...]]  # row numbers of the others, by why
+    sources: tuple[Utterance, ...]  # N
+    targets: tuple[tuple[Utterance, ...], ...]  # N x K
+    rows: tuple[int, ...]  # each source's row among the given utterances
+    left_out: dict[LeftOut, tuple[int, ...]]  # the rows of the others, by reason
 
     def __len__(self) -> int:
-        """Return the number of sources."""
         return len(self.sources)
 
     @property
@@ -41,24 +41,24 @@ class TemplatePairs:
 
     @property
     def target_texts(self) -> tuple[str, ...]:
-        """The targets' sentences, N * K: those of the first source, then those of the second, and so on."""
+        """The targets' N * K sentences, source by source."""
         return tuple(one.text for of_source in self.targets for one in of_source)
 
 
 def template_pairs(
     utterances: Sequence[Utterance], *, each: int = 1, seed: int = 0, distinct_templates: bool = False
 ) -> TemplatePairs:
-    """Give each utterance others that differ from it in the value of every slot and in nothing else.
+    """Pair each utterance with others that differ from it in the value of every slot and in nothing else.
 
-    A slot's new value is drawn from the values that slots of its name have in the given utterances of its language, its
-    own (whatever its case and outer spaces) left out. Targets keep the source's intent and id.
+    A slot's new value is drawn from the other values of its name in the given utterances of its language; case and
+    outer spaces do not count. Targets keep the source's intent and id.
 
     Args:
-        utterances: of one language or several.
-        each: K, targets a source.
+        utterances: in one or more languages.
+        each: K, targets of a source.
         seed: of the draws, 0 or more.
-        distinct_templates: only the first utterance of each template becomes a source. In retrieval two sources of one
-            template would make each other's targets as right as their own.
+        distinct_templates: only the first utterance of each template becomes a source: in retrieval, the targets of
+            two sources of one template would be equally right for both.
 
     Raises:
         DataError: a number is out of range, or no utterance can be a source.
@@ -74,10 +74,8 @@ def template_pairs(
     templates: set[tuple[str, str]] = set()
     for row, one in enumerate(utterances):
         template = (one.language, one.template.casefold())
-        if distinct_templates and one.slots and template in templates:
-            found: tuple[Utterance, ...] | LeftOut = LeftOut.SAME_TEMPLATE
-        else:
-            found = _targets(one, values, each, rng)
+        is_repeated = distinct_templates and bool(one.slots) and template in templates
+        found = LeftOut.SAME_TEMPLATE if is_repeated else _targets(one, values, each, rng)
         if isinstance(found, LeftOut):
             left_out.setdefault(found, []).append(row)
         else:
@@ -97,28 +95,21 @@ def template_pairs(
     )
 
 
-@dataclass(frozen=True)
-class _Values:
-    """The different values of one slot name in one language: each as first written, and its place."""
+class _Values(NamedTuple):
+    """The distinct values of a slot name in a language: each as first written, and its place by its folded form."""
 
     written: list[str]
     places: dict[str, int]
-
-    def add(self, value: str) -> None:
-        if _folded(value) not in self.places:
-            self.places[_folded(value)] = len(self.written)
-            self.written.append(value)
-
-    def other(self, value: str, choice: int) -> str:
-        """Return the value of that number when `value` itself is not counted."""
-        return self.written[choice + (choice >= self.places[_folded(value)])]
 
 
 def _values(utterances: Sequence[Utterance]) -> dict[tuple[str, str], _Values]:
     found: dict[tuple[str, str], _Values] = {}
     for one in utterances:
         for slot in one.slots:
-            found.setdefault((one.language, slot.name), _Values([], {})).add(slot.value)
+            values = found.setdefault((one.language, slot.name), _Values([], {}))
+            if _folded(slot.value) not in values.places:
+                values.places[_folded(slot.value)] = len(values.written)
+                values.written.append(slot.value)
     return found
 
 
@@ -128,32 +119,23 @@ def _targets(
     if not one.slots:
         return LeftOut.NO_SLOT
     of_slots = [values[one.language, slot.name] for slot in one.slots]
-    sizes = [len(of_slot.written) - 1 for of_slot in of_slots]
-    # A number for each way to fill the slots; more than fit into 63 bits are never needed.
-    ways = min(math.prod(sizes), 2**62)
+    owns = [of_slot.places[_folded(slot.value)] for slot, of_slot in zip(one.slots, of_slots, strict=True)]
+    # A number for each way to fill the slots; 62 bits of them are always enough.
+    ways = min(math.prod(len(of_slot.written) - 1 for of_slot in of_slots), 2**62)
     if not ways:
         return LeftOut.ONE_VALUE
     found: dict[str, Utterance] = {}
     for way in rng.choice(ways, min(ways, 2 * each), replace=False).tolist():
-        digits = _digits(way, sizes)
-        chosen = [
-            of_slot.other(slot.value, digit)
-            for slot, of_slot, digit in zip(one.slots, of_slots, digits, strict=True)
-        ]
+        rest, chosen = way, []
+        for of_slot, own in zip(of_slots, owns, strict=True):
+            rest, place = divmod(rest, len(of_slot.written) - 1)
+            chosen.append(of_slot.written[place + (place >= own)])  # its own value is skipped
         filled = one.filled(chosen)
         if _folded(filled.text) != _folded(one.text):
             found.setdefault(_folded(filled.text), filled)
         if len(found) == each:
             return tuple(found.values())
     return LeftOut.TOO_FEW_VALUES
-
-
-def _digits(number: int, sizes: Sequence[int]) -> list[int]:
-    digits = []
-    for size in sizes:
-        number, digit = divmod(number, size)
-        digits.append(digit)
-    return digits
 
 
 def _folded(value: str) -> str:

@@ -1,11 +1,9 @@
-"""Slot-annotated utterances, in MASSIVE's bracket notation (`wake me up at [time : five am]`), paired by their id."""
+"""Slot-annotated utterances in MASSIVE's bracket notation (`wake me up at [time : five am]`), paired by id."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-
-import pandas as pd
 
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import language_code
@@ -26,9 +24,9 @@ class Slot:
 
 
 def parse_annotated(annotated: str) -> tuple[str, tuple[Slot, ...]]:
-    """Split an annotated sentence into its plain text and its slots, in order.
+    """Return the plain text of an annotated sentence, and its slots in order.
 
-    The name ends at the first colon; spaces beside the colon and the brackets are not part of name or value.
+    A slot's name ends at the first colon; spaces next to the colon and the brackets are ignored.
 
     Raises:
         DataError: a bracket is nested, not closed or not opened, or a slot has no name or no value.
@@ -71,7 +69,7 @@ def _fault(annotated: str, at: int, fault: str) -> DataError:
 
 @dataclass(frozen=True)
 class Utterance:
-    """One sentence with its slots; without any, all of it is template."""
+    """A sentence with its slots; one without slots is all template."""
 
     text: str
     slots: tuple[Slot, ...]
@@ -85,7 +83,7 @@ class Utterance:
         return self.filled([f"[{slot.name}]" for slot in self.slots]).text
 
     def filled(self, values: Sequence[str]) -> "Utterance":
-        """Return the utterance with its slots' values replaced by others, as many."""
+        """Return the utterance with other values in its slots, one for each."""
         parts: list[str] = []
         slots: list[Slot] = []
         at = length = 0
@@ -99,22 +97,14 @@ class Utterance:
 
 @dataclass(frozen=True)
 class SlotPairs:
-    """Utterances of two languages; those at the same position mean the same.
+    """Utterances of two languages; those at the same position mean the same."""
 
-    Attributes:
-        source: code of the first language.
-        target: code of the second.
-        first: N utterances of `source`.
-        second: N utterances of `target`.
-    """
-
-    source: str
-    target: str
-    first: tuple[Utterance, ...]
-    second: tuple[Utterance, ...]
+    source: str  # code of the first language
+    target: str  # code of the second
+    first: tuple[Utterance, ...]  # N utterances of `source`
+    second: tuple[Utterance, ...]  # N utterances of `target`
 
     def __len__(self) -> int:
-        """Return the number of pairs."""
         return len(self.first)
 
 
@@ -125,11 +115,7 @@ def utterances(labelled: LabelledSet, language: str) -> list[Utterance]:
         DataError: the language is not in the set, brackets are wrong, or an annotation is not its row's text; it
             names the row.
     """
-    frame = labelled.select(languages=[language]).frame
-    return [
-        _utterance(row, where)
-        for where, row in zip(_places(labelled, frame), frame.to_dict("records"), strict=True)
-    ]
+    return [_utterance(row, where) for where, row in _located(labelled, language)]
 
 
 def slot_pairs(labelled: LabelledSet, pairs: Sequence[tuple[str, str]]) -> list[SlotPairs]:
@@ -149,12 +135,15 @@ def slot_pairs(labelled: LabelledSet, pairs: Sequence[tuple[str, str]]) -> list[
     for source, target in pairs:
         if source == target:
             raise DataError(f"the pair {source}-{target} is one language twice; pair it with another")
-    by_language = {
-        code: _by_id(labelled, code) for code in dict.fromkeys(code for pair in pairs for code in pair)
-    }
-    found = [
-        _pair(source, target, by_language[source], by_language[target], labelled) for source, target in pairs
-    ]
+    by_language = {code: _by_id(labelled, code) for pair in pairs for code in pair}
+    for source, target in pairs:
+        for code, other in ((source, target), (target, source)):
+            _check_pair(by_language[code], by_language[other], code, other)
+    found = []
+    for source, target in pairs:
+        first, second = by_language[source], by_language[target]
+        sides = zip(*((one, second[key][1]) for key, (_, one) in first.items()), strict=True)
+        found.append(SlotPairs(source, target, *sides))
     if not any(one.slots for pair in found for one in (*pair.first, *pair.second)):
         raise DataError(
             f"no row of {labelled.name} has a slot: templates are learnt from them; add a column 'annotated' such as "
@@ -163,32 +152,30 @@ def slot_pairs(labelled: LabelledSet, pairs: Sequence[tuple[str, str]]) -> list[
     return found
 
 
-def _pair(
-    source: str, target: str, first: dict[str, Utterance], second: dict[str, Utterance], labelled: LabelledSet
-) -> SlotPairs:
-    for code, other, own, theirs in ((source, target, first, second), (target, source, second, first)):
-        if missing := [key for key in own if key not in theirs]:
-            raise DataError(
-                f"{_place_of(labelled, code, missing[0])}: the {code} sentence with id '{shown(missing[0])}' has no "
-                f"{other} sentence of that id ({counted(len(missing), 'such row')}); add it, or remove the row"
-            )
-        names = {slot.name for one in theirs.values() for slot in one.slots}
-        for key, one in own.items():
-            for slot in one.slots:
-                if slot.name not in names:
-                    near = get_close_matches(slot.name, names, 1)
-                    meant = f" (is it '{near[0]}'?)" if near else ""
-                    raise DataError(
-                        f"{_place_of(labelled, code, key)}: the slot '{shown(slot.name)}'{meant} is in no {other} "
-                        "sentence; give a slot the same name in both languages, or remove its brackets"
-                    )
-    return SlotPairs(source, target, tuple(first.values()), tuple(second[key] for key in first))
+_ById = dict[str, tuple[str, Utterance]]  # the place and the utterance of each id
 
 
-def _by_id(labelled: LabelledSet, language: str) -> dict[str, Utterance]:
-    frame = labelled.select(languages=[language]).frame
-    found: dict[str, Utterance] = {}
-    for where, row in zip(_places(labelled, frame), frame.to_dict("records"), strict=True):
+def _check_pair(own: _ById, others: _ById, code: str, other: str) -> None:
+    if missing := [key for key in own if key not in others]:
+        raise DataError(
+            f"{own[missing[0]][0]}: the {code} sentence with id '{shown(missing[0])}' has no {other} sentence of that "
+            f"id ({counted(len(missing), 'such row')}); add it, or remove the row"
+        )
+    names = {slot.name for _, one in others.values() for slot in one.slots}
+    for where, one in own.values():
+        for slot in one.slots:
+            if slot.name not in names:
+                near = get_close_matches(slot.name, names, 1)
+                meant = f" (is it '{near[0]}'?)" if near else ""
+                raise DataError(
+                    f"{where}: the slot '{shown(slot.name)}'{meant} is in no {other} sentence; give a slot the same "
+                    "name in both languages, or remove its brackets"
+                )
+
+
+def _by_id(labelled: LabelledSet, language: str) -> _ById:
+    found: _ById = {}
+    for where, row in _located(labelled, language):
         if not row["id"]:
             raise DataError(
                 f"{where}: a sentence without id has no translation to be paired with; give translations the same id"
@@ -198,7 +185,7 @@ def _by_id(labelled: LabelledSet, language: str) -> dict[str, Utterance]:
                 f"{where}: the id '{shown(row['id'])}' is there twice in {language}; give each sentence of a language "
                 "an id of its own"
             )
-        found[row["id"]] = _utterance(row, where)
+        found[row["id"]] = where, _utterance(row, where)
     return found
 
 
@@ -217,12 +204,8 @@ def _utterance(row: dict[str, str], where: str) -> Utterance:
     return Utterance(row["text"], slots, row["intent"], row["id"], row["language"])
 
 
-def _places(labelled: LabelledSet, part: pd.DataFrame) -> list[str]:
-    """Return the place of each row of one language, counted among the set's rows of that language."""
-    code = part["language"].iloc[0]
-    return [f"{labelled.name}, {code} row {number:,}" for number in range(1, len(part) + 1)]
-
-
-def _place_of(labelled: LabelledSet, language: str, key: str) -> str:
-    frame = labelled.select(languages=[language]).frame
-    return _places(labelled, frame)[frame["id"].tolist().index(key)]
+def _located(labelled: LabelledSet, language: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the rows of a language, each with its place among them in words."""
+    rows = labelled.select(languages=[language]).frame.to_dict("records")
+    code = rows[0]["language"]
+    return [(f"{labelled.name}, {code} row {number:,}", row) for number, row in enumerate(rows, 1)]

@@ -37,7 +37,6 @@ class Dialogues(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that there are as many responses as comments, one or more. Raises DataError."""
         if len(self.comments) != len(self.responses) or not self.comments:
             raise DataError(
                 f"{shown(self.name)} has {counted(len(self.comments), 'comment')} and "

@@ -47,7 +47,6 @@ class Nli(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that each premise and hypothesis has one of the three labels. Raises DataError."""
         if not len(self.premises) == len(self.hypotheses) == len(self.labels) or not len(self.labels):
             raise DataError(
                 f"{shown(self.name)} has {counted(len(self.premises), 'premise')}, "

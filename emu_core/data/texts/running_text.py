@@ -39,7 +39,6 @@ class RunningText(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that there are documents, long enough to learn from. Raises DataError."""
         if not self.documents or min(map(len, self.documents)) < SHORTEST:
             raise DataError(
                 f"{shown(self.name)}: a document needs {SHORTEST} sentences or more, because quick thought learns from "

@@ -67,7 +67,6 @@ class Vocabulary:
         return cls(content)
 
     def __len__(self) -> int:
-        """Return the number of words in all languages."""
         return sum(map(len, self.counts.values()))
 
     @property

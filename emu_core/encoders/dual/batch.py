@@ -30,7 +30,6 @@ class Sentences:
         return cls(flat, np.cumsum([len(sentence) for sentence in ids], dtype=np.int64))
 
     def __len__(self) -> int:
-        """Return the number of sentences."""
         return len(self.ends)
 
     def take(self, rows: Ints) -> "Sentences":

@@ -114,7 +114,6 @@ class DualEncoder(Encoder):
     relations: Relations | None = None
 
     def __init__(self, config: DualEncoderConfig, languages: Sequence[str]) -> None:
-        """Make an encoder with random weights from torch's own generator."""
         super().__init__()
         self.config, self.languages, self.sparse = config, tuple(languages), False
         self.dim, self.max_tokens = config.dim, config.max_tokens

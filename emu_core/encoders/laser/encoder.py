@@ -60,7 +60,6 @@ class LaserShape:
     bidirectional: bool  # whether each layer reads both ways, which doubles the length of a sentence's vector
 
     def __post_init__(self) -> None:
-        """Check the sizes. Raises ValueError."""
         sizes = (self.num_embeddings, self.embed_dim, self.hidden_size, self.num_layers)
         whole = all(type(size) is int and size > 0 for size in sizes)
         if not whole or self.num_layers > MOST_LAYERS or type(self.bidirectional) is not bool:
@@ -83,7 +82,6 @@ class LaserNetwork(nn.Module):
     """
 
     def __init__(self, shape: LaserShape) -> None:
-        """Make a network with random weights."""
         super().__init__()
         self.shape = shape
         self.dim = shape.hidden_size * (2 if shape.bidirectional else 1)
@@ -197,7 +195,6 @@ class LaserEncoder(EncoderByLanguage):
     languages = tuple(LANGUAGES.split())
 
     def __init__(self, model: LaserNetwork, text: LaserText) -> None:
-        """Join the network and the text side; `load` opens the published ones."""
         super().__init__()
         self.model = model
         self.text = text

@@ -35,7 +35,6 @@ class TokenStates:
     starts: Tensor
 
     def __len__(self) -> int:
-        """Return the number of sentences."""
         return len(self.starts) - 1
 
     def batch(self, rows: Tensor) -> tuple[Tensor, Tensor]:

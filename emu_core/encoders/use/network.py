@@ -86,7 +86,6 @@ class UseNetwork(nn.Module):
     low: Tensor
 
     def __init__(self) -> None:
-        """Make a network with unset weights."""
         super().__init__()
         self.register_buffer("table", torch.empty(0, EMBEDDING, dtype=torch.uint8), persistent=False)
         self.register_buffer("scale", torch.empty(BLOCKS), persistent=False)
