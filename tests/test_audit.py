@@ -94,10 +94,10 @@ def test_leaks_by_id_and_by_text() -> None:
     )
     assert found(audit.leaks) == [1, 2, 5, 6]
     assert audit.leaks["explanation"].tolist() == [
-        "id 1 stands in the splits test, train",
-        "id 1 stands in the splits test, train",
-        "this text stands in the splits dev, train",
-        "this text stands in the splits dev, train",
+        "id 1 is in the splits test, train",
+        "id 1 is in the splits test, train",
+        "this text is in the splits dev, train",
+        "this text is in the splits dev, train",
     ]
 
 

@@ -21,7 +21,7 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.e5 import E5File, bert, sentence_transformer, tokenizer
-from emu_core.encoders.laser.encoder import LaserEncoder, LaserNetwork, LaserShape
+from emu_core.encoders.laser.encoder import LaserEncoder, LaserNetwork
 from emu_core.encoders.onnx_parts import Graph, OnnxParts
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer.hf import HfEncoder
@@ -160,7 +160,7 @@ def test_laser(tmp_path: Path, laser: LaserEncoder) -> None:
 
 def test_laser_that_reads_one_way(tmp_path: Path, laser: LaserEncoder) -> None:
     torch.manual_seed(0)
-    network = LaserNetwork(LaserShape(len(laser.text.dictionary), 1, 8, 6, 2, False))
+    network = LaserNetwork(len(laser.text.dictionary), 1, 8, 6, 2, bidirectional=False)
     encoder = LaserEncoder(network, laser.text)
     features = encoder.tokenize(TEXTS)
     with torch.no_grad():

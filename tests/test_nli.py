@@ -90,7 +90,7 @@ def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     blank = write(tmp_path, gzip.compress(b" \n" * 2**20, mtime=0))
     with pytest.raises(DataError, match="larger than 1 MB, unpacked"):
         read_nli([blank])
-    monkeypatch.setattr(nli, "MAX_ROWS", 2)
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_ROWS", 2)
     with pytest.raises(DataError, match="more than 2 rows"):
         read_nli([write(tmp_path, row("-") * 3)])
 

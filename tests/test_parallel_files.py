@@ -166,7 +166,7 @@ def test_no_file_and_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.data.readers.tables.read_lines.__kwdefaults__", {"max_bytes": 2**20})
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_BYTES", 2**20)
     paths = write(tmp_path, a_en_gz=gzip.compress(b"x\n" * 2**20, mtime=0), a_de="A\n")
 
     with pytest.raises(DataError, match=r"a\.en\.gz is larger than 1 MB"):
@@ -174,7 +174,7 @@ def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_too_many_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.data.parallel.files.MAX_ROWS", 2)
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_ROWS", 2)
 
     with pytest.raises(DataError, match=r"a\.en has more than 2 rows"):
         read_parallel(write(tmp_path, a_en="1\n2\n3\n", a_de="A\nB\nC\n"))

@@ -118,13 +118,15 @@ def test_hostile_and_broken_files(tmp_path: Path, content: str | bytes, message:
         read_parallel([write(tmp_path, content)])
 
 
-def test_a_gzip_bomb_and_too_many_units(tmp_path: Path) -> None:
+def test_a_gzip_bomb_and_too_many_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_BYTES", 2**21)
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_ROWS", 2)
     bomb = write(tmp_path, gzip.compress(b"<tmx>" + b" " * 2**22, mtime=0), "m.tmx.gz")
     with pytest.raises(DataError, match=r"m\.tmx\.gz is larger than 2 MB, unpacked"):
-        read_tmx(bomb, max_bytes=2**21)
+        read_tmx(bomb)
     long = write(tmp_path, memory(*[unit(en="one", de="eins")] * 3))
     with pytest.raises(DataError, match=r"m\.tmx has more than 2 rows"):
-        read_tmx(long, max_rows=2)
+        read_tmx(long)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

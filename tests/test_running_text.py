@@ -63,7 +63,7 @@ def test_no_file_no_document_and_a_short_one() -> None:
 
 
 def test_too_many_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.data.texts.running_text.MAX_ROWS", 3)
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_ROWS", 3)
 
     with pytest.raises(DataError, match=r"news\.en has more than 3 rows"):
         read_running_text([write(tmp_path, "news.en", "a\nb\nc\nd\n")])

@@ -39,7 +39,7 @@ def test_files_are_hashed_once_in_a_process_until_they_change(
         check_files(folder)
     assert hashed == ["weights"]
     (folder / "weights").write_bytes(b"other")
-    with pytest.raises(EncoderError, match="weights is not as it was saved"):
+    with pytest.raises(EncoderError, match="weights differs from what was saved"):
         check_files(folder)
     assert hashed == ["weights"] * 2
 

@@ -174,7 +174,7 @@ def test_the_template_is_what_no_slot_covers(
 
 
 def test_an_encoder_without_token_states_says_so() -> None:
-    with pytest.raises(EncoderError, match=r"'use' has no states of single tokens.*e5-small"):
+    with pytest.raises(EncoderError, match=r"'use' has no token states.*e5-small"):
         require_transformer(load_encoder("use"))
 
 

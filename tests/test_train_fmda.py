@@ -168,5 +168,5 @@ def test_what_is_wrong_is_said_before_a_run_is_made(spec: str, tmp_path: Path) -
     with pytest.raises(DataError, match="has a slot"):
         train(bare, out=tmp_path / "r", method="fmda", encoder=spec, device="cpu")
     assert not (tmp_path / "r").exists()
-    with pytest.raises(EncoderError, match="'use' has no states of single tokens"):
+    with pytest.raises(EncoderError, match="'use' has no token states"):
         train(labelled, out=tmp_path / "s", method="fmda", encoder="use", device="cpu")

@@ -14,7 +14,7 @@ from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_c
 from emu_core.data.labelled.load import labelled_from_frame
 from emu_core.data.labelled.rows import located, translations_by_text
 from emu_core.data.languages import is_known, language_code, language_of_file
-from emu_core.data.readers.limits import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes
 from emu_core.data.wording import listed
@@ -183,7 +183,7 @@ def labelled_from_upload(
         located(apply_columns(table, mapping, language=stated, name=name), name)
         for name, table in zip(upload.names, upload.tables, strict=True)
     ]
-    check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
+    check_rows(sum(map(len, parts)), "the data in all files together")
     rows = pd.concat(parts, ignore_index=True)
     if mapping.language is None and language == DETECT:
         rows["language"] = pd.Series(detect_languages(rows["text"].tolist()), dtype="str")

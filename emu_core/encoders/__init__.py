@@ -1,1 +1,1 @@
-"""Sentence encoders, a folder or a file for each; `registry.load_encoder` opens them."""
+"""Sentence encoders, which `registry.load_encoder` opens."""

@@ -1,4 +1,4 @@
-"""The encoder that all others derive from: a trainable module from sentences to vectors."""
+"""The base class of all encoders: a trainable module from sentences to vectors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -23,40 +23,31 @@ BATCH_TOKENS = 4096
 
 @dataclass(frozen=True)
 class EncoderInfo:
-    """An encoder as a list shows it.
+    """What is known of an encoder without loading it; empty values are the model's choice."""
 
-    Attributes:
-        spec: the name `load_encoder` takes; one that ends in a colon wants a model's name or folder after it.
-        name: the full name.
-        dim: length of its vectors; 0 where that is the model's choice.
-        languages: codes of the languages it was trained on; empty where that is the model's choice.
-        size_mb: megabytes on disk; 0 where that is the model's choice.
-        licence: SPDX name; empty where that is the model's choice.
-        available: whether it can be loaded on this machine.
-        reason: if not, why, and how to fix it.
-    """
-
-    spec: str
+    spec: (
+        str  # the name `load_encoder` takes; one that ends in a colon is followed by a model's name or folder
+    )
     name: str
-    dim: int
-    languages: tuple[str, ...]
-    size_mb: int
-    licence: str
-    available: bool
-    reason: str
+    dim: int  # length of its vectors
+    languages: tuple[str, ...]  # codes of the languages it was trained on
+    size_mb: int  # on disk
+    licence: str  # SPDX name
+    available: bool  # whether it can be loaded on this machine
+    reason: str  # if not, why, and how to fix it
 
 
 class Encoder(nn.Module, ABC):
     """A multilingual sentence encoder whose weights can be trained.
 
-    Tokenising is split from padding, so that a trainer tokenises each sentence once and pads each batch to its
-    own length.
+    Tokenising and padding are separate, so that a trainer tokenises each sentence once and pads each batch to its own
+    length.
 
     Attributes:
-        spec: the kind that is written into a saved folder's config.json, and for a published encoder its name.
+        spec: its kind in a saved folder's config.json, which is the name of a published encoder.
         dim: length of a sentence vector.
         languages: codes of the languages it was trained on.
-        max_tokens: longer sentences are cut to this many tokens.
+        max_tokens: longer sentences are truncated to this many tokens.
         pad_id: the token id that fills a batch.
     """
 
@@ -68,14 +59,10 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Return the token ids of each text, cut to `max_tokens`."""
+        """Return the token ids of each text, truncated to `max_tokens`."""
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """Pad token ids to one batch on this encoder's device, the argument of `forward`.
-
-        Returns:
-            `input_ids` and `attention_mask`, both (B, T); the mask is True on tokens.
-        """
+        """Return a batch for `forward`: `input_ids` and `attention_mask`, both (B, T); the mask is True on tokens."""
         tokens, mask = pad(ids, self.pad_id)
         return {"input_ids": tokens.to(self.device), "attention_mask": mask.to(self.device)}
 
@@ -85,16 +72,16 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def embeddings(self) -> list[nn.Parameter]:
-        """Return the embedding table, unpacked to floats first where it is stored in fewer bytes."""
+        """Return the embedding table, which is first unpacked to floats if it is stored in fewer bytes."""
 
     @abstractmethod
     def layers(self) -> list[list[nn.Parameter]]:
-        """Return all other weights that have a part in the vectors, in layers from the input to the output."""
+        """Return all other weights that affect the vectors, in layers from input to output."""
 
     @classmethod
     @abstractmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        """Open what `save` wrote. Raises EncoderError if it is incomplete."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:
@@ -102,15 +89,12 @@ class Encoder(nn.Module, ABC):
 
     @classmethod
     def info(cls) -> EncoderInfo | None:
-        """Describe the published encoder that `load` opens; None where the class has only trained ones."""
+        """Describe the published encoder that `load` opens; None if there is none."""
         return None
 
     @classmethod
     def load(cls, name: str = "") -> Self:
-        """Open the published weights.
-
-        Args:
-            name: of the model, for a class that opens many.
+        """Open the published weights, of the model `name` if there are several.
 
         Raises:
             EncoderError: they are not on this machine; the message says how to get them.
@@ -118,7 +102,7 @@ class Encoder(nn.Module, ABC):
         raise EncoderError(f"there is no published encoder '{cls.spec}'; name a run of yours as run:DIR")
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Return a graph for ONNX, and write the files that its token ids are made with into `folder`.
+        """Return a graph for ONNX, and write the files of its tokenizer into `folder`.
 
         Raises:
             EncoderError: the encoder has no such graph.
@@ -129,7 +113,7 @@ class Encoder(nn.Module, ABC):
 
     @property
     def bare(self) -> "Encoder":
-        """The encoder under any layers that were put on it, whose tokens and weights these are."""
+        """The encoder under any layers on it, which has the tokens and the embedding table."""
         return self
 
     @property
@@ -152,14 +136,14 @@ class Encoder(nn.Module, ABC):
 
         Args:
             texts: N sentences.
-            batch_tokens: tokens a batch, padding among them; None takes what suits the encoder.
+            batch_tokens: tokens in a batch, padding included; by default what suits the encoder.
             on_progress: called with (sentences done, N) after each batch.
 
         Returns:
             Array (N, dim), float32, in the order of `texts`.
 
         Raises:
-            EncoderError: a vector holds what is no finite number.
+            EncoderError: a vector is not finite.
         """
         return self.encode_ids(self.token_ids(texts), batch_tokens=batch_tokens, on_progress=on_progress)
 
@@ -170,13 +154,13 @@ class Encoder(nn.Module, ABC):
         batch_tokens: int | None = None,
         on_progress: Progress | None = None,
     ) -> FloatArray:
-        """Encode sentences that are tokenised already, as `encode` does."""
+        """Encode tokenised sentences like `encode`."""
         with evaluation_mode(self):
             vectors = self.vectors(ids, batch_tokens=batch_tokens, on_progress=on_progress).cpu().numpy()
         if not np.isfinite(vectors).all():
             raise EncoderError(
-                "the encoder's vectors are no finite numbers: its weights are damaged, or its training diverged; train "
-                "it again, with a lower --learning-rate"
+                "the encoder's vectors are not finite numbers: its weights are damaged, or its training diverged; "
+                "train it again, with a lower --learning-rate"
             )
         return vectors
 
@@ -188,7 +172,7 @@ class Encoder(nn.Module, ABC):
         batch_tokens: int | None = None,
         on_progress: Progress | None = None,
     ) -> Tensor:
-        """Encode as `encode_ids` does, but in the encoder's present mode and on its device: (N, dim)."""
+        """Encode like `encode_ids`, but in the current mode and on the encoder's device: (N, dim)."""
         out = torch.empty((len(ids), self.dim), device=self.device)
         for rows, batch in self.in_batches(ids, batch_tokens, on_progress):
             out[rows] = self.batch_vectors(batch)
@@ -197,7 +181,7 @@ class Encoder(nn.Module, ABC):
     def in_batches(
         self, ids: Sequence[TokenIds], batch_tokens: int | None = None, on_progress: Progress | None = None
     ) -> Iterator[tuple[list[int], list[TokenIds]]]:
-        """Yield the row numbers and the token ids of each of `batches`, and report progress after each."""
+        """Yield the rows and the token ids of each of `batches`, and report progress after each."""
         done = 0
         for rows in self.batches(ids, batch_tokens):
             yield rows, [ids[row] for row in rows]
@@ -206,7 +190,7 @@ class Encoder(nn.Module, ABC):
                 on_progress(done, len(ids))
 
     def vectors_with_gradient(self, ids: Sequence[TokenIds]) -> Tensor:
-        """Return the vectors (N, dim) of one training step's sentences, computed in parts where that saves work."""
+        """Return the vectors (N, dim) of a training step's sentences, computed in parts if that saves work."""
         tokens = self.step_tokens
         if tokens is None:
             return self(self.collate(ids)).float()
@@ -216,24 +200,24 @@ class Encoder(nn.Module, ABC):
 
     @property
     def step_tokens(self) -> int | None:
-        """Tokens computed together in a training step, padding among them; None computes all its sentences at once."""
+        """Tokens computed together in a training step, padding included; None for all at once."""
         return None
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """Yield row numbers of the sentences that `encode` computes together; a batch alone is one batch again."""
+        """Yield the rows that `encode` computes together; the rows of a batch alone are one batch again."""
         return batches_by_length([len(i) for i in ids], batch_tokens or BATCH_TOKENS)
 
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
-        """Return the vectors (B, dim) of one batch, for `vectors`, which takes no gradient."""
+        """Return the vectors (B, dim) of one batch, without gradient."""
         return self(self.collate(ids)).float()
 
 
 class EncoderByLanguage(Encoder):
-    """An encoder that reads a sentence by its language's own rules; it guesses a language that is not given."""
+    """An encoder that tokenises each language by its own rules, and guesses languages that are not given."""
 
     @abstractmethod
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Return the token ids of each text, cut to `max_tokens`; the N texts' languages where they are known."""
+        """Return the token ids of each text, truncated to `max_tokens`; languages that are not known are ""."""
 
     def encode(
         self,
@@ -243,13 +227,13 @@ class EncoderByLanguage(Encoder):
         on_progress: Progress | None = None,
         languages: Sequence[str] | None = None,
     ) -> FloatArray:
-        """Encode as every encoder does, with the texts' languages where they are known."""
+        """Encode like every encoder, with the texts' languages."""
         ids = self.token_ids(texts, languages)
         return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
 
 
 def encode_in(encoder: Encoder, texts: Sequence[str], language: str) -> FloatArray:
-    """Vectors (N, d) of texts of a language; one that reads by language is told it, as BiCVM's vocabularies need it."""
+    """Return the vectors (N, dim) of texts in a language, by that language's rules if the encoder has such."""
     if isinstance(encoder, EncoderByLanguage):
         return encoder.encode(texts, languages=[language] * len(texts))
     return encoder.encode(texts)
@@ -257,7 +241,7 @@ def encode_in(encoder: Encoder, texts: Sequence[str], language: str) -> FloatArr
 
 @contextmanager
 def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Put a module into evaluation mode for the time of the block."""
+    """Put a module into evaluation mode for the duration of the block."""
     was_training = module.training
     module.eval()
     try:
@@ -267,10 +251,10 @@ def evaluation_mode(module: nn.Module) -> Iterator[None]:
 
 
 def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield row numbers in batches of at most `batch_tokens` padded tokens, shortest sentences first."""
+    """Yield rows in batches of at most `batch_tokens` padded tokens, the shortest sentences first."""
     batch: list[int] = []
     for row in np.argsort(np.asarray(lengths), kind="stable").tolist():
-        # Sorted, so the newest row is the longest and sets the padded width.
+        # The newest row is the longest and sets the padded width.
         if batch and (len(batch) + 1) * lengths[row] > batch_tokens:
             yield batch
             batch = []
@@ -282,9 +266,9 @@ def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[lis
 def batches_by_beginning(
     ids: Sequence[TokenIds], batch_tokens: int, distinct_tokens: int
 ) -> Iterator[list[int]]:
-    """Yield row numbers, sorted by their token ids, in batches of at most so many tokens, all and distinct ones.
+    """Yield rows, sorted by their token ids, in batches of limited tokens and distinct tokens.
 
-    A batch begins at the first sentence that does not fit the one before, however long that sentence is.
+    A single sentence may exceed the limits.
     """
     batch: list[int] = []
     tokens, seen = 0, set[int]()
@@ -301,7 +285,7 @@ def batches_by_beginning(
 
 def pad(ids: Sequence[TokenIds], pad_id: int) -> tuple[Tensor, Tensor]:
     """Return token ids (B, T) padded at the end, and their mask (B, T), True on tokens."""
-    width = max(1, *map(len, ids))  # one, where no sentence has a token
+    width = max(1, *map(len, ids))  # even if no sentence has a token
     tokens = np.full((len(ids), width), pad_id, dtype=np.int64)
     mask = np.zeros((len(ids), width), dtype=bool)
     for row, sentence in enumerate(ids):

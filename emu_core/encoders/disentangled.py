@@ -1,4 +1,4 @@
-"""A frozen transformer with FMDA's layers, or its baseline's, on it: the result of those methods."""
+"""A frozen transformer under the layers of FMDA or its baseline: the result of those methods."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,13 +22,9 @@ from emu_core.models.parts import Part, mean_over_tokens
 
 
 class DisentangledEncoder(EncoderOnBase):
-    """A transformer and the layers that split its token states.
+    """A transformer and layers over its token states that split a sentence into several embeddings.
 
-    As an encoder it gives the meaning embedding, at length 1. `parts` gives every embedding.
-
-    Attributes:
-        base: the transformer, whose tokens it takes.
-        head: the layers over its states.
+    As an encoder it returns the meaning embedding, with length 1; `parts` returns every embedding.
     """
 
     spec: ClassVar[str] = "disentangled"
@@ -44,44 +40,34 @@ class DisentangledEncoder(EncoderOnBase):
         """Put saved layers on their transformer."""
         transformer = require_transformer(base)
         languages = tuple(str(code) for code in config["languages"])
-        model: Fmda | MeaningLanguage
-        with torch.random.fork_rng(devices=[]):  # first weights are drawn, and then replaced
+        with torch.random.fork_rng(devices=[]):  # the weights are drawn before they are replaced
+            model: Fmda | MeaningLanguage = MeaningLanguage(transformer.state_dim, languages)
             if config["model"] == "fmda":
-                widths = int(config["hidden"]), int(config["language_hidden"])
+                widths = (len(state[name]) for name in ("rebuild.0.bias", "language.0.bias"))
                 model = Fmda(transformer.state_dim, languages, *widths)
-            else:
-                model = MeaningLanguage(transformer.state_dim, languages)
         model.load_state_dict(dict(state))
         return cls(transformer, model)
 
     def facts(self) -> dict[str, Any]:
-        """Return which model it is, its languages and its widths."""
-        languages = list(self.head.languages)
-        if isinstance(self.head, MeaningLanguage):
-            return {"model": "meaning-language", "languages": languages}
-        widths = {"hidden": self.head.hidden, "language_hidden": self.head.language_hidden}
-        return {"model": "fmda", "languages": languages, **widths}
+        """Return the model's name and languages."""
+        name = "fmda" if isinstance(self.head, Fmda) else "meaning-language"
+        return {"model": name, "languages": list(self.head.languages)}
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Return the transformer's, with the meaning embedding for its graph."""
+        """Return the transformer's parts, with the meaning embedding as the graph."""
         parts = self.base.onnx_parts(folder)
         return replace(parts, graph=lambda ids, mask: self({"input_ids": ids, "attention_mask": mask}))
 
     @property
     def part_names(self) -> tuple[Part, ...]:
-        """The names of the embeddings that `parts` gives."""
+        """The names of the embeddings that `parts` returns."""
         if isinstance(self.head, Fmda):
             return tuple(Part)
         return (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
 
     @torch.no_grad()
     def parts(self, texts: Sequence[str], *, on_progress: Progress | None = None) -> dict[Part, FloatArray]:
-        """Return every embedding of N sentences: arrays (N, dim), of the length that the layers gave them.
-
-        Args:
-            texts: N sentences.
-            on_progress: called with (sentences done, N) after each batch.
-        """
+        """Return every embedding (N, dim) of N sentences, not normalised; `on_progress` as in `encode`."""
         ids = self.token_ids(texts)
         found = {part: torch.empty((len(ids), self.dim)) for part in self.part_names}
         with evaluation_mode(self):
@@ -96,10 +82,9 @@ class DisentangledEncoder(EncoderOnBase):
 
     @torch.no_grad()
     def attention(self, text: str) -> list[tuple[str, float, float]]:
-        """Return each token's share in the template and in the residual embedding: (token, share, share).
+        """Return each token with its shares in the template and the residual embedding, which sum to 1 each.
 
-        The shares of each embedding add up to 1. They include the tokens that the encoder itself puts around the
-        sentence.
+        Special tokens are included.
 
         Raises:
             EncoderError: the baseline has no attention.
@@ -114,21 +99,17 @@ class DisentangledEncoder(EncoderOnBase):
         return list(zip(tokens, out.attention[0].tolist(), out.residual_attention[0].tolist(), strict=True))
 
     def forward(self, features: Features) -> Tensor:
-        """A batch -> meaning embeddings (B, dim) of length 1."""
+        """Return the meaning embeddings (B, dim) of a batch, with length 1."""
         out = self.head(self.base.states(features), features["attention_mask"].bool())
         return F.normalize(out.meaning, dim=-1)
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Return the transformer's, and then the layers on it that have a part in the meaning embedding."""
+        """Return the transformer's layers, and the weights on it that affect the meaning embedding."""
         return [*super().layers(), self.head.meaning_layers()]
 
 
 def part_encode(encoder: Encoder, name: str) -> Encode:
-    """Return a function from N texts to their embeddings of that name (N, dim), of the length that the layers give.
-
-    Args:
-        encoder: of a run of the method fmda or meaning-language.
-        name: a `Part`.
+    """Return a function from N texts to their embeddings (N, dim) of a part, not normalised.
 
     Raises:
         EncoderError: the encoder has no such embedding.
@@ -138,10 +119,9 @@ def part_encode(encoder: Encoder, name: str) -> Encode:
             f"the encoder '{encoder.spec}' has no embedding '{shown(name)}' but one of the whole sentence; name a run "
             "of the method fmda or meaning-language, or leave --part out"
         )
-    part = next((part for part in encoder.part_names if part == name), None)
-    if part is None:
+    if name not in encoder.part_names:
         raise EncoderError(
             f"this run has no embedding '{shown(name)}'; there are: {', '.join(encoder.part_names)}. Choose one with "
             "--part"
         )
-    return lambda texts: encoder.parts(texts)[part]
+    return lambda texts: encoder.parts(texts)[Part(name)]

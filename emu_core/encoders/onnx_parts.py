@@ -1,4 +1,4 @@
-"""The parts of an encoder that an ONNX export writes, and the sentences on which it is compared with torch."""
+"""The parts of an encoder for an ONNX export, and sentences on which it is compared with torch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,19 +44,15 @@ Graph = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class OnnxParts:
-    """An encoder for programs that have neither torch nor, in the best case, emu_core.
-
-    Attributes:
-        graph: `forward` by operations that ONNX can hold: a function or a module that takes token ids (B, T) and a mask
-            (B, T), 1 on tokens and 0 on padding, and gives the vectors (B, dim).
-        imports: lines of Python that import what `token_ids` needs.
-        token_ids: lines of Python that define `token_ids(text) -> list[int]`, from the folder's files alone.
-        check_ids: token ids of the sentences on which the graph is compared with torch.
-        counted: the unit of the encoder's `max_tokens`.
-    """
+    """An encoder for programs without torch and, if possible, without emu_core."""
 
     graph: Graph
+    """`forward` in operations of ONNX: from token ids (B, T) and a mask (B, T), 1 on tokens, to vectors (B, dim)."""
     imports: str
+    """Lines of Python that import what `token_ids` needs."""
     token_ids: str
+    """Lines of Python that define `token_ids(text) -> list[int]`, from the folder's files alone."""
     check_ids: Sequence[list[int]]
+    """Token ids of the sentences on which the graph is compared with torch."""
     counted: str = "tokens"
+    """The unit of the encoder's `max_tokens`."""

@@ -1,12 +1,11 @@
-"""The one door to encoders: their kinds, whether they can be used here, and how they are opened.
+"""The registry of encoders: their kinds, whether they can be used here, and how they are opened.
 
-An encoder is registered in one place: a row of `_KINDS`, or in another package an entry point of the group
-`emu.encoders`, such as
+An encoder is a row of `_KINDS`, or in another package an entry point of the group `emu.encoders`, such as
 
     [project.entry-points."emu.encoders"]
     letters = "letters.encoder:LettersEncoder"
 
-The name is the kind, the class's `spec`, which its saved folders have in config.json.
+The name is the kind: the class's `spec`, which is also in the config.json of its saved folders.
 """
 
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from emu_core.errors import EncoderError
 
 ENTRY_POINTS = "emu.encoders"
 BASE = "base"  # the folder of the encoder under a saved encoder's own layers
-_KINDS = {  # those with published weights first, in the order in which they are listed
+_KINDS = {  # in the order of lists, those with published weights first
     "use": "emu_core.encoders.use.encoder:UseEncoder",
     "e5-small": "emu_core.encoders.e5:E5SmallEncoder",
     "laser": "emu_core.encoders.laser.encoder:LaserEncoder",
@@ -33,19 +32,15 @@ _KINDS = {  # those with published weights first, in the order in which they are
 }
 
 
-@cache  # reading the entry points of every installed package takes longer than a page
+@cache  # reading the entry points of all installed packages is slow
 def encoder_kinds() -> Mapping[str, str]:
-    """Return the class of each kind of encoder as "module:Class", ours first and then those of other packages."""
+    """Return the class of each kind of encoder as "module:Class", ours before those of other packages."""
     others = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
     return _KINDS | {kind: place for kind, place in others.items() if kind not in _KINDS}
 
 
 def encoder_class(kind: str) -> type[Encoder]:
-    """Import the class of a kind of encoder.
-
-    Raises:
-        EncoderError: there is no such kind, or the package that has it is not usable.
-    """
+    """Import the class of a kind of encoder. Raises EncoderError if the kind is unknown or its package unusable."""
     place = encoder_kinds().get(kind)
     if place is None:
         raise EncoderError(
@@ -62,12 +57,12 @@ def encoder_class(kind: str) -> type[Encoder]:
 
 
 def available_encoders() -> tuple[EncoderInfo, ...]:
-    """Return every published encoder, the default first, usable here or not."""
+    """Return all published encoders, the default first, whether they can be used here or not."""
     found = []
     for kind in encoder_kinds():
         try:
             info = encoder_class(kind).info()
-        except EncoderError as error:  # of another package, which must not hide the others
+        except EncoderError as error:  # another package's, which must not hide the others
             info = EncoderInfo(kind, kind, 0, (), 0, "", False, str(error))
         if info is not None:
             found.append(info)
@@ -80,10 +75,10 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
     Args:
         spec: `use`, `e5-small`, `laser`, `hf:NAME_OR_PATH` for a transformer by its name on the hub or its folder, or
             `run:DIR` for the specialised encoder of a finished run.
-        device: where its weights go, such as "cpu" or "cuda:0".
+        device: for its weights, such as "cpu" or "cuda:0".
 
     Raises:
-        EncoderError: an unknown name, a missing package, or files that are not an encoder of ours.
+        EncoderError: the name is unknown, a package is missing, or the files are no encoder.
     """
     kind, colon, name = spec.partition(":")
     if kind + colon == "run:":
@@ -107,7 +102,7 @@ def encoder_kind(spec: str) -> str:
     """Return the kind of encoder under all layers: the spec itself, or for `run:DIR` the kind that was specialised.
 
     Raises:
-        EncoderError: there is no encoder in the run's folder.
+        EncoderError: the run's folder has no encoder.
     """
     name, colon, where = spec.partition(":")
     if name + colon != "run:":
@@ -119,5 +114,5 @@ def encoder_kind(spec: str) -> str:
 
 
 def open_encoder(folder: Path) -> Encoder:
-    """Open what `Encoder.save` wrote to a folder. Raises EncoderError when it holds no whole encoder."""
+    """Open what `Encoder.save` wrote to a folder. Raises EncoderError if it is incomplete."""
     return encoder_class(read_config(folder)["encoder"]).open(folder)

@@ -1,4 +1,4 @@
-"""The folder of a saved encoder: config.json, whose `encoder` is its kind, and weights as safetensors."""
+"""The folder of a saved encoder: config.json, with its kind as `encoder`, and weights as safetensors."""
 
 import hashlib
 import json
@@ -17,19 +17,19 @@ from emu_core.errors import EncoderError
 from emu_core.files import read_json, write_json
 
 CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"
-SETTLED_S = 2.0  # so long unchanged, a file that changes has other times
+SETTLED_S = 2.0  # a file changed after this time has other times
 
 
 def write_encoder(
     folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, name: str = WEIGHTS
 ) -> None:
-    """Write config.json and the weights, making the folder where there is none.
+    """Write config.json and the weights, in a new folder if need be.
 
     Args:
         folder: where to write.
-        config: `encoder`, the kind by which `open_encoder` finds the class, and what else opening it takes.
-        weights: by name, on any device; None where they are in files of another format.
-        name: of the file of the weights.
+        config: `encoder`, the kind by which `open_encoder` finds the class, and what else is needed to open it.
+        weights: by name, on any device; None if they are in files of another format.
+        name: the file of the weights.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if weights is not None:
@@ -38,12 +38,12 @@ def write_encoder(
 
 
 def write_checksums(folder: Path) -> None:
-    """Write the SHA-256 of every file of a saved encoder beside them."""
+    """Write the SHA-256 of every file of a saved encoder."""
     write_json(folder / CHECKSUMS, {name: _sha256(folder / name) for name in sorted(_files(folder))})
 
 
 def check_files(folder: Path) -> None:
-    """Compare the files of a saved encoder with their checksums; earlier versions wrote none.
+    """Compare the files of a saved encoder with their checksums, which earlier versions did not write.
 
     Raises:
         EncoderError: a file is not the one that was saved.
@@ -60,8 +60,8 @@ def check_files(folder: Path) -> None:
         wrong = [CHECKSUMS]
     if wrong:
         raise EncoderError(
-            f"{folder / min(wrong)} is not as it was saved; copy the run again from where it was trained, or train it "
-            "again"
+            f"{folder / min(wrong)} differs from what was saved; copy the run again from where it was trained, or "
+            "train it again"
         )
 
 
@@ -73,24 +73,20 @@ def _sha256(file: Path) -> str:
     facts = file.stat()
     if (
         time.time() - max(facts.st_mtime, facts.st_ctime) < SETTLED_S
-    ):  # a second write may leave the same times
-        return _digest(file)
-    return _digest_once(file, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    ):  # another write may leave the same times
+        return _digest.__wrapped__(file)
+    return _digest(file, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 
 
 @lru_cache(maxsize=256)
-def _digest_once(file: Path, *_facts: int) -> str:
-    """Hash a file once in this process, as long as it is the same file, of the same size and times."""
-    return _digest(file)
-
-
-def _digest(file: Path) -> str:
+def _digest(file: Path, *_facts: int) -> str:
+    """Return a file's hash, computed once as long as the facts of the file are the same."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return what config.json holds. Raises EncoderError when it is missing or damaged."""
+    """Return the content of config.json. Raises EncoderError if it is missing or damaged."""
     try:
         config = json.loads((folder / CONFIG).read_text("utf-8"))
         if isinstance(config["encoder"], str):
@@ -106,17 +102,14 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def package_folder(name: str) -> Path | None:
-    """Return where a package with weights is installed, found without running its code; None where it is not."""
+    """Return the folder of a package with weights, found without running its code; None if it is not installed."""
     package = find_spec(name)
     return None if package is None or package.origin is None else Path(package.origin).parent
 
 
 @contextmanager
 def opening(folder: Path, kind: str) -> Iterator[None]:
-    """Raise an EncoderError that says how to fix it for whatever goes wrong while a saved encoder is opened.
-
-    The files may be a stranger's, and their readers raise many kinds of error.
-    """
+    """Turn any error in opening a saved encoder, whose files are not trusted, into an EncoderError with the fix."""
     try:
         yield
     except EncoderError:

@@ -12,7 +12,7 @@ from emu_core.encoders.registry import open_encoder
 
 
 class EmuModule(InputModule):
-    """Tokenises, encodes and hands on `sentence_embedding` (B, dim)."""
+    """Tokenises and encodes sentences, and passes on `sentence_embedding` (B, dim)."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
@@ -20,15 +20,14 @@ class EmuModule(InputModule):
 
     @property
     def max_seq_length(self) -> int:
-        """Tokens a sentence is cut to."""
+        """Tokens that sentences are truncated to."""
         return self.encoder.max_tokens
 
     def preprocess(
         self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any
     ) -> dict[str, Tensor]:
-        """Features of a batch of sentences."""
-        texts = [f"{prompt or ''}{text}" for text in inputs]
-        return self.encoder.tokenize(texts)
+        """Return the features of a batch of sentences."""
+        return self.encoder.tokenize([f"{prompt or ''}{text}" for text in inputs])
 
     def forward(self, features: dict[str, Tensor], **kwargs: Any) -> dict[str, Tensor]:
         """Add the sentence vectors."""
@@ -36,7 +35,7 @@ class EmuModule(InputModule):
         return features
 
     def get_embedding_dimension(self) -> int:
-        """Length of a sentence vector."""
+        """Return the length of a sentence vector."""
         return self.encoder.dim
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:

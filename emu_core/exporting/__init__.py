@@ -1,4 +1,4 @@
-"""Encoders as folders for other programs, by `api.export`."""
+"""Encoders as folders for other programs."""
 
 from enum import StrEnum
 

@@ -1,10 +1,8 @@
-"""An encoder as a folder: an ONNX graph, checked against torch in onnxruntime, or sentence-transformers' files."""
+"""Exports of an encoder: an ONNX graph, compared with torch in onnxruntime, or a sentence-transformers folder."""
 
 import json
-import logging
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Encoder, FloatArray, TokenIds, pad
+from emu_core.encoders.base import Encoder, FloatArray, TokenIds, evaluation_mode, pad
 from emu_core.encoders.onnx_parts import Graph
 from emu_core.encoders.transformer.encoder import TransformerEncoder
-from emu_core.encoders.transformer.opening import quietly
+from emu_core.encoders.transformer.opening import quiet_loggers, quietly
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -23,10 +21,10 @@ if TYPE_CHECKING:
 
 GRAPH = "model.onnx"
 INPUTS, OUTPUT = ("input_ids", "attention_mask"), "sentence_embedding"
-OPSET = 18  # the exporter's own: no conversion between versions comes after it
+OPSET = 18  # the exporter's own, which needs no conversion
 LOWEST_COSINE = 0.9999
-LONGEST = 512  # tokens of the longest sentence that is checked
-SINGLE_FILE = 1_900_000_000  # bytes of weights: a single ONNX file can't have more than 2 GiB
+LONGEST = 512  # tokens of the longest sentence that is compared
+SINGLE_FILE = 1_900_000_000  # bytes of weights: an ONNX file is limited to 2 GiB
 EXAMPLE = """\
 `model.onnx` takes `input_ids` and `attention_mask` (1 on tokens, 0 on padding), both int64 (batch, tokens) and of at
 most {max_tokens} {counted}, and gives `sentence_embedding`, float32 (batch, {dim}). In this folder:
@@ -59,29 +57,22 @@ print(encode(["Where is the pool?"]).shape)
 
 
 def write_onnx(encoder: Encoder, folder: Path) -> str:
-    """Write model.onnx, the tokenizer's files and config.json.
+    """Write model.onnx, the tokenizer's files and config.json, and return instructions in Markdown.
 
-    The graph takes `input_ids` and `attention_mask`, both int64 (batch, tokens), and gives `sentence_embedding`,
-    float32 (batch, dim). It is opened in onnxruntime and compared with torch in many languages and lengths.
+    The graph maps `input_ids` and `attention_mask`, both int64 (batch, tokens), to `sentence_embedding`, float32
+    (batch, dim). It is opened in onnxruntime and compared with torch in many languages and lengths.
 
     Args:
         encoder: on the CPU.
         folder: where to write.
 
-    Returns:
-        How to use the folder, in Markdown.
-
     Raises:
         EncoderError: the encoder has no graph, or a cosine to torch's vector is below 0.9999.
     """
-    was_training = encoder.training
-    encoder.eval()
-    try:
+    with evaluation_mode(encoder):
         parts = encoder.onnx_parts(folder)
         write_graph(encoder, parts.graph, folder / GRAPH)
         lowest = lowest_cosine(encoder, folder / GRAPH, parts.check_ids)
-    finally:
-        encoder.train(was_training)
     config = {
         "encoder": encoder.spec,
         "dim": encoder.dim,
@@ -110,18 +101,19 @@ class GraphModule(nn.Module):
         self.encoder, self.graph = encoder, graph
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(B, T) token ids, (B, T) 1 on tokens and 0 on padding -> (B, dim)."""
+        """Return vectors (B, dim) of token ids (B, T); the mask (B, T) is 1 on tokens and 0 on padding."""
         return self.graph(input_ids, attention_mask)
 
 
 def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
-    """Export the graph of an encoder in evaluation mode. Raises EncoderError when torch can't trace it."""
+    """Export the graph of an encoder in evaluation mode. Raises EncoderError if torch cannot trace it."""
     tokens = torch.full((2, 5), 1)
     mask = torch.ones_like(tokens)
-    mask[1, 3:] = 0  # a graph traced without padding may leave the mask out
+    mask[1, 3:] = 0  # a graph traced without padding may omit the mask
     axes = {0: "batch", 1: "tokens"}
     try:
-        with _silently(), torch.no_grad():
+        # The exporter warns of missing packages and its own future.
+        with quiet_loggers("torch.onnx"), warnings.catch_warnings(action="ignore"), torch.no_grad():
             program = torch.onnx.export(
                 GraphModule(encoder, graph),
                 (tokens, mask),
@@ -134,24 +126,24 @@ def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
             )
     except torch.onnx.OnnxExporterError as error:
         raise EncoderError(
-            f"the encoder '{encoder.spec}' can't be exported to ONNX, for torch can't make a graph of this model; "
+            f"the encoder '{encoder.spec}' can't be exported to ONNX, because torch can't make a graph of this model; "
             "export it with --format sentence-transformers"
         ) from error
     if program is None:
         raise TypeError("torch exported without its ONNX program")
     for node in program.model.graph.all_nodes():
-        node.metadata_props.clear()  # where in whose files each operation was written
+        node.metadata_props.clear()  # the place of each operation in the source files
     weights = [*encoder.parameters(), *encoder.buffers()]
     program.save(path, external_data=sum(weight.nbytes for weight in weights) > SINGLE_FILE)
 
 
 def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> float:
-    """Return the lowest cosine between a vector of the graph and torch's.
+    """Return the lowest cosine between the vectors of a graph and of an encoder in evaluation mode.
 
     Args:
         encoder: in evaluation mode.
         path: the graph.
-        ids: the sentences, of which a long one is made too.
+        ids: sentences; they are also combined to a long one.
 
     Raises:
         EncoderError: it is below 0.9999.
@@ -172,44 +164,23 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
 
 
 def _batches(ids: Sequence[TokenIds], max_tokens: int) -> list[list[TokenIds]]:
-    """Return all together, the shortest and the longest alone, and long ones with short ones."""
+    """Return all sentences together, the shortest and the longest alone, and long ones with short ones."""
     endless = [token for sentence in ids for token in sentence] * LONGEST
     long = endless[: min(LONGEST, max_tokens)]
     by_length = sorted(ids, key=len)
-    return [
-        list(ids),
-        by_length[:1],
-        by_length[-1:],
-        [long],
-        [by_length[0], by_length[len(ids) // 2], long],
-    ]
+    mixed = [by_length[0], by_length[len(ids) // 2], long]
+    return [list(ids), by_length[:1], by_length[-1:], [long], mixed]
 
 
 def _cosines(encoder: Encoder, session: "InferenceSession", ids: Sequence[TokenIds]) -> FloatArray:
     with torch.no_grad():
         theirs = encoder(encoder.collate(ids)).cpu().numpy()
-    feed = {
-        name: tensor.long().numpy() for name, tensor in zip(INPUTS, pad(ids, encoder.pad_id), strict=True)
-    }
-    (ours,) = session.run([OUTPUT], feed)
+    inputs = (tensor.long().numpy() for tensor in pad(ids, encoder.pad_id))
+    (ours,) = session.run([OUTPUT], dict(zip(INPUTS, inputs, strict=True)))
     norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
-    with np.errstate(all="ignore"):  # the caller looks for what is not a number
+    with np.errstate(all="ignore"):  # the caller checks for what is not a number
         cosines: FloatArray = (ours * theirs).sum(axis=1) / norms
     return cosines
-
-
-@contextmanager
-def _silently() -> Iterator[None]:
-    """Hide the exporter's notes on packages that aren't installed and on its own future."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)
 
 
 PLAIN = """\
@@ -221,7 +192,7 @@ print(model.encode(["Where is the pool?"]).shape)
 ```
 """
 WITH_EMU = """\
-The encoder `{spec}` is no plain transformer, so emu_core must be installed. This folder holds weights and JSON, no
+The encoder `{spec}` is not a plain transformer, so emu_core must be installed. This folder holds weights and JSON, no
 code:
 
 ```python
@@ -232,19 +203,15 @@ model = SentenceTransformer(modules=[EmuModule.load("path/to/this/folder")])
 print(model.encode(["Where is the pool?"]).shape)
 ```
 
-Where a program opens it by its folder's name alone, sentence-transformers 6 and later wants
-`SentenceTransformer("path/to/this/folder", trust_remote_code=True)` before it imports any class that is not its own,
-installed packages included.
+To open it by its folder's name alone, sentence-transformers 6 and later needs
+`SentenceTransformer("path/to/this/folder", trust_remote_code=True)` before it imports any class of other packages.
 """
 
 
 def write_sentence_transformers(encoder: Encoder, folder: Path) -> str:
-    """Write the encoder's files.
+    """Write a sentence-transformers folder, and return instructions in Markdown.
 
-    A transformer opens in sentence-transformers alone; any other encoder needs emu_core beside it.
-
-    Returns:
-        How to open the folder, in Markdown.
+    A transformer opens with sentence-transformers alone; any other encoder also needs emu_core.
     """
     if isinstance(encoder, TransformerEncoder):
         with quietly():

@@ -1,1 +1,1 @@
-"""Losses: tensors in, scalar out; one file a loss, none holds a model."""
+"""Losses: functions from tensors to a scalar, without models."""

@@ -5,19 +5,16 @@ from torch import Tensor
 
 
 def contrastive_loss(first: Tensor, second: Tensor, same: Tensor, margin: float) -> Tensor:
-    """Pull pairs of one class together, push others to the margin.
+    """Return half the mean of d^2 for pairs of one class and max(0, m - d)^2 for others.
 
-    Vectors are L2-normalised here, so that the paper's m = 2, the sphere's diameter, means the same for every
-    encoder. Distance d is Euclidean; the loss is d^2 for a same-class pair, max(0, m - d)^2 otherwise.
+    d is the Euclidean distance of the L2-normalised vectors, so that the paper's m = 2, the diameter of the sphere, has
+    the same meaning for every encoder.
 
     Args:
         first: (B, dim).
         second: (B, dim).
         same: (B,) bool, whether a pair shares its class.
         margin: m.
-
-    Returns:
-        Scalar: half the mean over the pairs.
     """
     squared = (F.normalize(first, dim=-1) - F.normalize(second, dim=-1)).square().sum(dim=-1)  # (B,)
     distance = squared.clamp_min(1e-12).sqrt()  # the root has no gradient at 0

@@ -6,10 +6,10 @@ from torch import Tensor
 
 
 def relation(first: Tensor, second: Tensor) -> Tensor:
-    """(u, v, |u - v|, u * v) of premises and hypotheses (B, dim): (B, 4 dim)."""
+    """Return (u, v, |u - v|, u * v) of premises and hypotheses (B, dim): (B, 4 dim)."""
     return torch.cat([first, second, (first - second).abs(), first * second], dim=-1)
 
 
 def inference_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean cross-entropy of logits (B, 3); labels (B,): 0 entailment, 1 neutral, 2 contradiction."""
+    """Return the mean cross-entropy of logits (B, 3); labels (B,): 0 entailment, 1 neutral, 2 contradiction."""
     return F.cross_entropy(logits, labels)

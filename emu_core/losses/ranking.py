@@ -1,4 +1,4 @@
-"""Ranking of the right response above the others of its batch (Chidambaram et al. 2019, eq. 1 and 2)."""
+"""Ranking of the right response above the others in its batch (Chidambaram et al. 2019, eq. 1 and 2)."""
 
 import torch
 import torch.nn.functional as F
@@ -8,19 +8,16 @@ from torch import Tensor
 def ranking_loss(
     inputs: Tensor, responses: Tensor, hard: Tensor | None = None, *, scale: float = 1.0
 ) -> Tensor:
-    """Negative log-likelihood of each input's response, among the batch's responses and its own hard negatives.
+    """Return the mean negative log-likelihood of each response among the batch's and the input's hard negatives.
 
-    phi is the dot product times `scale`. In the denominator stand phi(s_i^I, s_j^R), as in eq. 1's text; the paper
+    phi is the dot product times `scale`. The denominator sums phi(s_i^I, s_j^R), as in the text of eq. 1, which itself
     prints R for both.
 
     Args:
         inputs: (K, dim).
-        responses: (K, dim), row by row the right ones.
-        hard: (K, H, dim), wrong responses of each input, which no other input is ranked against.
+        responses: (K, dim), the right one for each input.
+        hard: (K, H, dim), wrong responses for each input alone.
         scale: inverse temperature.
-
-    Returns:
-        Scalar: the mean over the K inputs.
     """
     phi = inputs @ responses.T  # (K, K)
     if hard is not None:

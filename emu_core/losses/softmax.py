@@ -5,30 +5,27 @@ from torch import Tensor
 
 
 def softmax_loss(vectors: Tensor, labels: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Mean cross-entropy of a linear layer's softmax.
+    """Return the mean cross-entropy of a linear layer's softmax.
 
     Args:
         vectors: sentence vectors (B, dim).
         labels: class numbers (B,).
         weight: (classes, dim), not normalised.
         bias: (classes,).
-
-    Returns:
-        Scalar: the mean over the B sentences.
     """
     return F.cross_entropy(F.linear(vectors, weight, bias), labels)
 
 
 def scale_to_sphere(vectors: Tensor, alpha: float) -> Tensor:
-    """Vectors (B, dim) at length alpha: the constraint of Ranjan et al. 2017, eq. 3, as two layers."""
+    """Return vectors (B, dim) with length alpha: the constraint of Ranjan et al. 2017, eq. 3."""
     return alpha * F.normalize(vectors, dim=-1)
 
 
 def l2_constrained_softmax_loss(
     vectors: Tensor, labels: Tensor, weight: Tensor, bias: Tensor, alpha: float
 ) -> Tensor:
-    """Softmax loss under ||u|| = alpha (Emu; Ranjan et al. 2017, eq. 3).
+    """Return `softmax_loss` under ||u|| = alpha (Emu; Ranjan et al. 2017, eq. 3).
 
-    The paper prints M as "the number of classes"; the mean runs over the batch. Arguments as in `softmax_loss`.
+    The paper calls M "the number of classes"; the mean is over the batch.
     """
     return softmax_loss(scale_to_sphere(vectors, alpha), labels, weight, bias)

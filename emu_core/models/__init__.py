@@ -1,1 +1,1 @@
-"""Trainable parts beside the encoder."""
+"""Trainable layers on top of an encoder."""

@@ -1,4 +1,4 @@
-"""The heads of the dual encoder's tasks on the shared encoder (Chidambaram et al. 2019, section 2.2)."""
+"""The task heads on the dual encoder (Chidambaram et al. 2019, section 2.2)."""
 
 from collections import OrderedDict
 
@@ -8,41 +8,31 @@ from emu_core.losses.inference import relation
 
 
 class TaskHeads(nn.Module):
-    """Feed-forward layers of each task; translation ranking has none.
+    """Feed-forward layers of each task except translation ranking, shared by all languages.
 
-    The languages share them: an encoder's vectors then mean the same to a task in each of its languages.
-
-    Attributes:
-        response: of conversation, on the response side only.
-        before: of quick thought, on a sentence's predecessor.
-        sentence: of quick thought, on the sentence itself.
-        after: of quick thought, on its successor.
+    Args:
+        dim: length of the encoder's vectors, and of the ranking heads' results.
+        hidden: width of the ranking heads' first layer.
+        nli_hidden: width of the layer over relations.
+        gain: the factor of vectors before a head.
     """
 
     def __init__(self, dim: int, hidden: int, nli_hidden: int, gain: float = 1.0) -> None:
-        """Random heads.
-
-        Args:
-            dim: of the encoder's vectors, and of what the ranking tasks' heads give.
-            hidden: width of those heads' first layer.
-            nli_hidden: width of the layer over relations.
-            gain: what vectors are multiplied by before a head.
-        """
         super().__init__()
         self.gain = gain
-        self.response = _ranking_head(dim, hidden)
-        self.before = _ranking_head(dim, hidden)
+        self.response = _ranking_head(dim, hidden)  # of conversation
+        self.before = _ranking_head(dim, hidden)  # of quick thought, on a sentence's predecessor
         self.sentence = _ranking_head(dim, hidden)
         self.after = _ranking_head(dim, hidden)
         self.nli = nli_layers(dim, nli_hidden)
 
     def conversation(self, responses: Tensor) -> Tensor:
-        """g^R of responses (B, dim); the comments' g^I is the encoder's own vector."""
+        """Return g^R of responses (B, dim); the comments' g^I is the encoder's own vector."""
         out: Tensor = self.response(self.gain * responses)
         return out
 
     def quick_thought(self, before: Tensor, sentence: Tensor, after: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """g^P, g^I and g^R, each (B, dim)."""
+        """Return g^P, g^I and g^R, each (B, dim)."""
         return (
             self.before(self.gain * before),
             self.sentence(self.gain * sentence),
@@ -50,7 +40,7 @@ class TaskHeads(nn.Module):
         )
 
     def inference(self, premises: Tensor, hypotheses: Tensor) -> Tensor:
-        """Logits (B, 3) of pairs of vectors (B, dim)."""
+        """Return logits (B, 3) of pairs of vectors (B, dim)."""
         out: Tensor = self.nli(relation(self.gain * premises, self.gain * hypotheses))
         return out
 

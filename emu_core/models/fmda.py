@@ -1,4 +1,4 @@
-"""FMDA's layers over a frozen encoder's token states (Wu et al., section 3.1)."""
+"""The layers of FMDA (Wu et al., section 3.1) and its baseline over a frozen encoder's token states."""
 
 from dataclasses import dataclass
 
@@ -9,26 +9,23 @@ from emu_core.models.parts import Part, Standard, softmax_over_tokens
 
 @dataclass(frozen=True)
 class FmdaOutput:
-    """FMDA's output for B sentences of at most L tokens.
-
-    Attributes:
-        language: (B, d), what is the language's alone.
-        template: (B, d), the sentence without its slots.
-        residual: (B, d), what the template leaves.
-        meaning: (B, d), made of template and residual.
-        attention: (B, L), how much of the template embedding comes from each token; 0 on padding.
-        residual_attention: (B, L), the same of the residual embedding.
-    """
+    """FMDA's output for B sentences of at most L tokens."""
 
     language: Tensor
+    """(B, d), the language-specific part."""
     template: Tensor
+    """(B, d), the sentence without its slots."""
     residual: Tensor
+    """(B, d), the rest of the sentence."""
     meaning: Tensor
+    """(B, d), from template and residual."""
     attention: Tensor
+    """(B, L), the share of each token in the template embedding; 0 on padding."""
     residual_attention: Tensor
+    """(B, L), the same for the residual embedding."""
 
     def parts(self) -> dict[Part, Tensor]:
-        """The four embeddings by name."""
+        """Return the four embeddings by name."""
         return {
             Part.LANGUAGE: self.language,
             Part.TEMPLATE: self.template,
@@ -41,26 +38,24 @@ class Fmda(nn.Module):
     """FMDA's trainable layers.
 
     The paper's four FFN layers are single linear layers here, and its MLPs two linear layers with a ReLU between. One
-    MLP rebuilds the utterance (section 3.3) and makes the meaning (section 3.4): of one of its own, which the contrast
-    alone would train, the meaning is soon no more than the intent.
+    MLP rebuilds the utterance (section 3.3) and makes the meaning (section 3.4): with an MLP of its own, trained by the
+    contrast alone, the meaning would reduce to the intent.
 
-    Attributes:
+    Args:
         dim: length d of token states and of every embedding.
-        hidden: width of the MLPs.
-        language_hidden: width of the language's MLP; a wide one lets a language embedding carry the sentence along, and
-            then nothing is learnt from rebuilding with the other language's.
         languages: codes, in the order of the language logits.
-        standard: what states go through first; it stays as it is while the layers are trained.
+        hidden: width of the MLPs.
+        language_hidden: width of the language's MLP, by default `hidden`; a wide one lets a language embedding carry
+            the sentence, so that nothing is learnt from rebuilding it with the other language's.
     """
 
     def __init__(
         self, dim: int, languages: tuple[str, ...], hidden: int, language_hidden: int | None = None
     ) -> None:
         super().__init__()
-        self.dim, self.hidden, self.languages = dim, hidden, languages
-        self.language_hidden = language_hidden or hidden
+        self.dim, self.languages = dim, languages
         self.standard = Standard(dim)
-        self.language = _mlp(dim, self.language_hidden)
+        self.language = _mlp(dim, language_hidden or hidden)
         self.identify = nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, len(languages)))
         self.query, self.key = nn.Linear(dim, dim), nn.Linear(dim, dim)
         self.template_value, self.residual_value = nn.Linear(dim, dim), nn.Linear(dim, dim)
@@ -69,17 +64,16 @@ class Fmda(nn.Module):
     def forward(self, states: Tensor, mask: Tensor) -> FmdaOutput:
         """Split sentences.
 
-        Only the attention's row of the [CLS] position is computed, since only that position of the sequences is read.
-        Both attentions sum to one, so a linear layer over tokens can be applied after the sum over them: the result
-        is that of the paper's L x L attention at a fraction of the work.
+        Only the attention's row of [CLS] is computed, the only position that is read. Both attentions sum to one, so
+        that the linear layers can follow the sum over tokens: the result is that of the paper's L x L attention.
 
         Args:
             states: (B, L, d), the frozen encoder's last token states, [CLS] first.
             mask: (B, L), True on tokens.
         """
-        states = self.standard(states)  # padding becomes anything, and is masked below
+        states = self.standard(states)  # padding is masked below
         cls = states[:, 0]
-        # q K^T = (q W_K) h^T, for q b_K moves every logit alike; no root of d (section 3.1)
+        # q K^T = (q W_K) h^T, because q b_K shifts all logits equally; no root of d (section 3.1)
         toward = self.query(cls) @ self.key.weight  # (B, d)
         attention = softmax_over_tokens((states @ toward.unsqueeze(-1)).squeeze(-1), mask)  # (B, L)
         residual_attention = softmax_over_tokens(1 - attention, mask)
@@ -95,27 +89,25 @@ class Fmda(nn.Module):
         )
 
     def language_logits(self, language: Tensor) -> Tensor:
-        """Language embeddings (B, d) -> logits (B, languages), section 3.2."""
+        """Return logits (B, languages) of language embeddings (B, d), section 3.2."""
         out: Tensor = self.identify(language)
         return out
 
     def rebuilt(self, out: FmdaOutput, language: Tensor | None = None) -> Tensor:
-        """The utterance's standardised [CLS], rebuilt from language, template and residual (section 3.3): (B, d).
+        """Return the standardised [CLS] (B, d), rebuilt from language, template and residual (section 3.3).
 
-        Args:
-            out: of the utterances.
-            language: language embeddings (B, d) to take instead of their own.
+        `language` are language embeddings (B, d) to use instead of the utterances' own.
         """
         spoken = out.language if language is None else language
         utterance: Tensor = self.rebuild(spoken + out.template + out.residual)
         return utterance
 
     def template_layers(self) -> list[nn.Parameter]:
-        """The template encoder: what the first of two stages trains and the second leaves (section 4.6)."""
+        """Return the template encoder, which only the first of two stages trains (section 4.6)."""
         return [*self.query.parameters(), *self.key.parameters(), *self.template_value.parameters()]
 
     def meaning_layers(self) -> list[nn.Parameter]:
-        """Return the layers of the meaning embedding; the key's bias moves every token's logit alike and is none."""
+        """Return the weights of the meaning embedding; the key's bias, which shifts all logits equally, is not one."""
         read = (self.query, self.key, self.template_value, self.residual_value, self.rebuild)
         return [weight for layer in read for weight in layer.parameters() if weight is not self.key.bias]
 
@@ -130,28 +122,22 @@ def _pooled(attention: Tensor, states: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class MeaningLanguageOutput:
-    """The baseline's output for B sentences.
+    """The baseline's output for B sentences."""
 
-    Attributes:
-        meaning: (B, d).
-        language: (B, d).
-    """
-
-    meaning: Tensor
-    language: Tensor
+    meaning: Tensor  # (B, d)
+    language: Tensor  # (B, d)
 
     def parts(self) -> dict[Part, Tensor]:
-        """The two embeddings by name."""
+        """Return the two embeddings by name."""
         return {Part.LANGUAGE: self.language, Part.MEANING: self.meaning}
 
 
 class MeaningLanguage(nn.Module):
-    """Three single linear layers over the frozen encoder's [CLS]: meaning, language, and the language's name.
+    """The baseline: linear layers over the frozen encoder's [CLS] for meaning and language, and language logits.
 
-    Attributes:
-        dim: length d of the sentence vector and of both embeddings.
+    Args:
+        dim: length d of [CLS] and of both embeddings.
         languages: codes, in the order of the language logits.
-        standard: what [CLS] goes through first; it stays as it is while the layers are trained.
     """
 
     def __init__(self, dim: int, languages: tuple[str, ...]) -> None:
@@ -162,7 +148,7 @@ class MeaningLanguage(nn.Module):
         self.identify = nn.Linear(dim, len(languages))
 
     def forward(self, states: Tensor, mask: Tensor) -> MeaningLanguageOutput:
-        """Split sentences of token states (B, L, d), of which [CLS] is read; the mask (B, L) is not."""
+        """Split sentences of token states (B, L, d), of which only [CLS] is read; the mask is not."""
         del mask
         return self.split(states[:, 0])
 
@@ -172,7 +158,7 @@ class MeaningLanguage(nn.Module):
         return MeaningLanguageOutput(self.meaning(cls), self.language(cls))
 
     def language_logits(self, language: Tensor) -> Tensor:
-        """Language embeddings (B, d) -> logits (B, languages)."""
+        """Return logits (B, languages) of language embeddings (B, d)."""
         out: Tensor = self.identify(language)
         return out
 

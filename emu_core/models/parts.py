@@ -1,4 +1,4 @@
-"""The embeddings that a disentangled encoder splits a sentence into."""
+"""The embeddings of a disentangled encoder, and operations over tokens."""
 
 from enum import StrEnum
 
@@ -18,29 +18,25 @@ class Part(StrEnum):
 
 
 def mean_over_tokens(states: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the states (B, L, d) of each sentence's own tokens, by mask (B, L): (B, d)."""
+    """Return the mean (B, d) of states (B, L, d) over each sentence's tokens, by mask (B, L)."""
     kept = mask.unsqueeze(-1).to(states.dtype)
     return (states * kept).sum(dim=1) / kept.sum(dim=1)
 
 
 def softmax_over_tokens(logits: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last dimension of (..., L), padding left out by mask, which broadcasts to it."""
+    """Return the softmax over the last dimension of logits (..., L) where the mask, which broadcasts, is True."""
     return torch.softmax(logits.masked_fill(~mask, -torch.inf), dim=-1)
 
 
 class Standard(nn.Module):
-    """Takes a mean out of states and divides by a deviation, dimension by dimension: by default, nothing.
+    """Standardises each dimension of states; the identity until it is fitted or a state is loaded.
 
-    A linear layer behind it could do the same. But the states of a transformer have nearly one direction, with a few
-    dimensions much longer than the rest, and squared errors then see little else.
-
-    Attributes:
-        center: (d,).
-        scale: (d,).
+    A transformer's states have nearly one direction, and a few much larger dimensions that would dominate squared
+    errors.
     """
 
-    center: Tensor
-    scale: Tensor
+    center: Tensor  # (d,)
+    scale: Tensor  # (d,)
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -48,10 +44,10 @@ class Standard(nn.Module):
         self.register_buffer("scale", torch.ones(dim))
 
     def fit(self, states: Tensor) -> None:
-        """Take mean and standard deviation of states (N, d)."""
+        """Take the mean and standard deviation of states (N, d)."""
         self.center.copy_(states.mean(dim=0))
         self.scale.copy_(states.std(dim=0).clamp_min(1e-6))
 
     def forward(self, states: Tensor) -> Tensor:
-        """States (..., d), standardised."""
+        """Return standardised states (..., d)."""
         return (states - self.center) / self.scale

@@ -19,7 +19,7 @@ WANTED = ("home-assistant-intents==2026.10.27", "hassil==3.12.1")
 """The packages of this generator: another release gives other sentences for the same seed."""
 _MODULES = ("home_assistant_intents", "hassil")
 _ASKING = frozenset({"HassGetState", "HassGetWeather", "HassRespond", "HassClimateGetTemperature"})
-"""Intents whose slots can be in different questions (are any, are all, which), told apart by their response."""
+"""Intents whose slots can be in different questions (are any, are all, which), which differ in their response."""
 _WRITTEN_OUT = ("volume_step",)
 """Lists whose values are words of the sentence in some languages and a list in others."""
 _COMMON = frozenset(
@@ -60,13 +60,9 @@ class Group:
 
     intent: str  # the package's intent, such as HassTurnOn
     combination: str  # the package's name for the slots in use, such as name_area
-    fixed: tuple[
-        tuple[str, str], ...
-    ]  # slots with one value for the whole group, such as ("domain", "light")
+    fixed: tuple[tuple[str, str], ...]  # slots with one value for all wordings, such as ("domain", "light")
     asks: str  # the kind of question ("any", "which") of intents that ask; else ""
-    slots: tuple[
-        tuple[str, str], ...
-    ]  # each gap's slot and kind of values, sorted, such as ("name", "light")
+    slots: tuple[tuple[str, str], ...]  # each gap's slot and kind of values, sorted: ("name", "light")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +169,7 @@ def _kind(
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an id stands for."""
+    """The values of a group's gaps, identified by an id."""
 
     group: Group
     values: tuple[tuple[str, str], ...]  # each slot's key, the same in all languages

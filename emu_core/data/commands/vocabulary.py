@@ -22,9 +22,7 @@ class Word(NamedTuple):
 
     text: str
     article: str  # such as "die"; "" if it has none
-    place: (
-        tuple[str, str] | tuple[()]
-    )  # such as ("in the ", "kitchen"); empty if the word has no place of its own
+    place: tuple[str, str] | tuple[()]  # such as ("in the ", "kitchen"); empty for no special form
 
 
 @dataclass(frozen=True, eq=False)

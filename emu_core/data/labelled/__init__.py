@@ -1,4 +1,4 @@
-"""Sentences with an intent and a language: read, mapped, audited, chosen from."""
+"""Labelled sentences: reading, mapping, auditing and selecting them."""
 
 from emu_core.data.labelled.columns import COLUMNS
 from emu_core.data.labelled.rows import read_unlabelled

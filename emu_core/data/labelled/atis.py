@@ -9,7 +9,7 @@ import pandas as pd
 from emu_core.data.labelled.columns import COLUMNS, guess_columns
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.readers.limits import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import read_text
 from emu_core.data.wording import listed, shown
@@ -80,7 +80,12 @@ def _files(folder: Path) -> dict[tuple[str, str], Path]:
         splits = [split for split in _SPLITS if split in words]
         if len(splits) != 1:
             continue
-        codes = [code for word in words if word not in _SPLITS and (code := _language(word))]
+        codes = [
+            code
+            for word in words
+            if word not in _SPLITS and (len(word) == 2 or len(word) > 4)
+            if (code := language_code(word)) and is_known(code)
+        ]
         key = (splits[0], codes[-1] if codes else "en")
         if key in files:
             raise DataError(
@@ -94,14 +99,9 @@ def _files(folder: Path) -> dict[tuple[str, str], Path]:
     return files
 
 
-def _language(word: str) -> str | None:
-    code = language_code(word) if len(word) == 2 or len(word) > 4 else None
-    return code if code is not None and is_known(code) else None
-
-
 def _rows(path: Path, split: str, language: str) -> pd.DataFrame:
     texts, intents = _iob(path) if path.suffix.lower() == ".iob" else _table(path)
-    check_rows(len(texts), MAX_ROWS, path.name)
+    check_rows(len(texts), path.name)
     frame = pd.DataFrame({"text": texts, "intent": [_intent(name) for name in intents]}, dtype="str")
     if empty := (frame["text"] == "").sum():
         raise DataError(

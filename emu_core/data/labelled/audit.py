@@ -71,8 +71,8 @@ def find_leaks(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
     splits = rows["split"].where(rows["split"] != "")
     by_id = _several(groups(rows["id"]), splits.where(rows["id"] != ""))
     by_text = _several(texts, splits)
-    explained = ("id " + rows["id"] + " stands in the splits " + by_id).fillna(
-        "this text stands in the splits " + by_text
+    explained = ("id " + rows["id"] + " is in the splits " + by_id).fillna(
+        "this text is in the splits " + by_text
     )
     return _findings(rows, explained.notna().to_numpy(), explained.dropna())
 

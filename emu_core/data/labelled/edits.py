@@ -13,14 +13,14 @@ def edit_rows(rows: pd.DataFrame, edits: pd.DataFrame) -> tuple[pd.DataFrame, st
     Args:
         rows: with the columns of COLUMNS.
         edits: some of the rows, by their index: text, intent and language as they should be, and `keep`, False to
-            remove the row. A missing value stands for "".
+            remove the row. A missing value counts as "".
     """
     kept = edits[edits["keep"].astype(bool)]
     new = kept[list(EDITED)].fillna("").astype("str")
     differs = new != rows.loc[new.index, list(EDITED)]
     changed = rows.copy()
     changed.loc[new.index, list(EDITED)] = new
-    changed.loc[differs.index[differs["text"]], "annotated"] = ""  # of the sentence as it was
+    changed.loc[differs.index[differs["text"]], "annotated"] = ""  # it was of the old sentence
     changes = [
         f"{counted(int(differs[column].sum()), noun)} changed"
         for column, noun in zip(EDITED, ("sentence", "intent", "language"), strict=True)

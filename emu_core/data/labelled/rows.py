@@ -9,7 +9,7 @@ from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.sets import UnlabelledSet
 from emu_core.data.languages import checked_language
-from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths
+from emu_core.data.readers.limits import check_rows, named_paths
 from emu_core.data.readers.tables import is_table, read_table
 from emu_core.data.readers.text import encoding_notes, read_lines
 from emu_core.data.wording import listed
@@ -36,7 +36,7 @@ def read_rows(
         frame = read_table(path, path.name)
         part = apply_columns(frame, guess_columns(frame, mapping), language=language, name=path.name)
         parts.append(located(part, path.name if names.count(path.name) == 1 else str(path)))
-        check_rows(sum(map(len, parts)), MAX_ROWS, "the data in all files together")
+        check_rows(sum(map(len, parts)), "the data in all files together")
         notes += encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
     return pd.concat(parts, ignore_index=True), tuple(notes)
 
@@ -68,7 +68,7 @@ def read_unlabelled(
     parts = []
     for path in files:
         parts.append(read_sentences(path, mapping, language)[list(UnlabelledSet.columns)])
-        check_rows(sum(map(len, parts)), MAX_ROWS, "the unlabelled data")
+        check_rows(sum(map(len, parts)), "the unlabelled data")
     frame = pd.concat(parts, ignore_index=True).apply(stripped)
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]
     for code in frame["language"].unique():

@@ -8,7 +8,7 @@ from xml.parsers import expat
 from emu_core.data.cleaning import BLANKS, clean
 from emu_core.data.languages import checked_language, is_known, language_code, language_of_file, ordered
 from emu_core.data.parallel.text import ParallelRows, ParallelText, check_languages, pair_of, pairs_with_pivot
-from emu_core.data.readers.limits import MAX_BYTES, MAX_ROWS, check_rows, named_paths, opened
+from emu_core.data.readers.limits import check_rows, named_paths, opened
 from emu_core.data.readers.tables import is_table, is_tsv, read_columns
 from emu_core.data.readers.text import read_lines
 from emu_core.data.wording import counted, listed, shown
@@ -60,7 +60,7 @@ def read_parallel(
             found.append(read_tmx(path))
         elif is_table(path):
             found.append(_read_table(path, named))
-    check_rows(sum(len(rows.lines) for rows in found), MAX_ROWS, "the parallel text in all files together")
+    check_rows(sum(len(rows.lines) for rows in found), "the parallel text in all files together")
     return [text for rows in found for text in pairs_with_pivot(rows, drop_empty=drop_empty)]
 
 
@@ -151,7 +151,7 @@ def _read_plain(group: Sequence[tuple[str, Path]]) -> ParallelRows:
     notes: tuple[str, ...] = ()
     for code, path in group:
         lines, odd = read_lines(path)
-        check_rows(len(lines), MAX_ROWS, path.name)
+        check_rows(len(lines), path.name)
         texts[code] = clean(lines)
         notes += odd
     files = {code: path.name for code, path in group}
@@ -193,8 +193,8 @@ def _read_table(path: Path, languages: Sequence[str] | None = None) -> ParallelR
     check_languages(list(header.values()), path.name)
     texts = {code: clean(columns[place]) for place, code in header.items()}
     lines = range(start, start + len(columns[0]))
-    place = "line" if is_tsv(path) else "row"
-    return ParallelRows(texts, dict.fromkeys(texts, path.name), lines, place, notes)
+    unit = "line" if is_tsv(path) else "row"
+    return ParallelRows(texts, dict.fromkeys(texts, path.name), lines, unit, notes)
 
 
 def _languages_given(
@@ -219,23 +219,18 @@ def _languages_given(
     return dict(enumerate(languages))
 
 
-def read_tmx(path: Path, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS) -> ParallelRows:
+def read_tmx(path: Path) -> ParallelRows:
     """Read the units of a translation memory, gzipped or not, each with the text of its languages.
 
     `en-US` and `EN` are en. Of the markup inside a segment, highlighted text stays and formatting codes are removed. An
     entity declaration, which could expand to gigabytes, is refused, and no other file is ever opened.
 
-    Args:
-        path: the file.
-        max_bytes: the largest size, packed and unpacked.
-        max_rows: the most units.
-
     Raises:
         DataError: the file is missing, too large, not TMX or damaged, has fewer than two languages, or a unit doesn't
             state its language or has one twice; it names file and line.
     """
-    memory = _Memory(path.name, max_rows)
-    with opened(path, path.name, max_bytes) as file:
+    memory = _Memory(path.name)
+    with opened(path, path.name) as file:
         while chunk := file.read(_CHUNK):
             memory.feed(chunk, final=False)
     memory.feed(b"", final=True)
@@ -250,11 +245,11 @@ def read_tmx(path: Path, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS
 class _Memory:
     """The handlers of the XML parser, which collect units and the lines where they begin."""
 
-    def __init__(self, name: str, max_rows: int) -> None:
+    def __init__(self, name: str) -> None:
         self.units: list[dict[str, str]] = []
         self.lines: list[int] = []
         self.languages: dict[str, None] = {}
-        self._name, self._max_rows = name, max_rows
+        self._name = name
         self._path: list[str] = []
         self._code_depth = 0  # open elements of `_CODE`
         self._language = ""
@@ -322,7 +317,7 @@ class _Memory:
         elif tag == "tu" and self._unit:
             self.units.append(self._unit)
             self.lines.append(self._unit_line)
-            check_rows(len(self.units), self._max_rows, self._name)
+            check_rows(len(self.units), self._name)
             self._unit = {}
 
     def _text(self, text: str) -> None:

@@ -111,8 +111,9 @@ def _joined(one: ParallelText, other: ParallelText) -> ParallelText | None:
     joined = [(own, translation[text]) for text, own in pairs if text in translation]
     if not joined:
         return None
+    first, second = zip(*joined, strict=True)
     name = f"{one.target}-{other.target} by {pivot}"
-    return ParallelText(one.target, other.target, *zip(*joined, strict=True), name)
+    return ParallelText(one.target, other.target, first, second, name)
 
 
 def with_language(text: ParallelText) -> list[tuple[_Sentence, _Sentence]]:

@@ -93,10 +93,9 @@ class ParallelText(Text):
         Raises:
             DataError: nothing would be left on one of the sides.
         """
-        wanted = held_out
-        if isinstance(held_out, float):
-            wanted = int(held_out * len(self)) if 0 < held_out < 1 else 0
-        if not 0 < wanted < len(self):
+        is_share = isinstance(held_out, float) and 0 < held_out < 1
+        wanted = int(held_out * len(self)) if is_share else held_out
+        if not isinstance(wanted, int) or not 0 < wanted < len(self):
             raise DataError(
                 f"{shown(self.name)}: {held_out} of {counted(len(self), 'pair')} can't be held out; choose a number "
                 "of pairs, or a share between 0 and 1, that leaves some on both sides"

@@ -1,1 +1,1 @@
-"""Files of any kind read as tables or lines of text; every reader goes through `limits`."""
+"""Readers of files of any kind as tables or lines of text, within the limits of `limits`."""

@@ -49,17 +49,18 @@ class Opened:
 
 
 @contextmanager
-def opened(source: Path | BinaryIO | bytes, name: str, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
+def opened(source: Path | BinaryIO | bytes, name: str, most: int | None = None) -> Iterator[Opened]:
     """Open a path, an open file or bytes, and unpack gzipped content.
 
     Args:
         source: what to read.
         name: its name in messages.
-        max_bytes: the most bytes, packed or unpacked; a path's size is checked before it is read.
+        most: bytes, packed or unpacked, by default MAX_BYTES; a path's size is checked before it is read.
 
     Raises:
         DataError: the file is missing, too large or can't be opened, or (while it is read) is a damaged gzip file.
     """
+    max_bytes = MAX_BYTES if most is None else most
     try:
         with _stream(source, name, max_bytes) as file:
             is_gzipped = file.read(len(_GZIP)) == _GZIP
@@ -127,10 +128,11 @@ def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: s
     return pd.DataFrame({label: _strings(values, label, name) for label, values in named})
 
 
-def check_rows(count: int, max_rows: int, name: str) -> None:
-    """Raise a DataError if a file has more than `max_rows` rows."""
-    if count > max_rows:
-        raise DataError(f"{shown(name)} has more than {max_rows:,} rows; split it or take a sample of it")
+def check_rows(count: int, name: str, most: int | None = None) -> None:
+    """Raise a DataError if a file has more rows than `most`, by default MAX_ROWS."""
+    most = MAX_ROWS if most is None else most
+    if count > most:
+        raise DataError(f"{shown(name)} has more than {most:,} rows; split it or take a sample of it")
 
 
 def check_characters(count: int, name: str) -> None:

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 from emu_core.data.readers.limits import (
     MAX_BYTES,
     MAX_COLUMNS,
-    MAX_ROWS,
     as_text,
     build_table,
     check_characters,
@@ -33,7 +32,7 @@ _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _TABLES = (".csv", ".tsv", ".tab", *_JSON_SUFFIXES, ".parquet", ".pq", ".xlsx")
 # The comma comes last, because it is also in sentences: of two delimiters that split equally well, the other wins.
 _DELIMITERS = ("\t", ";", "|", ",")
-# For a file of one column: a character that is in no sentence, so that commas in the text split nothing.
+# For a file of one column: a character that is in no text, so that commas do not split it.
 _NO_DELIMITER = "\x1f"
 _SHORT_CELL, _MOST_HELD = 16, 10_000
 _SAMPLE_CHARS, _SAMPLE_ROWS = 100_000, 200
@@ -48,9 +47,7 @@ _MAX_SHEET_ROWS = 1_048_576  # the limit of spreadsheet programs
 _MAX_BLANK_ROWS = 1_000  # above the column names
 
 
-def read_table(
-    source: Path | BinaryIO | bytes, name: str, *, max_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS
-) -> pd.DataFrame:
+def read_table(source: Path | BinaryIO | bytes, name: str) -> pd.DataFrame:
     """Read a table as strings, without interpreting its values: "NA", "null" and "007" stay text.
 
     The content decides the format, and the name if the content is ambiguous.
@@ -58,8 +55,6 @@ def read_table(
     Args:
         source: a path, an open binary file, or the bytes themselves.
         name: the file's name in messages, with its ending.
-        max_bytes: the largest size, packed and unpacked; a path's size is checked before it is read.
-        max_rows: the most rows.
 
     Returns:
         A frame with the columns as found, a fresh index, and "" for missing values; `frame.attrs["encoding"]` is the
@@ -69,26 +64,24 @@ def read_table(
         DataError: the file is missing, too large, empty, not a table, or broken; the message says where and
             what to do.
     """
-    with opened(source, name, max_bytes) as file:
+    with opened(source, name) as file:
         payload = file.read()
     if file.is_gzipped:
         name = name[:-3] if name.lower().endswith(".gz") else name
     elif payload.startswith(PARQUET):
-        return _whole(parse_parquet, payload, name, max_rows, "Parquet")
+        return _whole(parse_parquet, payload, name, "Parquet")
     elif payload.startswith(ZIP):
-        return _whole(parse_xlsx, payload, name, max_rows, "XLSX")
+        return _whole(parse_xlsx, payload, name, "XLSX")
     text, encoding = checked_text(payload, name)
     is_json = name.lower().endswith(_JSON_SUFFIXES) or looks_like_json(text)
-    frame = (parse_json if is_json else parse_delimited)(text, name, max_rows)
+    frame = (parse_json if is_json else parse_delimited)(text, name)
     frame.attrs["encoding"] = encoding
     return frame
 
 
-def _whole(
-    parse: Callable[[bytes, str, int], pd.DataFrame], payload: bytes, name: str, max_rows: int, kind: str
-) -> pd.DataFrame:
+def _whole(parse: Callable[[bytes, str], pd.DataFrame], payload: bytes, name: str, kind: str) -> pd.DataFrame:
     try:
-        return parse(payload, name, max_rows)
+        return parse(payload, name)
     except DataError:
         raise
     except Exception as error:  # a damaged file fails in dozens of ways
@@ -97,9 +90,7 @@ def _whole(
         ) from error
 
 
-def read_columns(
-    path: Path, *, max_rows: int = MAX_ROWS
-) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
+def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
     """Return the header, the columns and the notes of a table: of a .tsv line by line, else by `read_table`.
 
     In a .tsv, gzipped or not, a line is always a row, and a blank line is a row of empty cells. Quotes are part of the
@@ -113,7 +104,7 @@ def read_columns(
         notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
         return list(frame.columns), [frame.iloc[:, place].tolist() for place in range(frame.shape[1])], notes
     lines, notes = read_lines(path)
-    check_rows(len(lines), max_rows, path.name)
+    check_rows(len(lines), path.name)
     width = lines[0].count("\t") + 1
     rows = []
     for number, line in enumerate(lines, 1):
@@ -152,18 +143,18 @@ class _QuotingError(DataError):
     """The quotes of a file do not pair."""
 
 
-def parse_delimited(text: str, name: str, max_rows: int) -> pd.DataFrame:
+def parse_delimited(text: str, name: str) -> pd.DataFrame:
     """Parse the text of a CSV or TSV file whose first line names the columns; blank lines are skipped.
 
     If the quotes of a tab-separated file, or one of a single column, do not pair, they are read as plain characters.
     """
     delimiter = sniff_delimiter(text)
     try:
-        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_MINIMAL, max_rows)
+        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_MINIMAL)
     except _QuotingError:
         if delimiter not in ("\t", _NO_DELIMITER) or '""' in text:
             raise
-        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_NONE, max_rows)
+        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_NONE)
     return build_table(header, columns, name)
 
 
@@ -190,7 +181,7 @@ def sniff_delimiter(text: str) -> str:
 
 
 def _delimited_columns(
-    text: str, name: str, delimiter: str, quoting: Literal[0, 3], max_rows: int
+    text: str, name: str, delimiter: str, quoting: Literal[0, 3]
 ) -> tuple[list[str], list[list[str]]]:
     numbered = _csv_rows(text, name, delimiter, quoting)
     _, header = next(numbered, (1, []))
@@ -212,7 +203,7 @@ def _delimited_columns(
             is_new = len(cell) > _SHORT_CELL or (len(held) >= _MOST_HELD and cell not in held)
             column.append(cell if is_new else held.setdefault(cell, cell))
         count += 1
-        check_rows(count, max_rows, name)
+        check_rows(count, name)
     return header, columns
 
 
@@ -262,10 +253,10 @@ def looks_like_json(text: str) -> bool:
     return True
 
 
-def parse_json(text: str, name: str, max_rows: int) -> pd.DataFrame:
+def parse_json(text: str, name: str) -> pd.DataFrame:
     """Parse JSON Lines or a JSON array into strings; lists and objects become JSON text."""
     # An array is decoded at once, and an empty object takes 30 times the memory of its two characters.
-    check_rows((text.count("{") + text.count("[")) // _MAX_BRACKETS_PER_ROW, max_rows, name)
+    check_rows((text.count("{") + text.count("[")) // _MAX_BRACKETS_PER_ROW, name)
     records: list[dict[str, object]] = []
     keys: dict[str, None] = {}
     for place, value in _json_values(text, name):
@@ -273,7 +264,7 @@ def parse_json(text: str, name: str, max_rows: int) -> pd.DataFrame:
             raise DataError(f"{shown(name)}: {place} is not an object; {_JSON_FIX}")
         records.append(value)
         keys.update(dict.fromkeys(value))
-        check_rows(len(records), max_rows, name)
+        check_rows(len(records), name)
         if len(keys) > MAX_COLUMNS:
             raise DataError(f"{shown(name)} has more than {MAX_COLUMNS:,} different keys; {_JSON_FIX}")
     columns = [[as_text(record.get(key)) for record in records] for key in keys]
@@ -300,10 +291,10 @@ def _decoded(text: str, place: str, name: str) -> object:
         raise DataError(f"{shown(name)}: {place} is not JSON; {_JSON_FIX}") from error
 
 
-def parse_parquet(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
+def parse_parquet(payload: bytes, name: str) -> pd.DataFrame:
     """Read the flat columns of a Parquet file as strings, without nested and fixed-size binary ones."""
     file = pq.ParquetFile(pa.BufferReader(payload))
-    check_rows(file.metadata.num_rows, max_rows, name)
+    check_rows(file.metadata.num_rows, name)
     check_characters(
         sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)), name
     )
@@ -343,13 +334,13 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, pa.large_string())
 
 
-def parse_xlsx(payload: bytes, name: str, max_rows: int) -> pd.DataFrame:
+def parse_xlsx(payload: bytes, name: str) -> pd.DataFrame:
     """Read the first sheet: its first row that is not blank names the columns; a formula is its last value."""
     _check_archive(payload, name)
     workbook = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
     if not workbook.worksheets:
         raise DataError(f"{shown(name)} has no sheet with cells; put the table on its first sheet")
-    return _first_sheet(workbook.worksheets[0], name, max_rows)
+    return _first_sheet(workbook.worksheets[0], name)
 
 
 def _check_archive(payload: bytes, name: str) -> None:
@@ -372,7 +363,7 @@ def _check_archive(payload: bytes, name: str) -> None:
                     )
 
 
-def _first_sheet(sheet: Any, name: str, max_rows: int) -> pd.DataFrame:
+def _first_sheet(sheet: Any, name: str) -> pd.DataFrame:
     empty: tuple[int, list[str]] = (0, [])
     first, header = next(_sheet_rows(sheet, 1, MAX_COLUMNS, _MAX_BLANK_ROWS), empty)
     while header and not header[-1]:
@@ -387,7 +378,7 @@ def _first_sheet(sheet: Any, name: str, max_rows: int) -> pd.DataFrame:
                 f"{shown(name)}: row {number} has a cell beside the last named column; name or remove it"
             )
         rows.append(cells[:width])
-        check_rows(len(rows), max_rows, name)
+        check_rows(len(rows), name)
     return build_table(header, _columns(rows, width), name)
 
 

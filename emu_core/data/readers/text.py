@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import chardet
 
-from emu_core.data.readers.limits import MAX_BYTES, check_lengths, opened
+from emu_core.data.readers.limits import check_lengths, opened
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -55,9 +55,9 @@ _LEAST_CONFIDENCE = 0.005  # chardet gives a single word 0.01 or more
 _FIX = "save the whole file as UTF-8"
 
 
-def read_text(source: Path | BinaryIO | bytes, name: str, *, max_bytes: int = MAX_BYTES) -> tuple[str, str]:
+def read_text(source: Path | BinaryIO | bytes, name: str) -> tuple[str, str]:
     """Return the text of a file, gzipped or not, and its encoding. Raises DataError if it is too large or no text."""
-    with opened(source, name, max_bytes) as file:
+    with opened(source, name) as file:
         return checked_text(file.read(), name)
 
 
@@ -83,7 +83,7 @@ def checked_text(payload: bytes, name: str) -> tuple[str, str]:
     return text, encoding
 
 
-def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tuple[str, ...]]:
+def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
     """Read the lines of a text file, gzipped or not, in any encoding.
 
     Only line ends separate lines, not U+2028 and its like (as in `str.splitlines`), which would misalign parallel
@@ -95,7 +95,7 @@ def read_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> tuple[list[str], tu
     Raises:
         DataError: the file is missing, too large, empty or not text.
     """
-    text, encoding = read_text(path, path.name, max_bytes=max_bytes)
+    text, encoding = read_text(path, path.name)
     text = text.rstrip("\r\n")
     lines = text.split("\n") if "\n" in text else text.split("\r")
     lines = [line.removesuffix("\r") for line in lines]

@@ -1,1 +1,1 @@
-"""Utterances with annotated slots, and pairs made of them."""
+"""Utterances with annotated slots, and pairs of them."""

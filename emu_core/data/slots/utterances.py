@@ -40,7 +40,7 @@ def parse_annotated(annotated: str) -> tuple[str, tuple[Slot, ...]]:
         piece = annotated[position:at]
         if bracket.group() == "[":
             if opened is not None:
-                raise _fault(annotated, at, "a '[' stands inside another slot; slots can't be nested")
+                raise _fault(annotated, at, "a '[' is inside another slot; slots can't be nested")
             opened = at
         else:
             if opened is None:

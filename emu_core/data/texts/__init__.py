@@ -1,1 +1,1 @@
-"""Other texts to learn from or to measure on: dialogues, inference pairs, running text, documents, scored pairs."""
+"""Other texts for training and evaluation: dialogues, inference pairs, running text, documents, scored pairs."""

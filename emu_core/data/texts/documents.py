@@ -198,7 +198,7 @@ def _from_folder(folder: Path) -> list[tuple[str, str]]:
             name = f"{label.name}/{file.name}"
             if not file.resolve().is_relative_to(folder.resolve()):
                 raise DataError(f"{shown(name)} is a link out of the folder; put the file itself there")
-            check_rows(len(found) + 1, MAX_DOCUMENTS, folder.name)
+            check_rows(len(found) + 1, folder.name, MAX_DOCUMENTS)
             with opened(file, name, MAX_DOCUMENT_BYTES) as stream:
                 payload = stream.read()
             if payload.strip():

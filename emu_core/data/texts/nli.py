@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import checked_language, language_code
-from emu_core.data.readers.limits import MAX_ROWS, check_rows, opened
+from emu_core.data.readers.limits import check_rows, opened
 from emu_core.data.texts.text import Text, left_out, read_files
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
@@ -87,11 +87,11 @@ def _read(path: Path, default: str) -> list[Nli]:
     count = undecided = empty = 0
     for where, line in _lines(path):
         count += 1
-        check_rows(count, MAX_ROWS, path.name)
-        *pair, label, language = _record(line, where)
+        check_rows(count, path.name)
+        premise, hypothesis, label, language = _record(line, where)
         if label == "-":
             undecided += 1
-        elif "" in pair:
+        elif not premise or not hypothesis:
             empty += 1
         elif label not in LABELS:
             raise DataError(
@@ -100,7 +100,7 @@ def _read(path: Path, default: str) -> list[Nli]:
             )
         else:
             code = language_code(language) or default
-            rows.setdefault(code, []).append((*pair, LABELS.index(label)))
+            rows.setdefault(code, []).append((premise, hypothesis, LABELS.index(label)))
     if not rows:
         raise DataError(
             f"{shown(path.name)}: none of {counted(count, 'row')} has two sentences and a label; check the file"

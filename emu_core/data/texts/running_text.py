@@ -10,7 +10,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
-from emu_core.data.readers.limits import MAX_ROWS, check_rows
+from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.text import read_lines
 from emu_core.data.texts.text import Text, left_out, read_files
 from emu_core.data.wording import counted, shown
@@ -81,7 +81,7 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
 
 def _read(path: Path, language: str) -> RunningText:
     lines, notes = read_lines(path)
-    check_rows(len(lines), MAX_ROWS, path.name)
+    check_rows(len(lines), path.name)
     documents = [tuple(group) for has_text, group in groupby(clean(lines), key=bool) if has_text]
     long_enough = tuple(document for document in documents if len(document) >= SHORTEST)
     if not long_enough:

@@ -33,7 +33,10 @@ class Tasks:
     @classmethod
     def of(cls, texts: Sequence[Text]) -> Self:
         """Sort texts by their kind."""
-        return cls(*(tuple(text for text in texts if isinstance(text, kind)) for kind in KINDS.values()))
+        sorted_texts: list[Any] = [
+            tuple(text for text in texts if isinstance(text, kind)) for kind in KINDS.values()
+        ]
+        return cls(*sorted_texts)
 
     @property
     def all(self) -> list[Text]:

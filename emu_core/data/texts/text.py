@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import pandas as pd
 
-from emu_core.data.readers.limits import MAX_ROWS, check_rows, named_paths
+from emu_core.data.readers.limits import check_rows, named_paths
 from emu_core.data.wording import counted, shown
 
 
@@ -87,7 +87,7 @@ def read_files(
     """
     paths = named_paths(files, f"no file of {what} is named; name one {example}")
     found = [text for path in paths for text in read(path)]
-    check_rows(sum(map(len, found)), MAX_ROWS, f"the {what} in all files together")
+    check_rows(sum(map(len, found)), f"the {what} in all files together")
     return found
 
 

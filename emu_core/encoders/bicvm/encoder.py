@@ -1,4 +1,4 @@
-"""`bicvm`: BiCVM (Hermann and Blunsom 2014), sentence vectors composed of word vectors of each language's own."""
+"""`bicvm`: BiCVM (Hermann and Blunsom 2014), sentence vectors composed of each language's word vectors."""
 
 import hashlib
 import json
@@ -37,20 +37,17 @@ def token_ids(text):
 
 
 def compose(table: Tensor, ids: Tensor, before: Tensor, offsets: Tensor, composition: Composition) -> Tensor:
-    """Return vectors of sentences whose words stand one after another; a sentence without words gets the zero vector.
+    """Return the vectors (B, d) of concatenated sentences, with gradients; zero for a sentence without words.
 
-    `ADD` is eq. 3, the sum of x_i. `BIGRAM` is the sum of tanh(x_{i-1} + x_i) (Hermann and Blunsom, ACL 2014), where
-    the word before the first is the zero vector, so that one word alone has a vector too.
+    `ADD` is eq. 3, the sum of x_i. `BIGRAM` is the sum of tanh(x_{i-1} + x_i) (Hermann and Blunsom, ACL 2014), with the
+    zero vector before the first word.
 
     Args:
         table: (words, d); row 0 is zero.
-        ids: (T,) the words of all sentences.
-        before: (T,) the word before each in its sentence, 0 before the first; read for `BIGRAM` only.
-        offsets: (B,) where each sentence, or each document of several, begins in `ids`.
-        composition: how.
-
-    Returns:
-        (B, d), with gradients.
+        ids: (T,), the words of all sentences.
+        before: (T,), the word before each in its sentence, 0 before the first; for `BIGRAM` only.
+        offsets: (B,), where each sentence, or each document, begins in `ids`.
+        composition: the sum, or the sum over bigrams.
     """
     if composition is Composition.ADD:
         out: Tensor = F.embedding_bag(ids, table, offsets, mode="sum")
@@ -62,17 +59,7 @@ def compose(table: Tensor, ids: Tensor, before: Tensor, offsets: Tensor, composi
 def compose_padded(
     table: Tensor, composition: Composition, input_ids: Tensor, attention_mask: Tensor
 ) -> Tensor:
-    """Compose padded batches as `BicvmEncoder.forward` does, by operations that ONNX can hold.
-
-    Args:
-        table: (words, d); row 0 is zero.
-        composition: how.
-        input_ids: (B, T) word numbers.
-        attention_mask: (B, T), 1 on words and 0 on padding.
-
-    Returns:
-        (B, d); a sentence without words gets the mean of all word vectors.
-    """
+    """Compose padded words (B, T) to vectors (B, d) like `BicvmEncoder.forward`, in operations of ONNX."""
     real = attention_mask.unsqueeze(-1).float()  # (B, T, 1)
     x = F.embedding(input_ids, table)  # (B, T, d)
     if composition is Composition.BIGRAM:
@@ -82,10 +69,10 @@ def compose_padded(
 
 
 class BicvmEncoder(EncoderByLanguage):
-    """Word vectors of several languages in one space, and their composition; the vectors are not normalised.
+    """Word vectors of several languages in one space, and their composition, which is not normalised.
 
-    The method's own distance is the Euclidean one. A sentence without any known word has the mean of all word vectors:
-    the zero vector of an empty sum has no cosine, and one such sentence would stop the evaluation of all others.
+    The method's own distance is Euclidean. A sentence without known words gets the mean of all word vectors, because
+    the zero vector of an empty sum has no cosine.
 
     Attributes:
         table: (words + 1, dim); row 0 is no word and stays zero.
@@ -97,10 +84,10 @@ class BicvmEncoder(EncoderByLanguage):
     max_tokens = 512
 
     def __init__(self, table: Tensor, vocabulary: Vocabulary, composition: Composition) -> None:
-        """Join word vectors and words; `of_texts` makes both, untrained. Raises ValueError when they don't fit."""
+        """Raises ValueError if the table does not fit the vocabulary."""
         super().__init__()
         if table.ndim != 2 or len(table) != len(vocabulary) + 1 or not table.shape[1]:
-            raise ValueError("the table has not a row for each word")
+            raise ValueError("the table does not have a row for each word")
         if table.dtype != torch.float32 or not table.isfinite().all() or table[0].any():
             raise ValueError("the table is not of finite numbers, with zeros for no word")
         self.table = nn.Parameter(table)
@@ -111,16 +98,16 @@ class BicvmEncoder(EncoderByLanguage):
 
     @classmethod
     def of_texts(cls, texts: Mapping[str, Iterable[str]], config: BicvmConfig, *, seed: int) -> Self:
-        """Make an untrained encoder for the words of sentences, by language: weights from a Gaussian (section 4.1).
+        """Make an untrained encoder for the words of sentences by language, with Gaussian weights (section 4.1).
 
         Raises:
-            EncoderError: a language has no word that stands `config.min_count` times.
+            EncoderError: no word of a language occurs `config.min_count` times.
         """
         vocabulary = Vocabulary.of(texts, config.min_count)
         for language, counts in vocabulary.counts.items():
             if not counts:
                 raise EncoderError(
-                    f"no word of the text in '{language}' stands in it {config.min_count} times; lower min_count"
+                    f"no word of the text in '{language}' occurs {config.min_count} times; lower min_count"
                 )
         draws = torch.Generator().manual_seed(seed)
         table = config.init_deviation * torch.randn(len(vocabulary) + 1, config.dim, generator=draws)
@@ -129,7 +116,7 @@ class BicvmEncoder(EncoderByLanguage):
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        """Open what `save` wrote. Raises EncoderError if it is incomplete."""
         with opening(folder, cls.spec):
             config = read_config(folder)
             content = (folder / VOCABULARY).read_bytes()
@@ -153,7 +140,7 @@ class BicvmEncoder(EncoderByLanguage):
         token_ids = TO_IDS.format(file=VOCABULARY, max_tokens=self.max_tokens)
         known = range(
             1, min(len(self.vocabulary), len(CHECK_TEXTS)) + 1
-        )  # it may know no word of those texts
+        )  # it may not know those texts' words
         check_ids = [*self.token_ids(CHECK_TEXTS), *([*range(1, last + 1)] for last in known)]
         return OnnxParts(graph, IMPORTS, token_ids, check_ids)
 
@@ -164,15 +151,14 @@ class BicvmEncoder(EncoderByLanguage):
         return hashlib.sha256(content).hexdigest()
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Return numbers of the words that are known, cut to `max_tokens`; unknown words are left out.
+        """Return the numbers of the known words, truncated to `max_tokens`.
 
         Args:
             texts: N sentences.
-            languages: the N texts' languages; "" for one that is not known. Without them, each sentence is taken to
-                be in the language whose training text makes its words likeliest.
+            languages: their languages; one that is "", or not given, is guessed by `Vocabulary.guess`.
 
         Raises:
-            EncoderError: a language that the encoder has no words of.
+            EncoderError: the encoder has no words of a language.
         """
         codes = [""] * len(texts) if languages is None else languages
         self._require(filter(None, codes))
@@ -184,7 +170,7 @@ class BicvmEncoder(EncoderByLanguage):
         return out
 
     def forward(self, features: Features) -> Tensor:
-        """(B, T) word numbers -> (B, dim)."""
+        """Return vectors (B, dim) of word numbers (B, T)."""
         ids, mask = features["input_ids"], features["attention_mask"]
         before = F.pad(ids, (1, 0))[:, :-1]  # 0 before the first
         lengths = mask.sum(dim=1)  # (B,)
@@ -197,14 +183,14 @@ class BicvmEncoder(EncoderByLanguage):
         return [self.table]
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Return none: a composition has no weights, so only training all weights moves this encoder."""
+        """Return none, because a composition has no weights: only training the embeddings changes this encoder."""
         return []
 
     def word_vectors(self, language: str) -> tuple[tuple[str, ...], FloatArray]:
         """Return the words of a language, the most frequent first, and their vectors (words, dim).
 
         Raises:
-            EncoderError: a language that the encoder has no words of.
+            EncoderError: the encoder has no words of the language.
         """
         self._require([language])
         known, start = tuple(self.vocabulary.counts[language]), self.vocabulary.starts[language]

@@ -1,4 +1,4 @@
-"""The words that BiCVM knows, each language has its own."""
+"""BiCVM's vocabulary: the words of each language."""
 
 import math
 import re
@@ -18,45 +18,34 @@ _WORD = re.compile(
     r"|[^\W\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+(?:'(?=\w))?"
     r"|[^\w\s]"
 )
-UNSEEN = 0.5  # how often an unknown word is taken to have been seen, in the longest text
+UNSEEN = 0.5  # the count of an unknown word, in the language with the longest text
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, lower-cased, in their order."""
+    """Return the lower-cased words of a text, in order."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).replace("’", "'").lower())
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words of several languages with a number each: the same word in two languages has two ("distinct encodings").
-
-    Attributes:
-        counts: of each language, how often each word stands in the training text. Numbers rise in this order, from 1;
-            0 is no word.
-    """
+    """Numbered words of several languages; a word of two languages has two numbers ("distinct encodings")."""
 
     counts: Mapping[str, Mapping[str, int]]
+    """Each word's count in the training text of its language. Words are numbered in this order, from 1."""
 
     @classmethod
     def of(cls, texts: Mapping[str, Iterable[str]], min_count: int = 1) -> Self:
-        """Count the words that stand at least `min_count` times in a language's sentences, the most frequent first."""
-        return cls(
-            {
-                language: {
-                    word: count
-                    for word, count in sorted(
-                        Counter(chain.from_iterable(map(words, texts[language]))).items(),
-                        key=lambda entry: (-entry[1], entry[0]),
-                    )
-                    if count >= min_count
-                }
-                for language in ordered(texts)
-            }
-        )
+        """Count the words in sentences by language; those with `min_count` stay, the most frequent first."""
+        found = {}
+        for language in ordered(texts):
+            counts = Counter(chain.from_iterable(map(words, texts[language])))
+            by_count = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+            found[language] = {word: count for word, count in by_count if count >= min_count}
+        return cls(found)
 
     @classmethod
     def parse(cls, content: Any) -> Self:
-        """Take `counts` as JSON has it. Raises ValueError when it is something else."""
+        """Return the vocabulary with `counts` from JSON. Raises ValueError for anything else."""
         if not (
             isinstance(content, dict)
             and content
@@ -71,7 +60,7 @@ class Vocabulary:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The codes, in the order of the numbers."""
+        """The codes, in order of the numbers."""
         return tuple(self.counts)
 
     @cached_property
@@ -83,14 +72,14 @@ class Vocabulary:
         return starts
 
     def guess(self, sentence: Sequence[str]) -> str:
-        """Return the language in which a sentence's words are likeliest, each by its share of the training text.
+        """Return the language in whose training text a sentence's words are most likely, the first among equals.
 
-        An unknown word costs the same in every language. Of equals, and of no word at all, the first language.
+        An unknown word costs the same in every language.
         """
         return max(self.languages, key=lambda language: sum(self._log_share(language, w) for w in sentence))
 
     def ids(self, sentence: Sequence[str], language: str) -> list[int]:
-        """Return numbers of a sentence's words; those that the language doesn't have are left out."""
+        """Return the numbers of those words of a sentence that the language has."""
         known = self._ids[language]
         return [known[word] for word in sentence if word in known]
 

@@ -1,4 +1,4 @@
-"""Batches of hashed sentences: every distinct word and n-gram of a batch once."""
+"""Batches of hashed sentences, with each distinct word and n-gram once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,19 +13,14 @@ Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """Token ids of many sentences, one after the other.
+    """The concatenated token ids of sentences."""
 
-    Attributes:
-        ids: of all sentences, as `Hashing.token_ids` gives them.
-        ends: (N,), where each sentence ends in `ids`.
-    """
-
-    ids: np.ndarray[tuple[int, ...], np.dtype[np.int32]]
-    ends: Ints
+    ids: np.ndarray[tuple[int, ...], np.dtype[np.int32]]  # of all sentences, by `Hashing.token_ids`
+    ends: Ints  # (N,), where each sentence ends in `ids`
 
     @classmethod
     def of(cls, ids: Sequence[TokenIds]) -> "Sentences":
-        """Take sentences that `Encoder.token_ids` tokenised."""
+        """Concatenate sentences tokenised by `Encoder.token_ids`."""
         flat = np.fromiter((i for sentence in ids for i in sentence), np.int32, sum(map(len, ids)))
         return cls(flat, np.cumsum([len(sentence) for sentence in ids], dtype=np.int64))
 
@@ -33,37 +28,32 @@ class Sentences:
         return len(self.ends)
 
     def take(self, rows: Ints) -> "Sentences":
-        """Return the sentences of these rows, in their order."""
+        """Return the sentences of some rows, in that order."""
         ends = self.ends[rows]
         counts = ends - np.where(rows > 0, self.ends[rows - 1], 0)
         return Sentences(self.ids[_ranges(ends - counts, counts)], np.cumsum(counts))
 
     def batch(self, words: int, drop: np.ndarray | None = None) -> Features:
-        """Return the features that the dual encoder's `forward` takes, on the CPU.
+        """Return the features for the dual encoder's `forward`, on the CPU.
 
         Args:
-            words: ids below it begin a word.
-            drop: (all words,), True leaves a word out, but not in a sentence that would lose all of them.
+            words: ids below this begin a word.
+            drop: (all words,), True leaves a word out, except in a sentence that would lose all its words.
 
         Returns:
             `words` (U,), buckets of the distinct words; `ngram_rows` (V,), buckets of their distinct n-grams; `ngrams`
-            (G,), the n-grams of the words one after the other, as rows of `ngram_rows`, and `ngram_begins` (U,), where
-            each word's begin; `input_ids` (B, T), sentences as rows of `words`, and `attention_mask` (B, T).
+            (G,), the words' n-grams as rows of `ngram_rows`, and `ngram_begins` (U,), where each word's begin;
+            `input_ids` (B, T), sentences as rows of `words`, and `attention_mask` (B, T).
         """
         starts = np.flatnonzero(self.ids < words)
         counts = np.diff(starts, append=len(self.ids)) - 1  # n-grams of each word
-        # Words are told apart by 64 well-mixed bits of all their ids: sorting whole lists would take longer than the
-        # encoder does.
+        # Words are compared by 64 well-mixed bits of all their ids: sorting lists would take longer than encoding.
         keys = np.add.reduceat(_mixed(self.ids), starts)
         sentence = np.searchsorted(self.ends, starts, side="right")
         if drop is not None:
-            remaining = _remaining(drop, sentence, len(self))
-            starts, counts, keys, sentence = (
-                starts[remaining],
-                counts[remaining],
-                keys[remaining],
-                sentence[remaining],
-            )
+            left = np.bincount(sentence[~drop], minlength=len(self))
+            stays = ~drop | (left[sentence] == 0)
+            starts, counts, keys, sentence = (values[stays] for values in (starts, counts, keys, sentence))
         _, first, word = np.unique(keys, return_index=True, return_inverse=True)
         grams = self.ids[_ranges(starts[first] + 1, counts[first])]
         rows, gram = np.unique(grams, return_inverse=True)
@@ -82,7 +72,7 @@ class Sentences:
 
 
 def joined(parts: Sequence[Sentences]) -> Sentences:
-    """Return the sentences of several lists as one."""
+    """Concatenate sentences."""
     shifts = np.cumsum([0, *(len(part.ids) for part in parts[:-1])])
     return Sentences(
         np.concatenate([part.ids for part in parts]),
@@ -90,20 +80,14 @@ def joined(parts: Sequence[Sentences]) -> Sentences:
     )
 
 
-def _remaining(drop: np.ndarray, sentence: Ints, n: int) -> np.ndarray:
-    """Return the words that are not dropped: of a sentence that would lose all, every one."""
-    left = np.bincount(sentence[~drop], minlength=n)
-    return ~drop | (left[sentence] == 0)
-
-
 def _ranges(begins: Ints, counts: Ints) -> Ints:
-    """Return `begins[0]`, `begins[0] + 1`, ... `counts[0]` of them, and so on for each."""
+    """Return `counts[0]` numbers from `begins[0]` on, and so on, concatenated."""
     before = np.cumsum(counts) - counts
     return np.repeat(begins - before, counts) + np.arange(counts.sum())
 
 
 def _mixed(ids: np.ndarray) -> np.ndarray:
-    """Return 64 bits for each id, by the finaliser of splitmix64 (Steele et al. 2014)."""
+    """Return 64 bits for each id by the finaliser of splitmix64 (Steele et al. 2014)."""
     bits = (ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""`dual-encoder`: hashed words and n-grams, a transformer, the mean (Chidambaram et al. 2019, section 2.1)."""
+"""`dual-encoder`: hashed words and n-grams, a transformer and the mean (Chidambaram et al. 2019, section 2.1)."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -34,11 +34,11 @@ def token_ids(text):
 class TransformerLayer(nn.Module):
     """Self-attention and a feed-forward network, each with a residual (Vaswani et al. 2017, section 3.1).
 
-    Only real words are computed, one after the other; they are set out in rows for the attention alone.
+    Only real words are computed; they are arranged in padded rows for the attention alone.
     """
 
     def __init__(self, dim: int, heads: int, filter_dim: int, dropout: float, pre_norm: bool) -> None:
-        """`pre_norm` puts the layer norms before the sub-layers, whose output then begins at zero."""
+        """Make random weights; `pre_norm` puts the layer norms before the sub-layers, whose output then begins at 0."""
         super().__init__()
         self.heads, self.pre_norm, self.dropout = heads, pre_norm, nn.Dropout(dropout)
         self.projection = nn.Linear(dim, 3 * dim)
@@ -51,9 +51,9 @@ class TransformerLayer(nn.Module):
                 nn.init.zeros_(last.bias)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Words (R, dim) of sentences, and the mask (B, T), True on words -> (R, dim)."""
-        # Padding takes the row of some word: as a key it is masked, as a query it is not read. By row numbers, for
-        # a mask's own gradient takes longer than the attention.
+        """Return states (R, dim) of words (R, dim); the mask (B, T) is True on words."""
+        # Padding takes the row of some word: as a key it is masked, as a query it is not read. Row numbers are used
+        # because the gradient of indexing by a mask takes longer than the attention.
         row = (mask.flatten().cumsum(dim=0) - 1).clamp_min(0).view_as(mask)
         real = mask.flatten().nonzero().squeeze(1)
 
@@ -64,7 +64,7 @@ class TransformerLayer(nn.Module):
         return self._residuals(x, attend)
 
     def padded(self, x: Tensor, mask: Tensor) -> Tensor:
-        """As `forward`, on padded batches (B, T, dim) -> (B, T, dim), by operations that ONNX can hold."""
+        """Return states (B, T, dim) of padded words (B, T, dim) like `forward`, in operations of ONNX."""
         return self._residuals(x, lambda x: self.out(self._attention(self.projection(x), mask)))
 
     def _residuals(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
@@ -75,7 +75,7 @@ class TransformerLayer(nn.Module):
         return self.filter_norm(x + self.dropout(self._filter(x)))
 
     def _attention(self, projected: Tensor, mask: Tensor) -> Tensor:
-        """Queries, keys and values (B, T, 3 dim), and the mask (B, T) -> (B, T, dim)."""
+        """Return the attention (B, T, dim) of queries, keys and values (B, T, 3 dim) under a mask (B, T)."""
         query, key, value = (
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in projected.chunk(3, dim=-1)
         )  # each (B, heads, T, dim / heads)
@@ -88,7 +88,7 @@ class TransformerLayer(nn.Module):
 
 @lru_cache(maxsize=4)
 def positions(length: int, dim: int) -> Tensor:
-    """Return position encodings (length, dim) by sine and cosine in turn (Vaswani et al. 2017, section 3.5)."""
+    """Return position encodings (length, dim), sine and cosine in turn (Vaswani et al. 2017, section 3.5)."""
     angle = torch.arange(length).unsqueeze(1) * torch.exp(torch.arange(0, dim, 2) * (-math.log(10_000) / dim))
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
 
@@ -96,16 +96,15 @@ def positions(length: int, dim: int) -> Tensor:
 class DualEncoder(Encoder):
     """The shared encoder g, trained from random weights by `DualEncoderTrainer`.
 
-    A word is the mean of its embedding and of tanh of a linear map of its n-grams' sum. Where `dim` is not
-    `embedding_dim`, another linear map goes between them. Token ids are those of `Hashing`, which carry words and
-    n-grams and need no table of this encoder's own.
+    A word is the mean of its embedding and of tanh of a linear map of its n-grams' sum. If `dim` differs from
+    `embedding_dim`, another linear map follows. Token ids are those of `Hashing`.
 
     Attributes:
-        config: what it is; of the fields that say how it is trained, it reads none.
-        hashing: where words and n-grams go.
-        relations: the head that training with inference pairs leaves, which `save` writes, too; `Relations.open` opens
-            it, and `open` does not, for it does not fit an encoder that is then trained further.
-        sparse: whether the tables' gradients are sparse, which few optimisers take but those of `DualEncoderTrainer`.
+        config: the hyper-parameters; those of the training are not used.
+        hashing: the buckets of words and n-grams.
+        relations: the head of training with inference pairs. `save` writes it, but `open` does not read it, because it
+            would not fit an encoder that is trained further; `Relations.open` does.
+        sparse: whether the tables' gradients are sparse, as `DualEncoderTrainer` needs and few optimisers support.
     """
 
     spec: ClassVar[str] = "dual-encoder"
@@ -130,14 +129,14 @@ class DualEncoder(Encoder):
 
     @classmethod
     def random(cls, config: DualEncoderConfig, languages: Sequence[str], *, seed: int) -> Self:
-        """Make an encoder with random weights; the same seed gives the same. Torch's own generator stays as it is."""
+        """Make an encoder with random weights by seed; torch's own generator is unchanged."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return cls(config, languages)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote. Raises EncoderError when it is not whole."""
+        """Open what `save` wrote. Raises EncoderError if it is incomplete."""
         with opening(folder, cls.spec):
             config = read_config(folder)
             known = {field.name for field in fields(DualEncoderConfig)}
@@ -146,33 +145,33 @@ class DualEncoder(Encoder):
             state = load_file(folder / WEIGHTS)
             if any(tensor.dtype != torch.float32 for tensor in state.values()):
                 raise ValueError("weights that are not float32")
-            if 12 * own.layers > len(state):  # before modules are made for them
+            if 12 * own.layers > len(state):  # checked before modules are made for them
                 raise ValueError("layers that have no weights")
-            # No memory is taken for tables that config.json claims and the file has not.
+            # On "meta" no memory is taken for tables that config.json claims but the file does not have.
             with torch.device("meta"):
                 encoder = cls(own, languages)
             encoder.load_state_dict(state, assign=True)
             return encoder.eval()
 
     def save(self, folder: Path) -> None:
-        """Write config.json and model.safetensors, and nli.safetensors where there is a head."""
+        """Write config.json, model.safetensors and, if there is a head, nli.safetensors."""
         config = {"encoder": self.spec, "languages": list(self.languages), **architecture(self.config)}
         write_encoder(folder, config, self.state_dict())
         if self.relations is not None:
             self.relations.save(folder)
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Return the graph; hashing needs no file."""
+        """Return the graph; hashing needs no files."""
         token_ids = TO_IDS.format(hashing=self.hashing, max_tokens=self.max_tokens)
         ids = self.token_ids(CHECK_TEXTS)
         return OnnxParts(self.padded_vectors, IMPORTS, token_ids, ids, counted="words with their n-grams")
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Return ids of each text's words and n-grams, cut to `max_tokens` words; see `Hashing.token_ids`."""
+        """Return `Hashing.token_ids` of each text, truncated to `max_tokens` words."""
         return [self.hashing.token_ids(text, self.max_tokens) for text in texts]
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """Return the batch's distinct words and n-grams, and its sentences as rows of them; see `Sentences.batch`."""
+        """Return `Sentences.batch` on this encoder's device."""
         return self.batch(Sentences.of(ids))
 
     def batch(self, sentences: Sentences, drop: np.ndarray | None = None) -> Features:
@@ -181,13 +180,13 @@ class DualEncoder(Encoder):
         return {name: tensor.to(self.device) for name, tensor in features.items()}
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """Batch as every encoder does, with n-grams not counted."""
+        """Yield batches like every encoder, without counting n-grams."""
         words = self.hashing.words
         lengths = [sum(i < words for i in sentence) for sentence in ids]
         return batches_by_length(lengths, batch_tokens or BATCH_TOKENS)
 
     def forward(self, features: Features) -> Tensor:
-        """A batch -> sentence vectors (B, dim), of length 1 if `config.normalised`."""
+        """Return the sentence vectors (B, dim) of a batch, with length 1 if `config.normalised`."""
         mask = features["attention_mask"]
         x: Tensor = F.embedding(
             features["input_ids"][mask], self.word_vectors(features)
@@ -204,7 +203,7 @@ class DualEncoder(Encoder):
         return F.normalize(out, dim=-1) if self.config.normalised else out
 
     def word_vectors(self, features: Features) -> Tensor:
-        """Return vectors (U, dim) of the batch's distinct words, as they go into the transformer."""
+        """Return the vectors (U, dim) of the batch's distinct words, the transformer's input."""
         words = F.embedding(features["words"], self.words, sparse=self.sparse)
         if self.ngrams is not None:
             rows = F.embedding(features["ngram_rows"], self.ngrams, sparse=self.sparse)
@@ -218,17 +217,17 @@ class DualEncoder(Encoder):
         return [self.words] if self.ngrams is None else [self.words, self.ngrams]
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Return the maps of a word, if there are any, and the transformer's layers."""
+        """Return the linear maps of words, if there are any, and the transformer's layers."""
         maps = list(self.projection.parameters())
         if self.ngrams is not None:
             maps = [*self.ngram_map.parameters(), *maps]
         return [*([maps] if maps else []), *(list(layer.parameters()) for layer in self.transformer)]
 
     def padded_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(B, L) ids, (B, L) 1 on them and 0 on padding -> (B, dim): `forward` by operations that ONNX can hold.
+        """Return the vectors (B, dim) of padded ids (B, L) like `forward`, in operations of ONNX.
 
-        `forward` looks up each distinct word of a batch once, which takes shapes that depend on the data. Here a
-        sentence's ids, words and n-grams as `Hashing.token_ids` gives them, are added up by the word they belong to.
+        Instead of looking up each distinct word once, which takes shapes that depend on the data, the ids of a
+        sentence are added up by the word they belong to. The mask (B, L) is 1 on ids and 0 on padding.
         """
         buckets, real = self.hashing.words, attention_mask > 0
         begins = (input_ids < buckets) & real  # (B, L)

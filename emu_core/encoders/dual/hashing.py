@@ -1,4 +1,4 @@
-"""From text to hashed words and character n-grams: no vocabulary, so a language needs no preparation."""
+"""Hashed words and character n-grams: without a vocabulary, a language needs no preparation."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import lru_cache
 from zlib import crc32
 
 NO_WORD = 0  # the word bucket of a text without words
-MAX_LETTERS = 64  # a longer run without a space is cut; so no text has a word without bounds
+MAX_LETTERS = 64  # a longer run without a space is split, which limits the length of words
 _CJK = (
     (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
 )  # fmt: skip
@@ -16,26 +16,23 @@ _CJK = (
 class Hashing:
     """The buckets of words and of their character n-grams.
 
-    A word's bucket is 1 + crc32(its UTF-8) mod (words - 1); an n-gram's is crc32(its UTF-8) mod ngrams. CRC-32 is that
-    of zlib and gzip (ISO 3309), so every machine and process finds the same buckets. N-grams are those of the word
-    between "<" and ">".
-
-    Attributes:
-        words: buckets of words; bucket 0 is that of a text without words.
-        ngrams: buckets of n-grams.
-        shortest: characters of the shortest n-grams.
-        longest: of the longest; 0 for no n-grams.
+    A word's bucket is 1 + crc32(its UTF-8) mod (words - 1); an n-gram's is crc32(its UTF-8) mod ngrams, with the CRC-32
+    of zlib and gzip (ISO 3309). N-grams are those of the word between "<" and ">".
     """
 
     words: int
+    """Buckets of words; bucket 0 is that of a text without words."""
     ngrams: int
+    """Buckets of n-grams."""
     shortest: int
+    """Characters of the shortest n-grams."""
     longest: int
+    """Characters of the longest n-grams; 0 for none."""
 
     def token_ids(self, text: str, max_tokens: int) -> list[int]:
-        """Return ids of a text's first `max_tokens` words, each followed by those of its n-grams.
+        """Return the ids of a text's first `max_tokens` words, each followed by those of its n-grams.
 
-        A word's id is its bucket, an n-gram's is its bucket + `words`: an id below `words` begins a word.
+        A word's id is its bucket; an n-gram's is its bucket + `words`, so an id below `words` begins a word.
         """
         ids: list[int] = []
         left = max_tokens
@@ -49,7 +46,7 @@ class Hashing:
         return ids or [NO_WORD]
 
     def word_ids(self, word: str) -> tuple[int, ...]:
-        """Return ids of one word and its n-grams."""
+        """Return the ids of a word and its n-grams."""
         bucket = 1 + crc32(word.encode("utf-8", "surrogatepass")) % (self.words - 1)
         marked = f"<{word}>"
         grams = (
@@ -64,7 +61,7 @@ class Hashing:
 
 
 def split_words(chunk: str) -> list[str]:
-    """Split a text without spaces into runs of letters, marks and digits; any other character, and CJK's, is a word."""
+    """Split a text without spaces into words: runs of letters, marks and digits, or any other or CJK character."""
     words: list[str] = []
     joins = False
     for letter in chunk:

@@ -1,4 +1,4 @@
-"""The dual encoder's head for inference pairs, which reads the relation of two sentences off their vectors."""
+"""The dual encoder's head for inference pairs, which predicts the relation of two sentences from their vectors."""
 
 import math
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ _GAIN = "gain"
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """The head that tells entailment, neutral and contradiction apart: kept beside an encoder, of which it is no part.
+    """A classifier of entailment, neutral and contradiction, stored with an encoder without being part of it.
 
-    The encoder's languages share it, so that one learnt from English pairs judges those of any of them.
+    All the encoder's languages share it: trained on English pairs, it classifies those of any of them.
 
     Attributes:
         layers: from (u, v, |u - v|, u * v) to three logits.
-        gain: what vectors are multiplied by before them.
+        gain: the factor of vectors before these layers.
     """
 
     layers: nn.Sequential
@@ -36,12 +36,7 @@ class Relations:
 
     @torch.no_grad()
     def predict(self, premises: NDArray[np.floating], hypotheses: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Return the likeliest relation of each pair: (N,), places in `emu_core.data.texts.nli.LABELS`.
-
-        Args:
-            premises: (N, dim), the encoder's vectors.
-            hypotheses: (N, dim).
-        """
+        """Return the most likely relation of N pairs of vectors (N, dim): (N,), places in `nli.LABELS`."""
         first, second = (
             self.gain * torch.from_numpy(np.asarray(side, np.float32)) for side in (premises, hypotheses)
         )
@@ -49,7 +44,7 @@ class Relations:
         return found
 
     def save(self, folder: Path) -> None:
-        """Write `nli.safetensors` into the encoder's folder, whose checksums then cover it."""
+        """Write `nli.safetensors` into the encoder's folder."""
         weights = {
             name: weight.detach().cpu().contiguous() for name, weight in self.layers.named_parameters()
         }
@@ -57,14 +52,14 @@ class Relations:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote into the folder of a run's encoder.
+        """Open what `save` wrote into an encoder's folder.
 
         Raises:
-            EncoderError: no inference pairs were learnt from, or the file is not whole.
+            EncoderError: the encoder was not trained on inference pairs, or the file is incomplete.
         """
         if not (folder / FILE).is_file():
             raise EncoderError(
-                f"{folder} has no {FILE}: it learnt from no inference pairs; train it with --nli"
+                f"{folder} has no {FILE}: it was not trained on inference pairs; train it with --nli"
             )
         with opening(folder, "of inference pairs"):
             state = load_file(folder / FILE)

@@ -1,4 +1,4 @@
-"""LASER's three published files: where they lie on this machine, and how they get there."""
+"""LASER's three published files: where they are on this machine, and how they are downloaded."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ PATIENCE_S = 3600.0
 
 
 def files_folder() -> Path:
-    """Return the folder that EMU_LASER_DIR names, else the package's own. Raises EncoderError without either."""
+    """Return the folder named by EMU_LASER_DIR, or else the package's. Raises EncoderError if there is neither."""
     named, package = os.environ.get(FOLDER_VARIABLE, "").strip(), package_folder("laserembeddings")
     if named:
         return Path(named).expanduser()
@@ -30,12 +30,12 @@ def files_folder() -> Path:
 
 
 def missing_files(folder: Path) -> tuple[str, ...]:
-    """Return which of the three are not in a folder."""
+    """Return those of the three files that are not in a folder."""
     return tuple(name for name in FILES if not (folder / name).is_file())
 
 
 def absence() -> str:
-    """Return why the encoder can't be loaded here and how to fix it; empty when it can."""
+    """Return why the encoder cannot be loaded here and how to fix that; "" if it can."""
     if package_folder("laserembeddings") is None:
         return f"pip install {PACKAGE}"
     folder = files_folder()
@@ -49,13 +49,13 @@ def absence() -> str:
 
 
 def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> Path:
-    """Fetch the files (about 210 MB) with the package's own command, unless they are there, and return their folder.
+    """Fetch the files (about 210 MB) with the package's command, unless they are there, and return their folder.
 
-    The command's own messages go to stderr. The files appear in the folder together, and whole.
+    The command's messages go to stderr. The files appear in the folder together, when they are complete.
 
     Args:
-        folder: where to; by default where the encoder looks for them.
-        patience_s: seconds after which a download that hangs is given up.
+        folder: where to put them; by default where the encoder looks for them.
+        patience_s: seconds after which a download is given up.
 
     Raises:
         EncoderError: there is no network, or the folder can't be written; the message says what to do by hand.
@@ -85,10 +85,10 @@ def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> P
 
 
 def _fetch(folder: Path, patience_s: float) -> str:
-    """Run the package's command; return why it failed, or nothing."""
-    # -P: a folder of the same name where the user stands is not the package.
+    """Run the package's command, and return why it failed, or ""."""
+    # -P: a folder of the same name in the working directory is not the package.
     command = [sys.executable, "-P", "-m", "laserembeddings", "download-models", str(folder)]
-    utf8 = {**os.environ, "PYTHONIOENCODING": "utf-8"}  # its messages have signs that other encodings lack
+    utf8 = {**os.environ, "PYTHONIOENCODING": "utf-8"}  # other encodings lack signs of its messages
     try:
         done = subprocess.run(
             command, stdout=2, stderr=subprocess.PIPE, env=utf8, timeout=patience_s, check=False

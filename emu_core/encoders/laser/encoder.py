@@ -1,13 +1,12 @@
 """`laser`: LASER (Artetxe and Schwenk 2019), the encoder of Emu's paper, as a trainable torch module.
 
-The text side is the package laserembeddings' own (BSD-3-Clause, as LASER itself); its encoder runs without gradients,
-ours is `LaserNetwork`. The weights are not in the package: its command, or `download.download`, fetches them.
+The tokenizer is that of the package laserembeddings (BSD-3-Clause, like LASER); the network is our own, because the
+package's has no gradients. The weights are fetched by the package's command, or by `download.download`.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
@@ -24,7 +23,6 @@ from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.errors import EncoderError
 
-MOST_LAYERS = 64  # the published one has 5
 DICTIONARY = "dictionary.json"
 IMPORTS = """\
 import json
@@ -48,93 +46,68 @@ LANGUAGES = (
 )
 
 
-@dataclass(frozen=True)
-class LaserShape:
-    """The sizes that the published file calls `params`; its other entries, on how batches are padded, are not read."""
-
-    num_embeddings: int  # pieces in the table
-    padding_idx: int  # the table's row for padding
-    embed_dim: int  # length of a piece's vector
-    hidden_size: int  # of each direction of each layer
-    num_layers: int  # LSTM layers
-    bidirectional: bool  # whether each layer reads both ways, which doubles the length of a sentence's vector
-
-    def __post_init__(self) -> None:
-        sizes = (self.num_embeddings, self.embed_dim, self.hidden_size, self.num_layers)
-        whole = all(type(size) is int and size > 0 for size in sizes)
-        if not whole or self.num_layers > MOST_LAYERS or type(self.bidirectional) is not bool:
-            raise ValueError("not the shape of a LASER encoder")
-        if type(self.padding_idx) is not int or not 0 <= self.padding_idx < self.num_embeddings:
-            raise ValueError("the padding has no row in the table")
-
-    @classmethod
-    def of(cls, params: Mapping[str, object]) -> Self:
-        """Read `params`. Raises KeyError or ValueError."""
-        return cls(**{name: params[name] for name in cls.__dataclass_fields__})  # type: ignore[arg-type]
-
-
 class LaserNetwork(nn.Module):
-    """Piece ids to sentence vectors; its weights have the published file's names.
+    """The network from piece ids to sentence vectors; its weights have the published file's names."""
 
-    Attributes:
-        shape: sizes of its parts.
-        dim: length of a sentence vector.
-    """
-
-    def __init__(self, shape: LaserShape) -> None:
+    def __init__(
+        self,
+        pieces: int,
+        padding: int,
+        embedding: int,
+        hidden: int,
+        layers: int,
+        *,
+        bidirectional: bool = True,
+    ) -> None:
         super().__init__()
-        self.shape = shape
-        self.dim = shape.hidden_size * (2 if shape.bidirectional else 1)
-        self.embed_tokens = nn.Embedding(shape.num_embeddings, shape.embed_dim, shape.padding_idx)
-        self.lstm = nn.LSTM(
-            shape.embed_dim, shape.hidden_size, shape.num_layers, bidirectional=shape.bidirectional
-        )
+        self.dim = hidden * (2 if bidirectional else 1)
+        self.embed_tokens = nn.Embedding(pieces, embedding, padding)
+        self.lstm = nn.LSTM(embedding, hidden, layers, bidirectional=bidirectional)
 
     @classmethod
-    def of(cls, shape: LaserShape, state: Mapping[str, Tensor]) -> Self:
-        """Make a network with these weights. Raises ValueError or RuntimeError where they are not such a network's."""
-        if not all(isinstance(weight, Tensor) and weight.is_floating_point() for weight in state.values()):
-            raise ValueError("weights that are not numbers")
-        with torch.device("meta"):  # no memory, and no time for weights that are replaced at once
-            model = cls(shape)
-        model.load_state_dict({name: _whole(weight) for name, weight in state.items()}, assign=True)
+    def of(cls, state: Mapping[str, Tensor], padding: int) -> Self:
+        """Make a network of given weights, whose sizes are theirs. Raises an error of any kind if they do not fit."""
+        copies = {name: _whole(weight) for name, weight in state.items()}
+        pieces, embedding = copies["embed_tokens.weight"].shape
+        hidden = copies["lstm.weight_hh_l0"].shape[1]
+        layers = sum(name.startswith("lstm.bias_ih") and not name.endswith("_reverse") for name in copies)
+        with torch.device("meta"):  # no memory or time for weights that are replaced at once
+            both = "lstm.bias_ih_l0_reverse" in copies
+            model = cls(pieces, padding, embedding, hidden, layers, bidirectional=both)
+        model.load_state_dict(copies, assign=True)
         return model.requires_grad_()
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Piece ids (B, T), padded at the end, and their numbers (B) on the CPU, at least 1 each -> (B, dim)."""
+        """Return vectors (B, dim) of padded piece ids (B, T); their lengths (B,), 1 or more, are on the CPU."""
         pieces = pack_padded_sequence(self.embed_tokens(ids), lengths, batch_first=True, enforce_sorted=False)
-        states, _ = self.lstm(pieces)  # packed: padding is never computed, so a batch changes nothing
+        states, _ = self.lstm(pieces)  # packed, so padding is not computed
         padded, _ = pad_packed_sequence(states, batch_first=True, padding_value=float("-inf"))  # (B, T, dim)
         return padded.max(dim=1).values
 
 
 def read_checkpoint(path: Path) -> tuple[LaserNetwork, dict[str, int]]:
-    """Open the published file: `params`, `model` and `dictionary`, without running any code in it.
-
-    Returns:
-        The network, and the row of each piece in its table.
+    """Return the network in the published file and its dictionary, the row of each piece, without running any code.
 
     Raises:
-        EncoderError: it is damaged or something else.
+        EncoderError: the file is damaged or something else.
     """
     try:
         file = torch.load(path, map_location="cpu", weights_only=True)
-        model = LaserNetwork.of(LaserShape.of(file["params"]), file["model"])
-        return model, checked_dictionary(file["dictionary"], model.shape)
-    except Exception as error:  # a stranger's file goes through torch's readers, which raise what they like
+        dictionary = checked_dictionary(file["dictionary"], len(file["model"]["embed_tokens.weight"]))
+        return LaserNetwork.of(file["model"], dictionary["<pad>"]), dictionary
+    except Exception as error:  # torch's readers raise many kinds of error for an untrusted file
         raise EncoderError(
             f"{path} is damaged or not LASER's published encoder; delete it and run: emu encoders download laser"
         ) from error
 
 
-def checked_dictionary(dictionary: object, shape: LaserShape) -> dict[str, int]:
-    """Return the dictionary if it fits a table of this shape. Raises ValueError if it does not."""
+def checked_dictionary(dictionary: object, rows: int) -> dict[str, int]:
+    """Return the dictionary. Raises ValueError if it does not fit a table of that many rows."""
     if not isinstance(dictionary, dict) or not all(
-        isinstance(piece, str) and type(row) is int and 0 <= row < shape.num_embeddings
-        for piece, row in dictionary.items()
+        isinstance(piece, str) and type(row) is int and 0 <= row < rows for piece, row in dictionary.items()
     ):
         raise ValueError("not a dictionary of pieces")
-    if dictionary.get("<pad>") != shape.padding_idx or not {"</s>", "<unk>"} <= dictionary.keys():
+    if not {"<pad>", "</s>", "<unk>"} <= dictionary.keys():
         raise ValueError("a dictionary without its special pieces")
     return dictionary
 
@@ -142,20 +115,22 @@ def checked_dictionary(dictionary: object, shape: LaserShape) -> dict[str, int]:
 def _whole(weight: Tensor) -> Tensor:
     """Return a copy of the weight as float32.
 
-    A GPU keeps all of an LSTM's weights in one piece of memory, and a file's may start at any byte, on which the last
-    bit of what is computed with them depends; copies don't, and are each on their own.
+    A weight in a file may start at any byte, and a GPU keeps an LSTM's weights in one piece of memory; the last bit of
+    results depends on both, but not for copies.
     """
+    if not isinstance(weight, Tensor) or not weight.is_floating_point():
+        raise ValueError("weights that are not numbers")
     if not weight.is_contiguous():
-        raise ValueError("weights that are a view of others")  # which could stand for more than memory holds
+        raise ValueError("weights that are a view of others")  # such a view could expand beyond memory
     return weight.to(torch.float32, copy=True)
 
 
 def padded_vectors(network: LaserNetwork, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-    """(B, T) piece ids, (B, T) 1 on tokens and 0 on padding -> (B, dim), the vectors of `network.forward`.
+    """Return the vectors (B, dim) of padded piece ids (B, T) like `network.forward`, in operations of ONNX.
 
-    That packs its sentences, which takes shapes that depend on the data and that ONNX can't hold. Here each direction
-    of each layer is an LSTM of its own on the padded batch: forwards, padding comes after all that is read, and
-    backwards each sentence is reversed in its place first.
+    Instead of packing sentences, which takes shapes that depend on the data, each direction of each layer is an LSTM
+    on the padded batch. Forwards, padding comes last; backwards, each sentence is reversed in place first. The mask
+    (B, T) is 1 on tokens and 0 on padding.
     """
     lstm, real = network.lstm, attention_mask > 0
     place = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
@@ -171,7 +146,7 @@ def padded_vectors(network: LaserNetwork, input_ids: Tensor, attention_mask: Ten
 
 
 def _lstm(lstm: nn.LSTM, suffix: str, x: Tensor) -> Tensor:
-    """Run one direction of one layer of an LSTM: (B, T, in) -> (B, T, hidden)."""
+    """Run one direction of one layer: (B, T, in) -> (B, T, hidden)."""
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     weights = [getattr(lstm, f"{name}{suffix}") for name in names]
     start = x.new_zeros(1, len(x), lstm.hidden_size)
@@ -179,18 +154,18 @@ def _lstm(lstm: nn.LSTM, suffix: str, x: Tensor) -> Tensor:
 
 
 def _reorder(x: Tensor, order: Tensor) -> Tensor:
-    """(B, T, C) -> the same rows in the order (B, T, 1)."""
+    """Return the rows of (B, T, C) in an order (B, T, 1)."""
     return x.gather(1, order.expand(-1, -1, x.shape[2]))
 
 
 class LaserEncoder(EncoderByLanguage):
-    """LASER: a BiLSTM of five layers over BPE pieces, max-pooled to 1024-d; the vectors are not normalised.
+    """LASER: a BiLSTM of five layers over BPE pieces, max-pooled to 1024 dimensions, not normalised.
 
-    All its weights train: 23.6 M in the piece embeddings and 28.6 M above them.
+    All weights are trained: 23.6 M in the piece embeddings and 28.6 M above them.
     """
 
     spec: ClassVar[str] = "laser"
-    dim: int = 1024  # of the published encoder; each has its own
+    dim: int = 1024  # of the published encoder
     max_tokens = 512
     languages = tuple(LANGUAGES.split())
 
@@ -198,7 +173,7 @@ class LaserEncoder(EncoderByLanguage):
         super().__init__()
         self.model = model
         self.text = text
-        self.dim, self.pad_id = model.dim, model.shape.padding_idx
+        self.dim, self.pad_id = model.dim, text.dictionary["<pad>"]
 
     @classmethod
     def info(cls) -> EncoderInfo:
@@ -208,7 +183,7 @@ class LaserEncoder(EncoderByLanguage):
 
     @classmethod
     def load(cls, name: str = "") -> Self:
-        """Open the published weights, from the folder that EMU_LASER_DIR names, or else the package's own.
+        """Open the published weights, from the folder named by EMU_LASER_DIR, or else the package's.
 
         Raises:
             EncoderError: the package or a file is missing or damaged; the message says how to fix it.
@@ -228,49 +203,49 @@ class LaserEncoder(EncoderByLanguage):
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote; no other file is needed. Raises EncoderError when it is not whole."""
+        """Open what `save` wrote, without the published files. Raises EncoderError if it is incomplete."""
         with opening(folder, cls.spec):
             config = read_config(folder)
             files = {name: (folder / name).read_bytes() for name in (CODES, VOCABULARY, DICTIONARY)}
             if config["sha256"] != _checksums(files):
                 raise ValueError("other files than those that were saved")
-            model = LaserNetwork.of(LaserShape.of(config["params"]), load_file(folder / WEIGHTS))
-            dictionary = checked_dictionary(json.loads(files[DICTIONARY]), model.shape)
-            return cls(model, LaserText(files[CODES], files[VOCABULARY], dictionary))
+            state = load_file(folder / WEIGHTS)
+            dictionary = checked_dictionary(json.loads(files[DICTIONARY]), len(state["embed_tokens.weight"]))
+            text = LaserText(files[CODES], files[VOCABULARY], dictionary)
+            return cls(LaserNetwork.of(state, dictionary["<pad>"]), text)
 
     def save(self, folder: Path) -> None:
-        """Write config.json, model.safetensors, the BPE's two files and the dictionary (about 210 MB)."""
+        """Write config.json, model.safetensors and the tokenizer's files (about 210 MB)."""
         folder.mkdir(parents=True, exist_ok=True)
-        config = {"encoder": self.spec, "dim": self.dim, "params": asdict(self.model.shape)}
-        config["sha256"] = _checksums(self._write_text_files(folder))
+        checksums = _checksums(self._write_text_files(folder))
+        config = {"encoder": self.spec, "dim": self.dim, "sha256": checksums}
         write_encoder(folder, config, self.model.state_dict())
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Write what the text side reads, and return the graph."""
+        """Write the tokenizer's files, and return the graph."""
         self._write_text_files(folder)
         token_ids = TO_IDS.format(
             codes=CODES, vocabulary=VOCABULARY, dictionary=DICTIONARY, max_tokens=self.max_tokens
         )
-        # Left to guess, it wants further packages for two of the languages.
+        # With guessed languages, two of them would need further packages.
         check_ids = self.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
         return OnnxParts(partial(padded_vectors, self.model), IMPORTS, token_ids, check_ids)
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Return piece ids with `</s>` after them, cut to `max_tokens`.
+        """Return piece ids followed by `</s>`, truncated to `max_tokens`.
 
         Args:
             texts: N sentences.
-            languages: the N texts' languages, which LASER tokenises each in its own way; without them the script
-                tells what matters most (see `text.guess_languages`).
+            languages: their languages, which LASER tokenises differently; see `text.guess_languages` for the default.
 
         Raises:
-            EncoderError: Chinese or Japanese without the package that finds their words.
+            EncoderError: the package that finds the words of Chinese or Japanese is missing.
         """
         return self.text.token_ids(texts, self.max_tokens, languages)
 
     def forward(self, features: Features) -> Tensor:
-        """(B, T) piece ids -> (B, dim)."""
-        lengths = features["attention_mask"].sum(dim=1).cpu()  # packing wants them there
+        """Return vectors (B, dim) of piece ids (B, T)."""
+        lengths = features["attention_mask"].sum(dim=1).cpu()  # packing needs them there
         out: Tensor = self.model(features["input_ids"], lengths)
         return out.float()  # under autocast too
 
@@ -279,15 +254,15 @@ class LaserEncoder(EncoderByLanguage):
         return list(self.model.embed_tokens.parameters())
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Return the LSTM's layers, both directions of one together."""
+        """Return the LSTM's layers, each with both directions."""
         named = dict(self.model.lstm.named_parameters())
         return [
             [weight for name, weight in named.items() if name.removesuffix("_reverse").endswith(f"_l{layer}")]
-            for layer in range(self.model.shape.num_layers)
+            for layer in range(self.model.lstm.num_layers)
         ]
 
     def _write_text_files(self, folder: Path) -> dict[str, bytes]:
-        """Write the BPE's two files and the dictionary, and return their contents by name."""
+        """Write the tokenizer's files, and return their contents by name."""
         dictionary = json.dumps(dict(self.text.dictionary), ensure_ascii=False).encode()
         files = {CODES: self.text.codes, VOCABULARY: self.text.vocabulary, DICTIONARY: dictionary}
         for name, content in files.items():

@@ -1,8 +1,7 @@
-"""LASER's text side: from a text to piece ids, by the tokenizer and the BPE of the package laserembeddings.
+"""LASER's tokenizer: from texts to piece ids, by the tokenizer and the BPE of the package laserembeddings.
 
-That tokenizer wants the language: Chinese and Japanese are cut into words by a dictionary, Greek is written in Latin
-letters, Korean keeps its syllables together, and each language has its own apostrophe. Where the caller doesn't name
-the language, `guess_languages` reads from the script what matters.
+It needs the language: Chinese and Japanese are split into words by a dictionary, Greek is romanised, Korean keeps its
+syllables together, and languages differ in apostrophes. `guess_languages` guesses from the script what matters.
 """
 
 import io
@@ -18,23 +17,13 @@ from emu_core.encoders.base import TokenIds
 from emu_core.encoders.laser.download import PACKAGE
 from emu_core.errors import EncoderError
 
-EXTRAS = {"zh": "Chinese", "ja": "Japanese"}  # whose words need a further package, the extra of that name
-_LANGUAGE_OF = {
-    "Greek": "el",
-    "Cyrillic": "ru",
-    "Hebrew": "he",
-    "Arabic": "ar",
-    "Devanagari": "hi",
-    "Bengali": "bn",
-    "Gurmukhi": "pa",
-    "Gujarati": "gu",
-    "Odia": "or",
-    "Tamil": "ta",
-    "Telugu": "te",
-    "Kannada": "kn",
-    "Malayalam": "ml",
-}
-# A word that lost its vowel before another, in French or Italian: l'eau, qu'il, dell'acqua. English has none of them.
+EXTRAS = {"zh": "Chinese", "ja": "Japanese"}  # extra of the package -> language whose words need it
+_LANGUAGE_OF = (
+    {"Greek": "el", "Cyrillic": "ru", "Hebrew": "he", "Arabic": "ar", "Devanagari": "hi", "Bengali": "bn"}
+    | {"Gurmukhi": "pa", "Gujarati": "gu", "Odia": "or", "Tamil": "ta", "Telugu": "te", "Kannada": "kn"}
+    | {"Malayalam": "ml"}
+)
+# A word elided before a vowel in French or Italian, but not in English: l'eau, qu'il, dell'acqua.
 _ELISION = re.compile(
     r"\b(?:(?:[cdjlmnst]|\w*qu|\w*ll|un|aujourd|dov|com)['’´`][aeiouhàâäèéêëìîïòôöùûüœæ]|[jlmnst]['’´`]y)",
     re.IGNORECASE,
@@ -42,13 +31,13 @@ _ELISION = re.compile(
 
 
 def guess_languages(texts: Sequence[str]) -> list[str]:
-    """Return the language whose tokenizer suits each text, as far as its letters tell.
+    """Return the language whose tokenizer suits each text, as far as its letters show.
 
-    Any kana is Japanese, else any Hangul Korean, else any Han character Chinese. Another script counts when most of a
-    text's letters are in it. Latin letters are `fr` where a vowel is elided as in French and Italian, else `en`.
+    Any kana is Japanese, else any Hangul Korean, else any Han character Chinese. Another script counts if it has most
+    of a text's letters. Latin letters are `fr` with an elision of French or Italian, else `en`.
 
-    Letters can't tell everything: Japanese without any kana is taken for Chinese, and German, Turkish and others get
-    English's rules, which differ for apostrophes and for the dot of an abbreviation or an ordinal number.
+    So Japanese without kana is taken for Chinese, and German, Turkish and others get English's rules, which differ in
+    apostrophes and in the dots of abbreviations and ordinal numbers.
     """
     counts = count_scripts(texts)  # (N, scripts)
     main = counts.argmax(axis=1)
@@ -63,14 +52,14 @@ def guess_languages(texts: Sequence[str]) -> list[str]:
 class LaserText:
     """Turns texts into piece ids.
 
-    Attributes:
-        codes: the file of BPE merges (`.fcodes`), as it stands.
-        vocabulary: the file of pieces and their counts (`.fvocab`), as it stands.
+    Args:
+        codes: the content of the file of BPE merges (`.fcodes`).
+        vocabulary: the content of the file of pieces and their counts (`.fvocab`).
         dictionary: the row of each piece in the table.
     """
 
     def __init__(self, codes: bytes, vocabulary: bytes, dictionary: Mapping[str, int]) -> None:
-        """Raises EncoderError when the package is missing, or ValueError when the three don't belong together."""
+        """Raises EncoderError if the package is missing, or ValueError if the three do not belong together."""
         self.codes, self.vocabulary, self.dictionary = codes, vocabulary, dictionary
         self._end, self._unknown = dictionary["</s>"], dictionary["<unk>"]
         if any(line.count(" ") != 2 for line in codes.decode().rstrip("\n").split("\n")):
@@ -86,12 +75,12 @@ class LaserText:
     def token_ids(
         self, texts: Sequence[str], most: int, languages: Sequence[str] | None = None
     ) -> list[TokenIds]:
-        """Return piece ids of each text with `</s>` after them, cut to `most`; a language is "" where it is not known.
+        """Return the piece ids of each text followed by `</s>`, truncated to `most`; unknown languages are "".
 
         Raises:
-            EncoderError: a text is in a language whose words are cut by a package that is not installed.
+            EncoderError: the words of a language are found by a package that is not installed.
         """
-        codes = guess_languages(texts) if languages is None else list(languages)
+        codes = list(languages) if languages is not None else [""] * len(texts)
         if "" in codes:
             codes = [code or guess for code, guess in zip(codes, guess_languages(texts), strict=True)]
         return [self._ids(text, code, most) for text, code in zip(texts, codes, strict=True)]
@@ -104,12 +93,12 @@ class LaserText:
 
 @lru_cache(maxsize=128)
 def tokenizer(language: str) -> Any:
-    """Return the package's tokenizer for a language. Raises EncoderError when a package is missing for it."""
+    """Return the package's tokenizer for a language. Raises EncoderError if a package that it needs is missing."""
     package = _preprocessing()
     try:
         return package.Tokenizer(language)
     except (ImportError, RuntimeError) as error:
-        extra = "ja" if language == "ja" else "zh"  # which has the words of Cantonese and Wu too
+        extra = "ja" if language == "ja" else "zh"  # which covers Cantonese and Wu too
         raise EncoderError(
             f"the encoder 'laser' finds the words of {EXTRAS[extra]} texts with a package that is not installed: "
             f"pip install '{PACKAGE.replace('==', f'[{extra}]==')}'"
@@ -119,7 +108,7 @@ def tokenizer(language: str) -> Any:
 def _preprocessing() -> Any:
     try:
         from laserembeddings import preprocessing
-    except ImportError as error:  # the package itself, or transliterate, which it needs for Greek
+    except ImportError as error:  # the package itself, or transliterate for Greek
         raise EncoderError(
             f"the encoder 'laser' needs a package, or a part of it, that is not installed ({error.name}): "
             f"pip install {PACKAGE}"

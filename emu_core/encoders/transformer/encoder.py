@@ -34,12 +34,12 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(".")
 def token_ids(text):
     return tokenizer({prompt!r} + text, truncation=True, max_length={max_tokens})["input_ids"]
 """
-TEXTS = 1024  # tokenised at a time: the tokenizer keeps much more of a text than its ids
+TEXTS = 1024  # tokenised at a time: the tokenizer's own results take much memory
 LONGEST = 512  # tokens, for a model that names no limit
-CPU_TOKENS = 2048  # a batch; on the CPU measured about a tenth faster than 4096
+CPU_TOKENS = 2048  # in a batch; on a CPU about a tenth faster than 4096
 CPU_STEP_TOKENS = 384
-"""Of a training step's few sentences, padded to the longest, nearly half is padding: 32 of SIB-200 in parts took 0.6 of
-the time on a CPU. A GPU is faster with all at once."""
+"""Nearly half of a training step's sentences, padded to the longest, is padding: on a CPU, 32 of SIB-200 in parts took
+0.6 of the time. A GPU is faster with all at once."""
 PROBE = "Where is the pool?"
 READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "prompt_length"}
 
@@ -47,10 +47,10 @@ READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "p
 def without_prompt(
     model: "SentenceTransformer", prompt_tokens: int, input_ids: Tensor, attention_mask: Tensor
 ) -> Tensor:
-    """(B, T) token ids and their mask -> (B, dim), of a model whose pooling leaves the prompt out.
+    """Return vectors (B, dim) of token ids (B, T), of a model whose pooling leaves the prompt out.
 
-    That pooling looks at the data to see at which side it is padded. Our batches are always padded at the end, so the
-    prompt is taken out of its mask here.
+    That pooling depends on the data to find the padded side. Our batches are always padded at the end, so the prompt is
+    removed from the mask here.
     """
     backbone, *rest = model.children()
     features = backbone({"input_ids": input_ids, "attention_mask": attention_mask})
@@ -63,7 +63,7 @@ def without_prompt(
 
 
 def reads_alone(folder: Path, texts: list[str], expected: list[list[int]]) -> bool:
-    """Return whether the tokenizer saved in a folder, opened without transformers, gives these texts these ids."""
+    """Return whether the tokenizer saved in a folder, opened without transformers, gives the expected ids."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
@@ -71,20 +71,19 @@ def reads_alone(folder: Path, texts: list[str], expected: list[list[int]]) -> bo
 
 
 class TransformerEncoder(Encoder):
-    """A transformer with the pooling, prompt and normalisation that its sentence-transformers folder asks for.
+    """A transformer with the pooling, prompt and normalisation of its sentence-transformers folder.
 
-    The vectors are those of `SentenceTransformer.encode`. The word embeddings are frozen: moving only the rows that
-    one language's training text touches pulls the languages apart. So is a head of the transformer that the pooling
-    doesn't read.
+    The vectors are those of `SentenceTransformer.encode`. The word embeddings are frozen, because training only the
+    rows of one language's text separates the languages, and so is a head of the transformer that the pooling ignores.
 
     Attributes:
-        model: the model, as sentence-transformers has it; `model.save_pretrained` writes a folder for it.
+        model: the `SentenceTransformer`.
     """
 
     model_kwargs: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, model: "SentenceTransformer") -> None:
-        """Wrap a model. Raises EncoderError when it can't be fed with token ids alone."""
+        """Raises EncoderError if the model needs more than token ids."""
         super().__init__()
         self.model = model.eval()
         if model.max_seq_length is None or model.max_seq_length > 1_000_000:
@@ -100,7 +99,7 @@ class TransformerEncoder(Encoder):
                 "this model is not a transformer over the tokens of a text; choose one that is, such as "
                 "hf:intfloat/multilingual-e5-small"
             )
-        # A pooling that leaves the prompt out must know how many tokens it has.
+        # A pooling that leaves the prompt out needs its number of tokens.
         self._prompt_length: int | None = probe.get("prompt_length")
         tokenizer = model.tokenizer
         self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
@@ -111,7 +110,7 @@ class TransformerEncoder(Encoder):
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote, without network. Raises EncoderError when it is not whole."""
+        """Open what `save` wrote, without network. Raises EncoderError if it is incomplete."""
         with opening(folder, cls.spec):
             expected = np.asarray(read_config(folder)["probe"], dtype=np.float32)
             try:
@@ -120,13 +119,13 @@ class TransformerEncoder(Encoder):
             except (EncoderError, OSError):
                 raise ValueError("no whole model") from None
             (vector,) = encoder.encode([PROBE])
-            # transformers fills weights that it does not find with random ones.
+            # transformers replaces missing weights by random ones.
             if not vector @ expected >= 0.999 * np.linalg.norm(vector) * np.linalg.norm(expected):
                 raise ValueError("another vector than that of the model that was saved")
             return encoder
 
     def save(self, folder: Path) -> None:
-        """Write config.json and `model/`, a sentence-transformers folder that opens with no emu_core installed."""
+        """Write config.json and `model/`, a sentence-transformers folder that opens without emu_core."""
         folder.mkdir(parents=True, exist_ok=True)
         with quietly():
             self.model.save_pretrained(str(folder / "model"), create_model_card=False)
@@ -136,7 +135,7 @@ class TransformerEncoder(Encoder):
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the tokenizer, and return the graph."""
         texts = [*CHECK_TEXTS, " ".join(CHECK_TEXTS) * (self.max_tokens // 100 + 1)]
-        ids = self.token_ids(texts)  # the tokenizer is saved with the limit of its last use
+        ids = self.token_ids(texts)  # the tokenizer is saved with its last limit
         with quietly():
             self.model.tokenizer.save_pretrained(str(folder))
         if not (folder / TOKENIZER).exists():
@@ -145,7 +144,7 @@ class TransformerEncoder(Encoder):
             package, code = "tokenizers", ALONE
         else:
             raise EncoderError(
-                f"the tokenizer of '{self.spec}' makes other tokens once it is saved alone; export it with "
+                f"the tokenizer of '{self.spec}' makes other tokens when it is saved alone; export it with "
                 "--format sentence-transformers"
             )
         token_ids = code.format(prompt=self.prompt, max_tokens=self.max_tokens)
@@ -162,26 +161,26 @@ class TransformerEncoder(Encoder):
 
     @property
     def backbone(self) -> "PreTrainedModel":
-        """The transformer itself, without pooling and what follows. Raises EncoderError where there is none."""
+        """The transformer itself, without pooling and what follows. Raises EncoderError if there is none."""
         if self.model.transformers_model is None:
             raise EncoderError(
-                f"'{self.spec}' holds no transformer whose layers can be told apart; choose another model"
+                f"'{self.spec}' has no transformer whose layers can be distinguished; choose another model"
             )
         return self.model.transformers_model
 
     @property
     def state_dim(self) -> int:
-        """Length of a token's state, which a dense module after the pooling may make another than `dim`."""
+        """Length of a token's state, which differs from `dim` if a dense module follows the pooling."""
         return int(self.backbone.config.hidden_size)
 
     @property
     def prompt(self) -> str:
-        """The text that is put before each sentence."""
+        """The text before each sentence."""
         return self._prompt or ""
 
     @property
     def mask_id(self) -> int:
-        """The id of the mask token. Raises EncoderError where the tokenizer has none."""
+        """The id of the mask token. Raises EncoderError if the tokenizer has none."""
         found = self.model.tokenizer.mask_token_id
         if found is None:
             raise EncoderError(
@@ -190,18 +189,16 @@ class TransformerEncoder(Encoder):
         return int(found)
 
     def tokens_with_offsets(self, texts: Sequence[str]) -> tuple[list[TokenIds], list[list[tuple[int, int]]]]:
-        """Return the token ids of `token_ids`, and where each token stands in its text with the prompt before it.
-
-        Tokens that stand for no characters, such as the first and last, are at (0, 0).
+        """Return `token_ids`, and the span of each token in the text with its prompt; (0, 0) for special tokens.
 
         Raises:
-            EncoderError: the tokenizer can't say where a token stands.
+            EncoderError: the tokenizer does not know the positions of tokens.
         """
         tokenizer = self.model.tokenizer
         if not tokenizer.is_fast:
             raise EncoderError(
-                f"the tokenizer of '{self.spec}' can't say where in a text a token stands; choose a model with a fast "
-                "one"
+                f"the tokenizer of '{self.spec}' does not know the positions of tokens in a text; choose a model with "
+                "a fast one"
             )
         found = tokenizer(
             [self.prompt + text.strip() for text in texts],
@@ -211,13 +208,13 @@ class TransformerEncoder(Encoder):
         )
         if found["input_ids"] != self.token_ids(texts):
             raise EncoderError(
-                f"'{self.spec}' changes a text before it makes tokens of it, so slots can't be found among them; "
-                "choose another model"
+                f"'{self.spec}' changes a text before tokenising it, so slots can't be found among its tokens; choose "
+                "another model"
             )
         return found["input_ids"], found["offset_mapping"]
 
     def states(self, features: Features) -> Tensor:
-        """(B, T) token ids -> the last layer's states (B, T, state_dim), float32."""
+        """Return the last layer's states (B, T, state_dim), float32, of token ids (B, T)."""
         out: Tensor = self.backbone(
             input_ids=features["input_ids"], attention_mask=features["attention_mask"]
         ).last_hidden_state
@@ -228,10 +225,10 @@ class TransformerEncoder(Encoder):
         return list(self.backbone.get_input_embeddings().parameters())
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Return the weights before the transformer's blocks (positions, their norm), then the blocks.
+        """Return the weights before the transformer's blocks (positions and their norm), then those of each block.
 
-        Weights after the blocks (a last norm, dense modules) belong to the last of them. A model without a list of
-        its `num_hidden_layers` blocks, such as one that shares them, is one layer.
+        Weights after the blocks (a last norm, dense modules) belong to the last block. A model without a list of
+        `num_hidden_layers` blocks, such as one that shares them, is one layer.
         """
         untrained = {id(weight) for weight in self._untrained()}
         weights = [weight for weight in self.model.parameters() if id(weight) not in untrained]
@@ -248,7 +245,7 @@ class TransformerEncoder(Encoder):
         return [layer for layer in layers if layer]
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Return token ids with the prompt and the special tokens, cut to `max_tokens`."""
+        """Return token ids with the prompt and special tokens, truncated to `max_tokens`."""
         ids: list[TokenIds] = []
         as_lists = {"text": {"padding": False}, "common": {"return_tensors": None}}
         for start in range(0, len(texts), TEXTS):
@@ -257,31 +254,31 @@ class TransformerEncoder(Encoder):
         return ids
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """Put sentences of like lengths into one batch; a CPU's are smaller."""
+        """Yield batches of sentences of similar lengths, smaller ones on a CPU."""
         if batch_tokens is None and self.device.type == "cpu":
             batch_tokens = CPU_TOKENS
         return super().batches(ids, batch_tokens)
 
     @property
     def step_tokens(self) -> int | None:
-        """Few on a CPU; on a GPU all sentences of a step are computed together."""
+        """Few tokens on a CPU; all at once on a GPU."""
         return CPU_STEP_TOKENS if self.device.type == "cpu" else None
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
-        """Pad token ids to `input_ids` and `attention_mask`, both (B, T); the mask is 1 on tokens."""
+        """Return a batch like every encoder, with a mask of integers."""
         features = super().collate(ids)
         return {**features, "attention_mask": features["attention_mask"].long()}
 
     def forward(self, features: Features) -> Tensor:
-        """(B, T) token ids -> (B, dim), of length 1 where the model normalises."""
-        read: dict[str, Any] = dict(features)  # the model writes into what it is given
+        """Return vectors (B, dim) of token ids (B, T), with length 1 if the model normalises."""
+        read: dict[str, Any] = dict(features)  # the model writes into its argument
         if self._prompt_length is not None:
             read["prompt_length"] = self._prompt_length
         out: Tensor = self.model(read)["sentence_embedding"]
         return out[:, : self.dim].float()
 
     def _untrained(self) -> list[nn.Parameter]:
-        """Return the word embeddings, and the weights of a head whose output the pooling doesn't read."""
+        """Return the word embeddings, and the weights of a head that the pooling ignores."""
         first: Any = self.model[0]
         read = first.modality_config["text"]["method_output_name"]
         head = getattr(self.backbone, "pooler", None) if read == "last_hidden_state" else None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # seconds to import
 class HfEncoder(TransformerEncoder):
     """Any text transformer that sentence-transformers opens, with that model's pooling, prompt and normalisation.
 
-    A plain transformers model gets sentence-transformers' default, the mean over tokens. `languages` is empty: models
-    don't say in one way what they were trained on.
+    A plain transformers model gets sentence-transformers' default, the mean over tokens. `languages` is empty, because
+    models have no standard way of stating theirs.
     """
 
     spec: ClassVar[str] = "hf"
@@ -25,19 +25,18 @@ class HfEncoder(TransformerEncoder):
 
     @classmethod
     def info(cls) -> EncoderInfo:
-        """Describe what can be opened."""
+        """Describe the models that can be opened."""
         name = "A transformer from the Hugging Face hub or a folder"
         return EncoderInfo("hf:", name, dim=0, languages=(), size_mb=0, licence="", available=True, reason="")
 
     @classmethod
     def load(cls, name: str = "") -> Self:
-        """Open a folder, a model in the cache, or else one from the hub, which is then cached.
+        """Open a model: a folder's path, or a name on the hub such as `intfloat/multilingual-e5-small`.
 
-        Args:
-            name: a folder's path, or a name on the hub such as `intfloat/multilingual-e5-small`.
+        A model from the hub is cached.
 
         Raises:
-            EncoderError: there is no such model within reach, or it needs code of its own.
+            EncoderError: the model is not found, or needs code of its own.
         """
         if not name.strip():
             raise EncoderError(
@@ -49,11 +48,13 @@ class HfEncoder(TransformerEncoder):
         try:
             return cls(open_model(folder))
         except OSError as error:
-            raise EncoderError(f"the folder {name} holds no whole model; name one that does") from error
+            raise EncoderError(
+                f"the folder {name} does not hold a complete model; name one that does"
+            ) from error
 
 
 def as_folder(name: str) -> Path | None:
-    """Return the folder of that name, if there is one."""
+    """Return the folder of a name, if there is one."""
     try:
         folder = Path(name).expanduser()
         return folder if folder.is_dir() else None
@@ -62,7 +63,7 @@ def as_folder(name: str) -> Path | None:
 
 
 def from_hub(name: str) -> "SentenceTransformer":
-    """Open a model from the cache, or fetch it. Raises EncoderError when neither can be done."""
+    """Open a model from the cache, or fetch it. Raises EncoderError if neither succeeds."""
     from huggingface_hub import model_info
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
     from sentence_transformers.util import ORIGINAL_TRANSFORMER_MODELS
@@ -74,8 +75,10 @@ def from_hub(name: str) -> "SentenceTransformer":
             try:
                 return open_model(full)
             except (OSError, EncoderError):
-                pass  # a download that was cut short is finished below
-        model_info(full, timeout=10)  # a missing model or network shows here at once, and below in minutes
+                pass  # an interrupted download is completed below
+        model_info(
+            full, timeout=10
+        )  # without model or network this fails at once, the next line after minutes
         model = open_model(full, local_only=False)
         if not in_cache(full):
             raise OSError("only a part of the model is cached")
@@ -86,7 +89,7 @@ def from_hub(name: str) -> "SentenceTransformer":
         raise EncoderError(
             f"'{name}' is neither a folder here nor a public model of the hub; see https://huggingface.co/models"
         ) from None
-    except Exception as error:  # whatever the network's libraries raise
+    except Exception as error:  # the network's libraries raise many kinds of error
         raise EncoderError(
             f"the model '{name}' is not in the cache and can't be fetched from the hub; go online once, or name a "
             "model's local folder"
@@ -94,12 +97,12 @@ def from_hub(name: str) -> "SentenceTransformer":
 
 
 def in_cache(name: str) -> bool:
-    """Return whether the cache knows which modules a hub's model has, if it has any beside the transformer.
+    """Return whether the cache knows which modules a hub's model has besides the transformer.
 
-    Where it doesn't, as when only transformers used the model, sentence-transformers would guess the pooling.
+    If it does not, as for a model used with transformers only, sentence-transformers would guess the pooling.
     """
     from huggingface_hub import try_to_load_from_cache
 
-    # A path, or a sentinel when the hub has no such file; None when nothing is known.
+    # A path, or a sentinel if the hub has no such file; None if nothing is known.
     folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
     return try_to_load_from_cache(name, "modules.json", cache_dir=folder) is not None

@@ -1,4 +1,4 @@
-"""Open models of sentence-transformers, running no code of their own and printing nothing."""
+"""Opening models with sentence-transformers, without running their own code and without output."""
 
 import logging
 import threading
@@ -14,16 +14,16 @@ from emu_core.errors import EncoderError
 if TYPE_CHECKING:  # seconds to import
     from sentence_transformers import SentenceTransformer
 
-_ONE_AT_A_TIME = threading.RLock()  # the hub's switch is the process's: a download must not meet it
+_ONE_AT_A_TIME = threading.RLock()  # the hub's offline switch is global and must not affect a download
 
 
 def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any) -> "SentenceTransformer":
-    """Open a sentence-transformers or transformers model, in float32 on the CPU, running no code of its own.
+    """Open a sentence-transformers or transformers model in float32 on the CPU, without running code of its own.
 
     Args:
         name: a folder, or a name on the Hugging Face hub.
-        local_only: read the cache only, for a hub name.
-        model_kwargs: what the transformer's class takes.
+        local_only: whether a hub name is looked up in the cache only.
+        model_kwargs: for the transformer's class.
 
     Raises:
         EncoderError: the model needs code of its own, is damaged, or is not a model.
@@ -31,7 +31,7 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
     """
     from sentence_transformers import SentenceTransformer
 
-    # A folder's own configuration may set these too, and ours wins: no pickled objects, no kernels from the hub.
+    # These override the folder's own configuration: no pickled objects, no kernels from the hub.
     safe = {"dtype": torch.float32, "weights_only": True, "use_kernels": False, "allow_all_kernels": False}
     try:
         with _ONE_AT_A_TIME, _offline() if local_only else nullcontext():
@@ -44,7 +44,7 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
             )
     except OSError:
         raise
-    except Exception as error:  # a stranger's files go through three libraries, which raise what they like
+    except Exception as error:  # three libraries raise many kinds of error for untrusted files
         if "trust_remote_code" in str(error):
             raise EncoderError(
                 f"the model {name} needs Python code of its own, which is never run here; choose another model"
@@ -57,7 +57,7 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """Switch the hub off: told to read local files only, the libraries still ask it for adapters and cards."""
+    """Switch the hub off: even with local files only, the libraries ask it for adapters and cards."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE
@@ -69,19 +69,28 @@ def _offline() -> Iterator[None]:
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Hide the libraries' progress bars and warnings while a model that is known to be right opens."""
-    from transformers.utils import logging as bars
-
-    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
-    levels, had_bars = [logger.level for logger in loggers], bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    for logger in loggers:
+def quiet_loggers(*names: str) -> Iterator[None]:
+    """Hide the warnings of some loggers."""
+    levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
+    for logger in levels:
         logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
+        for logger, level in levels.items():
             logger.setLevel(level)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Hide the libraries' progress bars and warnings while a known model is opened."""
+    from transformers.utils import logging as bars
+
+    had_bars = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        with quiet_loggers("transformers", "sentence_transformers"):
+            yield
+    finally:
         if had_bars:
             bars.enable_progress_bar()

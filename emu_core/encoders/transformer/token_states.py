@@ -1,4 +1,4 @@
-"""A frozen transformer's states of every token, and of sentences with some characters masked."""
+"""A frozen transformer's token states, and sentences with some characters masked."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -23,22 +23,18 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TokenStates:
-    """States of the tokens of N sentences, without padding.
-
-    Attributes:
-        states: (tokens of all sentences, d), in half precision, so that tens of thousands of
-            sentences stay in memory.
-        starts: (N + 1,), where each sentence's tokens begin; the last number is where they all end.
-    """
+    """States of the tokens of N sentences, without padding."""
 
     states: Tensor
+    """(tokens of all sentences, d), in half precision to keep tens of thousands of sentences in memory."""
     starts: Tensor
+    """(N + 1,), where each sentence's tokens begin, and where the last end."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     def batch(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """States (B, L, d) of some sentences, float32, and their mask (B, L), True on tokens."""
+        """Return states (B, L, d) of some sentences, float32, and their mask (B, L), True on tokens."""
         begin = self.starts[rows]
         length = self.starts[rows + 1] - begin
         place = torch.arange(int(length.max()), device=rows.device)  # (L,)
@@ -47,7 +43,7 @@ class TokenStates:
         return self.states[at].float() * mask.unsqueeze(-1), mask
 
     def first(self, rows: Tensor) -> Tensor:
-        """States of the first token of some sentences (B, d), float32."""
+        """Return the state of the first token of some sentences (B, d), float32."""
         return self.states[self.starts[rows]].float()
 
 
@@ -58,9 +54,9 @@ def token_states(
     cache: Path | None = None,
     on_progress: Progress | None = None,
 ) -> TokenStates:
-    """Run the encoder once over sentences and return the last layer's state of every token, on its device.
+    """Return the last layer's state of every token, on the encoder's device.
 
-    States are stored in the folder `cache`, and read again when encoder and tokens are the same.
+    States are stored in the folder `cache`, and read from it for the same encoder and tokens.
     """
     lengths = torch.tensor([len(own) for own in ids], dtype=torch.long)
     starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
@@ -81,7 +77,7 @@ def cls_states(
     cache: Path | None = None,
     on_progress: Progress | None = None,
 ) -> Tensor:
-    """Return the first token's states alone (N, d), float32, as `token_states` does. Equal token ids are run once."""
+    """Return the first token's states (N, d), float32, like `token_states`; equal sentences are computed once."""
     place = {one: row for row, one in enumerate(dict.fromkeys(map(tuple, ids)))}
     distinct = [list(one) for one in place]
     out = torch.empty((len(distinct), encoder.state_dim), device=encoder.device)
@@ -103,9 +99,9 @@ def _run(
     name: str,
     on_progress: Progress | None,
 ) -> None:
-    """Fill `out` from a file of the cache, or by running the encoder, and then write the file.
+    """Fill `out` from a file of the cache, or by running the encoder and writing that file.
 
-    `put` writes a batch to `out`: its row numbers, token states (B, L, d) and mask (B, L).
+    `put` writes a batch to `out`: its rows, token states (B, L, d) and mask (B, L).
     """
     file = cache / f"{name}-{_digest(encoder, ids)}.safetensors" if cache else None
     if file is not None:
@@ -115,7 +111,7 @@ def _run(
                 out.copy_(states)
                 return
         except (SafetensorError, KeyError, OSError):
-            pass  # there is none, or none that is whole
+            pass  # it is missing or incomplete
     with evaluation_mode(encoder):
         for rows, batch in encoder.in_batches(ids, on_progress=on_progress):
             features = encoder.collate(batch)
@@ -127,7 +123,7 @@ def _run(
 
 
 def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
-    """Return a checksum of the sentences and, by the vector of one, of the encoder's weights."""
+    """Return a checksum of the sentences and, through a sentence's vector, of the encoder's weights."""
     digest = hashlib.sha256(encoder.encode([PROBE]).tobytes())
     for own in ids:
         digest.update(np.asarray([len(own), *own], dtype="<i8").tobytes())
@@ -135,7 +131,7 @@ def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
 
 
 def joined(parts: Sequence[TokenStates]) -> TokenStates:
-    """Return the sentences of several, one after the other."""
+    """Concatenate the states of sentences."""
     ends = [0, *accumulate(int(part.starts[-1]) for part in parts)]
     starts = [part.starts[:-1] + before for part, before in zip(parts, ends, strict=False)]
     last = torch.tensor([ends[-1]], device=parts[0].starts.device)
@@ -145,17 +141,17 @@ def joined(parts: Sequence[TokenStates]) -> TokenStates:
 def masked_ids(
     encoder: TransformerEncoder, texts: Sequence[str], spans: Sequence[Sequence[Span]]
 ) -> list[TokenIds]:
-    """Return token ids of texts in which the tokens that touch a span have given way to one mask token.
+    """Return token ids of texts, with consecutive tokens that overlap a span replaced by a single mask token.
 
-    One for all of them, so that the mask does not show how long the hidden words were.
+    A single mask does not reveal the length of the hidden words.
 
     Args:
-        encoder: its tokenizer says where each token stands.
+        encoder: its tokenizer knows the position of each token.
         texts: N sentences.
         spans: for each, (start, end) of characters to mask.
 
     Raises:
-        EncoderError: the tokenizer has no mask token, or can't say where a token stands.
+        EncoderError: the tokenizer has no mask token, or does not know the positions of tokens.
     """
     mask, prompt = encoder.mask_id, encoder.prompt
     found = []
@@ -167,7 +163,7 @@ def masked_ids(
             hidden = np.zeros(len(prompt) + len(text), dtype=bool)
             for begin, end in masked:
                 hidden[max(lead + begin, len(prompt)) : max(lead + end, 0)] = True
-            # A token may begin at the space before its word, and that space may be another span's.
+            # A token may begin at the space before its word, which may belong to another span.
             blank = [at for at, letter in enumerate(prompt + text.lstrip()) if letter.isspace()]
             hidden[blank] = False
             replaced = [mask if hidden[a:b].any() else i for i, (a, b) in zip(own, places, strict=True)]
@@ -176,16 +172,16 @@ def masked_ids(
 
 
 def template_spans(length: int, slots: Sequence[Span]) -> list[Span]:
-    """Return the spans of a text of so many characters that are in none of its slots: its template."""
+    """Return the spans of a text of `length` characters outside its slots: its template."""
     edges = [0, *(edge for slot in sorted(slots) for edge in slot), length]
     return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
 
 
 def require_transformer(encoder: Any) -> TransformerEncoder:
-    """Return the encoder if it has a state for each token. Raises EncoderError otherwise."""
+    """Return the encoder if it has token states. Raises EncoderError otherwise."""
     if not isinstance(encoder, TransformerEncoder):
         raise EncoderError(
-            f"the encoder '{encoder.spec}' has no states of single tokens, from which templates are learnt; choose "
-            "e5-small or hf:NAME"
+            f"the encoder '{encoder.spec}' has no token states, from which templates are learnt; choose e5-small or "
+            "hf:NAME"
         )
     return encoder

