@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from emu_core.data.cleaning import normalised, stripped
 from emu_core.data.labelled.columns import COLUMNS, split_codes
@@ -14,70 +13,42 @@ from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.data.wording import counted, listed, shown
 
 LONG_TEXT = 2_000  # characters; encoders read far less
-_FINDING = ["row", "source", "text", "language"]
 # One to three words with a capital or a digit each: a brand or product, written in Latin letters in any language.
 _NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
 # The part of a reason that concerns one row, left out where rows are counted by reason.
 _PARTICULAR = r"(?s)( of row |: ').*"
 
 
-def groups(*columns: "pd.Series[str] | NDArray[np.int64]") -> NDArray[np.int64]:
-    """Return a number for each row, equal where all columns are equal."""
-    codes = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        values, distinct = pd.factorize(column)
-        # Renumbered after each column, so that the product stays below rows x rows.
-        codes = pd.factorize(codes * max(len(distinct), 1) + values)[0].astype(np.int64)
-    return codes
+# Each finder returns an explanation for every row, NaN where there is nothing to find. `same` numbers the texts of a
+# language that differ in nothing but case and spacing.
 
 
-def first_places(
-    rows: pd.DataFrame, codes: NDArray[np.int64], repeated: NDArray[np.bool_]
-) -> "pd.Series[str]":
-    """Return the place of the first row with the same code ("row 3 of de.csv") for each row in `repeated`."""
-    _, first = np.unique(codes, return_index=True)
-    found = rows.iloc[first[codes[repeated]]]
-    places = "row " + found["row"].astype("str")
+def _places_of_first(rows: pd.DataFrame, *keys: str) -> pd.Series:
+    """Return the place of the first row with the same keys ("row 3 of de.csv") for rows that repeat one."""
+    repeated = rows.duplicated(list(keys))
+    first = rows.groupby(list(keys), sort=False)[["row", "source"]].transform("first")[repeated]
+    places = "row " + first["row"].astype("str")
     if rows["source"].nunique() > 1:
-        places = places + " of " + found["source"]
-    return places.set_axis(rows.index[repeated])
+        places = places + " of " + first["source"]
+    return places.reindex(rows.index)
 
 
-def repeats(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each row whether an earlier one has its code."""
-    return pd.Series(codes).duplicated().to_numpy(dtype=bool)
+def _several(rows: pd.DataFrame, key: str, value: str) -> pd.Series:
+    """Return the values of each row's key, if there are two or more, as a list in words; "" is no key or value."""
+    marked = rows[[key, value]].where(rows[[key, value]] != "")
+    pairs = marked.dropna().drop_duplicates()
+    pairs = pairs[pairs[key].duplicated(keep=False)].sort_values(value)
+    words = pairs.groupby(key)[value].agg(listed).astype("str")
+    return marked[key].map(words).astype("str").where(marked[value].notna())
 
 
-def find_duplicates(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
-    """Find rows that repeat an earlier text of the same intent and language but for case and spacing.
-
-    Args:
-        rows: the six columns, with row and source.
-        texts: `groups` of the normalised texts and languages.
-    """
-    codes = groups(texts, rows["intent"])
-    repeated = repeats(codes)
-    return _findings(rows, repeated, "the same sentence and intent as " + first_places(rows, codes, repeated))
+def _leaks(rows: pd.DataFrame) -> pd.Series:
+    """Find rows whose id, or whose text in the same language, is in two splits."""
+    by_id = "id " + rows["id"] + " is in the splits " + _several(rows, "id", "split")
+    return by_id.fillna("this text is in the splits " + _several(rows, "same", "split"))
 
 
-def find_conflicts(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
-    """Find rows whose text has another intent elsewhere in the same language; `texts` as in `find_duplicates`."""
-    several = _several(texts, rows["intent"])
-    return _findings(rows, several.notna().to_numpy(), "this text has the intents " + several.dropna())
-
-
-def find_leaks(rows: pd.DataFrame, texts: NDArray[np.int64]) -> pd.DataFrame:
-    """Find rows whose id, or whose text in the same language, is in two splits; `texts` as in `find_duplicates`."""
-    splits = rows["split"].where(rows["split"] != "")
-    by_id = _several(groups(rows["id"]), splits.where(rows["id"] != ""))
-    by_text = _several(texts, splits)
-    explained = ("id " + rows["id"] + " is in the splits " + by_id).fillna(
-        "this text is in the splits " + by_text
-    )
-    return _findings(rows, explained.notna().to_numpy(), explained.dropna())
-
-
-def find_script_misfits(rows: pd.DataFrame) -> pd.DataFrame:
+def _script_misfits(rows: pd.DataFrame) -> pd.Series:
     """Find texts that are not in the script of their language.
 
     These are texts with more than a third of their letters in other scripts, and texts in Latin letters alone of a
@@ -85,8 +56,7 @@ def find_script_misfits(rows: pd.DataFrame) -> pd.DataFrame:
     whose script is unknown are skipped.
     """
     counts = count_scripts(rows["text"].tolist())
-    misfit = np.zeros(len(rows), dtype=bool)
-    explained = pd.Series("", index=rows.index, dtype="str")
+    explained = pd.Series(pd.NA, index=rows.index, dtype="str")
     for code in SCRIPTS_OF.keys() & set(rows["language"]):
         here = np.flatnonzero(rows["language"] == code)
         scripts = SCRIPTS_OF[code]
@@ -101,45 +71,24 @@ def find_script_misfits(rows: pd.DataFrame) -> pd.DataFrame:
         wrong |= np.isin(here, alone[~names])
         part[:, own] = 0
         most = np.array(SCRIPTS)[part[wrong].argmax(axis=1)]
-        misfit[here[wrong]] = True
         explained.iloc[here[wrong]] = [
             f"{script} letters, but {language_name(code)} is written in {' and '.join(scripts)}"
             for script in most
         ]
-    return _findings(rows, misfit, explained[misfit])
+    return explained
 
 
-def find_thin(rows: pd.DataFrame) -> pd.DataFrame:
+def _thin(rows: pd.DataFrame) -> pd.Series:
     """Find the rows that are their intent's only sentence in their language."""
-    codes = groups(rows["intent"], rows["language"])
-    single = np.bincount(codes, minlength=1)[codes] == 1 if len(rows) else np.zeros(0, dtype=bool)
-    languages = rows["language"][single].map(language_name)
-    return _findings(rows, single, "the only " + languages + " sentence of " + rows["intent"][single])
+    explained = "the only " + rows["language"].map(language_name) + " sentence of " + rows["intent"]
+    return explained.where(~rows.duplicated(["intent", "language"], keep=False))
 
 
-def find_long(rows: pd.DataFrame) -> pd.DataFrame:
+def _long(rows: pd.DataFrame) -> pd.Series:
     """Find texts of more than LONG_TEXT characters."""
     lengths = rows["text"].str.len()
-    long = (lengths > LONG_TEXT).to_numpy(dtype=bool)
-    return _findings(
-        rows, long, lengths[long].astype("str") + " characters; encoders read the beginning only"
-    )
-
-
-def _several(codes: NDArray[np.int64], values: "pd.Series[str]") -> "pd.Series[str]":
-    """Return for each row the values of its group as a list in words; NaN for a single value and rows of no value."""
-    pairs = pd.DataFrame({"code": codes, "value": values.to_numpy()}).dropna().drop_duplicates()
-    pairs = pairs[pairs["code"].duplicated(keep=False)].sort_values("value")
-    words = pairs.groupby("code")["value"].agg(listed)
-    found = pd.Series(codes, index=values.index).map(words.astype("str")).astype("str")
-    return found.where(values.notna())
-
-
-def _findings(rows: pd.DataFrame, chosen: NDArray[np.bool_], explanations: "pd.Series[str]") -> pd.DataFrame:
-    """Return the chosen rows, numbered from 0, with their explanations, in the same order."""
-    found = rows.loc[chosen, _FINDING].reset_index(drop=True)
-    found["explanation"] = explanations.astype("str").to_numpy()
-    return found
+    explained = lengths.astype("str") + " characters; encoders read the beginning only"
+    return explained.where(lengths > LONG_TEXT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,38 +160,41 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     clean["language"] = language_codes(clean["language"])
     clean["split"] = split_codes(clean["split"])
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
-    reasons = _faults(clean)
-    whole = clean[reasons == ""].reset_index(drop=True)
-    texts = groups(pd.Series(normalised(whole["text"]), dtype="str"), whole["language"])
-    copies = groups(*(whole[column] for column in ("text", "intent", "language", "id")))
-    repeated = repeats(copies)
-    places = first_places(whole, copies, repeated).to_numpy(dtype=object)
-    reasons[np.flatnonzero(reasons == "")[repeated]] = "an exact repeat of " + places
-    dropped = clean.assign(reason=pd.Series(reasons, dtype="str"))[["row", "source", "reason", "text"]]
-    kept, kept_groups = whole[~repeated].reset_index(drop=True), texts[~repeated]
+    clean["reason"] = _faults(clean)
+    whole = clean[clean["reason"] == ""]
+    folded = whole.assign(text=normalised(whole["text"]))
+    whole = whole.assign(same=folded.groupby(["text", "language"], sort=False).ngroup())
+    copies = "an exact repeat of " + _places_of_first(whole, "text", "intent", "language", "id")
+    clean["reason"] = copies.reindex(clean.index).fillna(clean["reason"])
+    kept = whole[copies.isna()].reset_index(drop=True)
+
+    def findings(explained: pd.Series, among: pd.DataFrame = kept) -> pd.DataFrame:
+        found = among.assign(explanation=explained.astype("str"))[explained.notna()]
+        return found[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
+
+    dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
     return kept[list(COLUMNS)], Audit(
         rows_read=len(rows),
         rows_kept=len(kept),
-        dropped=dropped[reasons != ""].reset_index(drop=True),
-        duplicates=find_duplicates(kept, kept_groups),
-        conflicts=find_conflicts(kept, kept_groups),
-        leaks=find_leaks(whole, texts),
-        script_misfits=find_script_misfits(kept),
-        thin=find_thin(kept),
-        long_texts=find_long(kept),
+        dropped=dropped.reset_index(drop=True),
+        duplicates=findings("the same sentence and intent as " + _places_of_first(kept, "same", "intent")),
+        conflicts=findings("this text has the intents " + _several(kept, "same", "intent")),
+        leaks=findings(_leaks(whole), whole),
+        script_misfits=findings(_script_misfits(kept)),
+        thin=findings(_thin(kept)),
+        long_texts=findings(_long(kept)),
         counts=count_table(kept),
         notes=notes,
     )
 
 
-def _faults(rows: pd.DataFrame) -> NDArray[np.object_]:
+def _faults(rows: pd.DataFrame) -> "pd.Series[str]":
     """Return for each row why it cannot be used, "" if it can."""
-    reasons = np.full(len(rows), "", dtype=object)
+    faults = {
+        value: "" if language_code(value) else f"not a language: '{shown(value)}'"
+        for value in rows["language"].unique()
+    }
+    reasons = rows["language"].map(faults).astype("str")
     for column in ("language", "intent", "text"):
-        reasons[(rows[column] == "").to_numpy(dtype=bool)] = f"no {column}"
-    for value in rows["language"].unique():
-        if value and language_code(value) is None:
-            reasons[((rows["language"] == value) & (reasons == "")).to_numpy(dtype=bool)] = (
-                f"not a language: '{shown(value)}'"
-            )
+        reasons = reasons.where(rows[column] != "", f"no {column}")
     return reasons
