@@ -1,4 +1,4 @@
-"""Writes docs/reference/settings.md from the fields of the methods' settings: python -m tests.settings_page."""
+"""Write docs/reference/settings.md from the fields of the methods' settings: python -m tests.settings_page."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from tests.pages import DOCS
 PAGE = DOCS / "reference/settings.md"
 HEAD = """# Hyper-parameters
 
-Each setting as its field in `emu_core.config` describes it; `emu train --method NAME --help`, `emu pretrain` and the
-app's forms show the same words. The column "paper" has the values of `--preset paper`, the others the defaults of
-`--preset tuned`, for an encoder.
+All settings of each method, with their defaults, ranges and sources. `emu train --method NAME --help`,
+`emu pretrain --method NAME --help` and the app's forms show the same descriptions. The column "paper" has the values of
+`--preset paper`; the other columns have the defaults of `--preset tuned`, for each encoder if they differ.
 """
 
 
@@ -29,10 +29,10 @@ def _section(sharing: Sequence[Method]) -> Iterator[str]:
     """Yield the paragraphs on a class of settings, given the methods that share it."""
     first, *others = sharing
     yield f"## {first.title}: `--method {first.name}`"
-    yield f"{first.summary} In code: `emu_core.config.{first.settings.__name__}`."
+    yield f"{first.summary} In Python: `emu_core.config.{first.settings.__name__}`."
     if others:
         variants = [f"`{method.name}` sets {_listed(method.variant)}" for method in others]
-        yield f"The same settings belong to its variants and baselines: {'; '.join(variants)}."
+        yield f"Its variants and baselines have the same settings: {'; '.join(variants)}."
     starts = _starts(first)
     rows = [("option", "meaning", *starts, "range", "source"), ("---",) * (len(starts) + 4)]
     for info in infos(first.settings):
