@@ -18,7 +18,6 @@ from app.vectors import weights_of
 from app.wording import literal
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.scatter import maps_page
-from emu_core.charts.stills import maps_file
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
@@ -260,6 +259,8 @@ def draw_downloads(
     """Draw a button each for PNG, SVG and HTML; `name` is the files', without an ending, the rest as in `maps_file`."""
 
     def still(file_format: Literal["png", "svg"]) -> bytes:
+        from emu_core.charts.stills import maps_file  # which imports matplotlib
+
         return maps_file(panels, points, colour_by, chosen, file_format=file_format, shown=shown)
 
     files: dict[str, tuple[str, Callable[[], bytes]]] = {

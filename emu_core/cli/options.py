@@ -2,11 +2,13 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.errors import RunError
 from emu_core.runs.run import NAME, new_run_name
+
+if TYPE_CHECKING:
+    from emu_core.data.labelled.columns import ColumnMapping
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH} or run:DIR"
@@ -75,8 +77,10 @@ def encoder_of(options: argparse.Namespace) -> str:
     return f"run:{options.run}" if options.run else str(options.encoder)
 
 
-def mapping_of(options: argparse.Namespace) -> ColumnMapping:
-    """The columns that were named."""
+def mapping_of(options: argparse.Namespace) -> "ColumnMapping":
+    """Return the columns that were named."""
+    from emu_core.data.labelled.columns import ColumnMapping
+
     return ColumnMapping(
         text=options.text_column,
         intent=options.intent_column,

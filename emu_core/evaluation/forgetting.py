@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from emu_core.data.languages import language_name, split_pair
 from emu_core.evaluation.arrays import paired_cosines
@@ -154,6 +153,8 @@ def retrieval_change(
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Correlation of the ranks, ties sharing theirs: (draws, N) twice to (draws,); NaN where a draw is all equal."""
+    from scipy.stats import rankdata
+
     a, b = (rankdata(values, axis=1) for values in (first, second))
     a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     lengths = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import IsotonicRegression
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import check_dimensions, check_length, codes, id_keys, unit_vectors
 from emu_core.evaluation.retrieval import TIE, best_columns, blocks
+
+if TYPE_CHECKING:
+    from sklearn.isotonic import IsotonicRegression
 
 VOTES = (1, 3, 5, 10)  # nearest sentences that may vote; leave-one-out says how many do
 MOST_ASKED = 2_000  # sentences of leave-one-out: of a larger pool, a sample that meets all of it
@@ -111,6 +114,8 @@ class NearestIntent:
             strangers = self._search(units, 1, 1, truth, self._labels).cosines[:, 0]
             self.new_found_ = 100 * float((strangers < self.threshold_).mean())
         if min(is_right.sum(), (~is_right).sum()) >= LEAST_OF_A_KIND:
+            from sklearn.isotonic import IsotonicRegression
+
             known = np.isfinite(found.margins)
             self.calibration_ = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
                 found.margins[known], is_right[known]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 from emu_core.errors import DataError
 
@@ -71,8 +71,11 @@ def binomial_interval(correct: int, n: int, confidence: float = 0.95) -> Interva
     _check_confidence(confidence)
     if not 0 <= correct <= n or n < 1:
         raise DataError(f"{correct} of {n} sentences can't be right; give 0 to n right ones of one or more")
-    interval = stats.binomtest(int(correct), int(n)).proportion_ci(confidence, method="wilson")
-    return Interval(100 * float(interval.low), 100 * float(interval.high))
+    share, square = correct / n, _normal_quantile(confidence) ** 2
+    middle = share + square / (2 * n)
+    margin = np.sqrt(square * (share * (1 - share) / n + square / (4 * n**2)))
+    low, high = (middle - margin) / (1 + square / n), (middle + margin) / (1 + square / n)
+    return Interval(100 * float(low) if correct else 0.0, 100 * float(high) if correct < n else 100.0)
 
 
 def accuracy_interval(correct: NDArray[np.bool_], confidence: float = 0.95) -> Interval:
@@ -104,7 +107,7 @@ def mean_interval(values: NDArray[np.floating], confidence: float = 0.95) -> Int
 def student_interval(values: NDArray[np.floating], confidence: float) -> tuple[float, float]:
     """Return Student's t interval of the mean of values (N,)."""
     n = len(values)
-    margin = stats.t.ppf(0.5 + confidence / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    margin = stdtrit(n - 1, 0.5 + confidence / 2) * values.std(ddof=1) / np.sqrt(n)
     return float(values.mean() - margin), float(values.mean() + margin)
 
 
@@ -128,6 +131,8 @@ def paired_test(
     Raises:
         DataError: there is no sentence, the two differ in length, or the confidence is out of range.
     """
+    from scipy.stats import binomtest
+
     _check_confidence(confidence)
     base, other = np.asarray(base_correct, dtype=bool), np.asarray(other_correct, dtype=bool)
     if base.shape != other.shape or base.ndim != 1 or not len(base):
@@ -136,10 +141,10 @@ def paired_test(
         )
     n = len(base)
     gained, lost = int((~base & other).sum()), int((base & ~other).sum())
-    p_value = float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+    p_value = float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
     # Bonett and Price add a gained and a lost sentence, which draws the interval towards no difference.
     up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
-    margin = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt((up + down - (up - down) ** 2) / (n + 2))
+    margin = _normal_quantile(confidence) * np.sqrt((up + down - (up - down) ** 2) / (n + 2))
     low, high = np.clip([up - down - margin, up - down + margin], -1, 1)
     return PairedTest(gained, lost, p_value, 100 * (gained - lost) / n, 100 * float(low), 100 * float(high))
 
@@ -155,6 +160,8 @@ def wilcoxon(differences: Sequence[float] | NDArray[np.floating]) -> SignedRank:
     Raises:
         DataError: there is none, or one is not finite.
     """
+    from scipy import stats
+
     points = np.asarray(differences, dtype=np.float64).ravel()
     if not len(points) or not np.isfinite(points).all():
         raise DataError(
@@ -167,6 +174,10 @@ def wilcoxon(differences: Sequence[float] | NDArray[np.floating]) -> SignedRank:
         return SignedRank(0.0, 1.0, 0)
     result = stats.wilcoxon(points)
     return SignedRank(float(result.statistic), float(result.pvalue), len(points))
+
+
+def _normal_quantile(confidence: float) -> float:
+    return float(ndtri(0.5 + confidence / 2))
 
 
 def _check_confidence(confidence: float) -> None:

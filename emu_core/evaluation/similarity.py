@@ -6,7 +6,6 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import pearsonr, spearmanr
 
 from emu_core.data.languages import ordered
 from emu_core.data.texts.scored_pairs import ScoredPairs
@@ -80,6 +79,8 @@ def correlation(similarities: NDArray[np.floating], scores: Sequence[float]) -> 
     Raises:
         DataError: see `check_scored`.
     """
+    from scipy.stats import pearsonr, spearmanr
+
     found, wanted = check_scored(similarities, scores)
     return Correlation(float(pearsonr(found, wanted)[0]), float(spearmanr(found, wanted)[0]), len(found))
 

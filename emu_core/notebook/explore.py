@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.markup import block, escaped, html_table, paragraph
 from emu_core.charts.scatter import sentence_maps
-from emu_core.charts.stills import maps_file
 from emu_core.charts.style import CLOSEST, on_white
 from emu_core.data.wording import counted
 from emu_core.errors import EmuError
@@ -114,6 +113,8 @@ class Explorer:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Return the widget, and a picture for where there are none: nbconvert, GitHub."""
+        from emu_core.charts.stills import maps_file  # which imports matplotlib
+
         still = maps_file(
             self._maps, self._points, self._colour_by, frozenset(self.chosen), file_format="png"
         )

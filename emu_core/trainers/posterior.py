@@ -1,13 +1,13 @@
 """Fitting the posterior method: no gradient, the encoder runs once over each sentence."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from emu_core.config import PosteriorConfig
@@ -16,6 +16,9 @@ from emu_core.errors import TrainingError
 from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
 from emu_core.models.posterior_head import TINY, PosteriorHead, nearness, neutral, signs_of_intent, spread_out
 from emu_core.threads import one_thread_for_small_products
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
@@ -362,12 +365,14 @@ def choose_inverse_penalty(
     return INVERSE_PENALTIES[int(np.argmax(as_good))]
 
 
-def regression(inverse_penalty: float, *, warm: bool = False) -> LogisticRegression:
-    """A logistic regression that is not yet fitted; a warm one goes on from where it was last."""
+def regression(inverse_penalty: float, *, warm: bool = False) -> "LogisticRegression":
+    """Return a logistic regression that is not yet fitted; a warm one goes on from where it was last."""
+    from sklearn.linear_model import LogisticRegression
+
     return LogisticRegression(C=inverse_penalty, max_iter=MOST_ITERATIONS, tol=TOLERANCE, warm_start=warm)
 
 
-def weights(fitted: LogisticRegression) -> tuple[Matrix, Matrix]:
+def weights(fitted: "LogisticRegression") -> tuple[Matrix, Matrix]:
     """Weights (k, d) and biases (k,) whose softmax is the fitted probability, for two classes as for more."""
     weight, bias = fitted.coef_, fitted.intercept_
     if len(fitted.classes_) == 2:  # scikit-learn gives the second class's log-odds
@@ -474,6 +479,8 @@ def learn_known(
             known += [is_known] * len(found)
     if len(set(known)) < 2:
         return torch.zeros(0)
+    from sklearn.linear_model import LogisticRegression
+
     wide = np.concatenate(signs)
     mean, scale = wide.mean(axis=0), np.maximum(wide.std(axis=0), 1e-6)
     learnt = LogisticRegression(class_weight="balanced").fit((wide - mean) / scale, known)

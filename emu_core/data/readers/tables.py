@@ -7,9 +7,8 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +26,9 @@ from emu_core.data.readers.limits import (
 from emu_core.data.readers.text import PARQUET, ZIP, checked_text, encoding_notes, read_lines
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _TABLES = (".csv", ".tsv", ".tab", *_JSON_SUFFIXES, ".parquet", ".pq", ".xlsx")
@@ -336,6 +338,8 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def parse_xlsx(payload: bytes, name: str) -> pd.DataFrame:
     """Read the first sheet: its first row that is not blank names the columns; a formula is its last value."""
+    import openpyxl
+
     _check_archive(payload, name)
     workbook = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
     if not workbook.worksheets:
@@ -383,7 +387,7 @@ def _first_sheet(sheet: Any, name: str) -> pd.DataFrame:
 
 
 def _sheet_rows(
-    sheet: openpyxl.worksheet._read_only.ReadOnlyWorksheet, start: int, width: int, end: int = _MAX_SHEET_ROWS
+    sheet: "ReadOnlyWorksheet", start: int, width: int, end: int = _MAX_SHEET_ROWS
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the `width` cells of each row from `start` to `end` that is not blank."""
     rows = sheet.iter_rows(min_row=start, max_row=end, max_col=width, values_only=True)
