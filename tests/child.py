@@ -1,19 +1,22 @@
 """Functions in processes of their own, which other tests then find dead.
 
-The processes are forked from one that has imported all that a training imports on its way, and started no thread:
-importing takes each process that is started by a command five seconds, and two to four more until its training begins.
+The processes are forked from one that has imported all that a training imports on its way, and started no thread. A
+new interpreter would spend three seconds of CPU time on imports, and two to four more until its training begins.
 """
 
 import os
 import resource
 import signal
+import sys
 from collections.abc import Callable
 from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from emu_core import resume
+from emu_core.cli import main
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import Progress
@@ -36,9 +39,18 @@ IMPORTED = (
     "pyarrow.parquet",
     "sacrebleu",
     "sentence_transformers",
+    "sklearn.linear_model",
     "sklearn.neighbors",
+    "tests.killed_bench",
     "torch._dynamo",  # by an optimiser's first step
 )
+
+
+def forked() -> ForkServerContext:
+    """Return the context of `multiprocessing` that starts such processes."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(IMPORTED))
+    return context
 
 
 def exit_code(function: Callable[..., object], *arguments: Any) -> int | None:
@@ -50,11 +62,14 @@ def exit_code(function: Callable[..., object], *arguments: Any) -> int | None:
 
 def started(function: Callable[..., object], *arguments: Any) -> BaseProcess:
     """Call a function of a module in a new process."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload(list(IMPORTED))
-    child = context.Process(target=function, args=arguments)
+    child = forked().Process(target=function, args=arguments)
     child.start()
     return child
+
+
+def command(*arguments: str) -> None:
+    """Run the command `emu`."""
+    sys.exit(main(arguments))
 
 
 def full_disk(most_bytes: int) -> None:

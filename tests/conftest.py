@@ -1,5 +1,6 @@
 """The order and the threads of all tests, and a real browser on the real app for those that are marked `browser`."""
 
+import multiprocessing
 import os
 import shutil
 import socket
@@ -7,8 +8,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -78,11 +81,47 @@ def app_url(runs_folder: Path) -> Iterator[str]:
         server.wait()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def unpacked_weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let the encoder `use` open a copy of its weights that is not compressed: unpacking takes most of its loading."""
+    from emu_core.encoders.use import encoder
+
+    resource = encoder.resource
+
+    @cache
+    def unpacked(path: Path) -> Path:
+        copy: Path = tmp_path_factory.mktemp("weights") / path.name
+        with np.load(path, allow_pickle=False) as arrays:
+            np.savez(copy, **arrays)
+        return copy
+
+    def instead(name: str) -> Path:
+        path = resource(name)
+        return unpacked(path) if path.suffix == ".npz" else path
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoder, "resource", instead)
+        yield
+
+
+@pytest.fixture
+def quick_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the processes that are spawned otherwise, with all that they import."""
+    from tests.child import forked
+
+    context = forked()
+    monkeypatch.setattr(multiprocessing, "get_context", lambda method: context)
+
+
 @pytest.fixture(autouse=True)
 def patient_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a page of an AppTest, which nothing runs again by itself, wait until an uploaded file is read."""
+    """Have a page of an AppTest, which nothing runs again by itself, wait until an uploaded file is read.
+
+    The process that lays out maps is not warmed up: UMAP would be compiled, ten seconds of CPU time, and hardly used.
+    """
     if request.path.name.startswith(("test_app_", "test_outside_method")):
         monkeypatch.setattr("app.cache.MOMENT_S", 60.0)
+        monkeypatch.setattr("app.cache.warm_up", None)
 
 
 @pytest.fixture(scope="session")

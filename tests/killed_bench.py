@@ -1,8 +1,7 @@
-"""A benchmark that kills itself with SIGKILL when it comes to a cell: `python -m tests.killed_bench PAPER OUT CELL`."""
+"""A benchmark that kills itself with SIGKILL when it comes to a cell."""
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 from emu_core.bench.cells import Cell
@@ -13,7 +12,7 @@ from tests.bench_cells import drawn, run
 OPTIONS = {"emu": {"parts": ["5"]}, "fmda": {"parts": ["5"]}}
 
 
-def dying(kill_at: int) -> None:
+def run_and_die(paper: str, out: str, kill_at: int) -> None:
     """Run cells up to the one of that number, from 1."""
     begun = 0
 
@@ -24,9 +23,4 @@ def dying(kill_at: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return drawn(experiment, cell)
 
-    paper, out = sys.argv[1:3]
     run(paper, Path(out), run_cell=run_or_die, seeds=(0, 1), **OPTIONS.get(paper, {}))
-
-
-if __name__ == "__main__":
-    dying(int(sys.argv[3]))

@@ -1,5 +1,6 @@
 """A slice of the demo set that trains in a second or two."""
 
+from functools import cache
 from pathlib import Path
 
 from emu_core.data.demo import load_demo
@@ -10,8 +11,13 @@ INTENTS = ("pool", "gym", "taxi", "wifi", "laundry", "pets")
 
 def small_set(languages: tuple[str, ...] = ("en", "de", "ja")) -> LabelledSet:
     """Six intents of the demo set: 72 train and 36 test sentences a language."""
-    demo = load_demo().select(languages=languages)
+    demo = _demo().select(languages=languages)
     return LabelledSet(demo.frame[demo.frame["intent"].isin(INTENTS)].reset_index(drop=True), "small")
+
+
+@cache
+def _demo() -> LabelledSet:
+    return load_demo()
 
 
 def small_file(folder: Path, languages: tuple[str, ...] = ("en", "de", "ja"), test: str = "test") -> Path:

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
+import threading
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
+from fake_runs import PATIENCE_S, until
 
 from emu_core.bench.cells import Cell
 from emu_core.bench.experiment import Experiment, in_process
@@ -35,8 +37,9 @@ from emu_core.runs.costs import Clock, Took, now, peak_memory, since
 from emu_core.runs.run import Run, RunState, Status
 from tests.bench_cells import PAIRS, counting, drawn, planned, run
 from tests.bench_set import bench_file, bench_set
+from tests.child import exit_code
 from tests.fmda_set import fmda_set
-from tests.killed_bench import OPTIONS
+from tests.killed_bench import OPTIONS, run_and_die
 from tests.pretrained_set import parallel, sts_folder
 from tests.tiny_transformer import tiny_transformer
 
@@ -55,8 +58,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("paper", EVERY)
 def test_a_killed_benchmark_goes_on_where_it_stopped(paper: str, tmp_path: Path) -> None:
     out, options = tmp_path / "out", {"seeds": (0, 1), **OPTIONS.get(paper, {})}
-    command = [sys.executable, "-m", "tests.killed_bench", paper, str(out), "4"]
-    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    assert exit_code(run_and_die, paper, str(out), 4) == -signal.SIGKILL
     cells = [cell.key for cell in planned(paper, **options).cells()]
     done = {path.name: path.read_bytes() for path in (out / "cells").iterdir()}
     assert set(done) == {f"{key}.parquet" for key in cells[:3]} and not (out / "report.json").exists()
@@ -248,6 +250,7 @@ def stored(paper: str, folder: Path, data: Any = None, **options: Any) -> Experi
     return open_bench(create_bench(folder, experiment.config, experiment.data))
 
 
+@pytest.mark.usefixtures("quick_starts")
 def test_a_cell_in_its_own_process_measures_what_the_library_measures(tiny: str, tmp_path: Path) -> None:
     experiment = stored("emu", tmp_path / "out", encoder=tiny)
     result = in_process(experiment, Cell("base"))
@@ -267,19 +270,20 @@ def test_the_process_of_a_cell_ends_with_its_parent(tiny: str, tmp_path: Path) -
         "from emu_core.runs.run import Run; from emu_core.bench.cells import Cell; from pathlib import Path; "
         "e.in_process(open_bench(Run(Path(sys.argv[1]))), Cell('softmax', ('en',)))"
     )
-    import psutil
-
+    workers: list[psutil.Process] = []
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "out")], cwd=ROOT) as process:
         parent = psutil.Process(process.pid)
-        for _ in range(600):
-            workers = [one for one in parent.children() if "spawn_main" in " ".join(one.cmdline())]
-            if workers and workers[0].cpu_times().user > 2:
-                break
-            time.sleep(0.1)
+
+        def is_measuring() -> bool:
+            workers[:] = [one for one in parent.children() if "spawn_main" in " ".join(one.cmdline())]
+            return any(worker.num_threads() > 1 for worker in workers)  # one of them watches the parent
+
+        until(is_measuring)
         process.kill()
     assert psutil.wait_procs(workers, timeout=30)[1] == []
 
 
+@pytest.mark.usefixtures("quick_starts")
 def test_a_running_cell_is_cancelled(tiny: str, tmp_path: Path) -> None:
     experiment = stored("emu", tmp_path / "out", encoder=tiny, epochs=1_000_000)
     Run(experiment.folder).cancel()
@@ -298,6 +302,7 @@ def test_a_process_that_dies_leaves_its_last_words(
     assert result.error == "its process ended with code 9: no luck"
 
 
+@pytest.mark.usefixtures("quick_starts")
 def test_what_can_not_be_trained_says_why(tiny: str, tmp_path: Path) -> None:
     frame = bench_set().frame.assign(id="")
     experiment = stored("emu", tmp_path / "out", LabelledSet(frame, "tiny"), encoder=tiny)
@@ -459,14 +464,29 @@ def test_a_clock_listens_for_training_alone() -> None:
     assert since(Took(1.0, 2.0), Took(4.0, 3.0)) == Took(3.0, 1.0)
 
 
-def test_the_most_memory_is_seen() -> None:
+def test_the_most_memory_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = threading.Event()
+
+    class Seen(psutil.Process):
+        def memory_info(self) -> Any:
+            found = super().memory_info()
+            if threading.current_thread() is not threading.main_thread():
+                looked.set()
+            return found
+
+    monkeypatch.setattr("emu_core.runs.costs.psutil.Process", Seen)
     with peak_memory() as megabytes:
         before = megabytes()
         big = np.ones(30_000_000)
-        time.sleep(0.1)
-        assert megabytes() - before > 100 and len(big) == 30_000_000
+        for _ in range(2):  # the first look may have begun before
+            looked.clear()
+            assert looked.wait(PATIENCE_S)
+        assert len(big) == 30_000_000
         del big
         assert megabytes() - before > 100
+
+
+def test_the_time_of_some_work_is_told() -> None:
     first = now()
     total = sum(i * i for i in range(200_000))
     took = since(first)

@@ -1,8 +1,6 @@
 """The options of a method's settings: what --help describes, what is read, and what is refused."""
 
 import re
-import subprocess
-import sys
 from argparse import Namespace
 from dataclasses import dataclass
 from typing import Any
@@ -97,15 +95,6 @@ def test_help_shows_the_defaults_of_the_encoder(
 ) -> None:
     text = joined(help_of("train", capsys, "--method", "emu", *arguments))
     assert f"Step size of the encoder's weights (Adam). Lower it when the loss jumps about. {default}" in text
-
-
-def test_help_needs_no_torch() -> None:
-    code = "import sys, runpy; sys.argv = ['emu', 'train', '--method', 'emu', '--help']\n" \
-        "try: runpy.run_module('emu_core', run_name='__main__')\n" \
-        "except SystemExit: pass\n" \
-        "print('torch' in sys.modules)"  # fmt: skip
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "--critic-steps" in told and told.splitlines()[-1] == "False"
 
 
 @pytest.mark.parametrize("method", list(methods()))
