@@ -1,4 +1,4 @@
-"""The devices that this machine can train on, and the precision of its arithmetic."""
+"""The devices of this machine, and the precision of their arithmetic."""
 
 import os
 from contextlib import AbstractContextManager, nullcontext
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Precision(StrEnum):
-    """The type of number of the encoder's forward pass while it trains."""
+    """The floating-point type of the encoder's forward pass in training."""
 
     FP32 = "fp32"
     BF16 = "bf16"
@@ -22,14 +22,14 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True)
 class Device:
-    """A device by the name torch takes and the label people read."""
+    """A device: its name for torch and its label for people."""
 
     name: str
     label: str
 
 
 def available_devices() -> tuple[Device, ...]:
-    """Return every device, the fastest first; the CPU is always among them."""
+    """Return all devices, the fastest first; the CPU is the last."""
     import torch
 
     gpus = [
@@ -42,10 +42,10 @@ def available_devices() -> tuple[Device, ...]:
 
 
 def pick_device(name: str = "auto") -> str:
-    """Return the device's name; "auto" takes the fastest, or under a launcher the one this process was given.
+    """Return the name of a device; "auto" is the fastest, or the one that a launcher assigned to this process.
 
     Raises:
-        TrainingError: there is no such device here.
+        TrainingError: this machine has no such device.
     """
     if launched() and name == "auto":
         return own_device()
@@ -59,10 +59,10 @@ def pick_device(name: str = "auto") -> str:
 
 
 def pick_precision(name: str | None, device: str) -> Precision:
-    """Return the precision named, or else what `accelerate launch --mixed_precision` asked for, or else float32.
+    """Return the named precision, or else that of `accelerate launch --mixed_precision`, or else float32.
 
     Raises:
-        TrainingError: an unknown name, or bf16 where the device has none.
+        TrainingError: the name is unknown, or the device has no bf16.
     """
     asked = name or os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
     try:
@@ -70,7 +70,7 @@ def pick_precision(name: str | None, device: str) -> Precision:
     except ValueError:
         raise TrainingError(f"no precision '{asked}'; there are: {', '.join(Precision)}") from None
     if precision is Precision.BF16 and not has_bf16(device):
-        raise TrainingError(f"the device '{device}' computes nothing in bf16; use --precision fp32")
+        raise TrainingError(f"the device '{device}' has no bf16; use --precision fp32")
     return precision
 
 
@@ -84,9 +84,9 @@ def has_bf16(device: str) -> bool:
 
 
 def reduced_precision(device: "torch.device") -> AbstractContextManager[object]:
-    """Compute matrix products in bfloat16 where the hardware has it (about 1e-2 relative), float32 elsewhere.
+    """Compute matrix products in bfloat16 (relative error about 1e-2) where the hardware supports it.
 
-    For values that need little precision and no gradient, such as the sentences that a critic is shown.
+    For values that need little precision and no gradient, such as the vectors shown to a critic.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, whatever interrupts their writing."""
+"""Files and folders that are written completely or not at all, whatever interrupts the writing."""
 
 import json
 import os
@@ -13,13 +13,10 @@ from typing import Any
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a path to write a file to, which replaces `path` at the end of the block.
+    """Yield a path at which the block must create a file; the file replaces `path` at the end of the block.
 
-    A reader, and whoever finds the folder after a crash, sees the old file or the new one, never half of one. The
-    folder has to exist. Where the block raises, `path` is left as it was.
-
-    Yields:
-        A path in the same folder, of no other writer, at which the block has to create the file.
+    A reader sees the old file or the new one, never a part, even after a crash. The folder has to exist. If the block
+    raises, `path` is unchanged.
 
     Raises:
         OSError: the file can't be written.
@@ -30,19 +27,16 @@ def whole_file(path: Path) -> Iterator[Path]:
         _flush(partial)
         partial.replace(path)
     finally:
-        with suppress(OSError):  # such as a folder that is none, of which the caller hears
+        with suppress(OSError):  # such as a missing folder, an error that has been raised already
             partial.unlink()
 
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Give an empty folder to fill, which becomes `path` at the end of the block.
-
-    Yields:
-        The new folder, beside `path`.
+    """Yield an empty folder beside `path`, which becomes `path` at the end of the block.
 
     Raises:
-        OSError: the folder can't be written, or there is a `path` already that is not an empty folder.
+        OSError: the folder can't be written, or `path` exists and is not an empty folder.
     """
     partial = _partial(path)
     try:
@@ -50,7 +44,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
         yield partial
         mode = (
             partial.stat().st_mode & 0o666
-        )  # what the umask leaves; safetensors writes files for the owner alone
+        )  # safetensors lets only the owner read a file; the umask decides
         for file in partial.rglob("*"):
             if file.is_file():
                 file.chmod(mode)
@@ -63,23 +57,23 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write text (in UTF-8) or bytes to a file, whole or not at all."""
+    """Write text (in UTF-8) or bytes to a file atomically."""
     with whole_file(path) as partial:
         partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 def write_json(path: Path, values: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Write values to a JSON file, whole or not at all."""
+    """Write values to a JSON file atomically."""
     text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     write_whole(path, text.encode("utf-8", "replace"))
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file that may be anybody's.
+    """Read an untrusted JSON file.
 
     Raises:
         OSError: it can't be read.
-        ValueError: it is not JSON, is nested too deeply, or holds half a character, which can't be written again.
+        ValueError: it is not JSON, is nested too deeply, or contains a lone surrogate, which can't be written.
     """
     try:
         values = json.loads(path.read_text("utf-8"))
@@ -90,9 +84,9 @@ def read_json(path: Path) -> Any:
 
 
 def disk_fault(error: BaseException) -> str:
-    """Return why the disk refused to write, in words; "" where an error says something else.
+    """Return in words why the disk could not be written; "" for any other error.
 
-    The writers of torch and safetensors wrap the error of the operating system, or leave its words in theirs.
+    The writers of torch and safetensors wrap the operating system's error, or quote its message in theirs.
     """
     wrapped = isinstance(error, RuntimeError) or type(error).__name__ == "SafetensorError"
     found: BaseException | None = error if wrapped or isinstance(error, OSError) else None
@@ -109,7 +103,7 @@ def disk_fault(error: BaseException) -> str:
 
 
 def remove_partial(folder: Path) -> None:
-    """Remove what writers that were killed left unfinished in a folder; nobody may be writing there."""
+    """Remove the partial files of killed writers from a folder, in which no process may be writing."""
     for left in folder.glob(".*.part"):
         if left.is_dir():
             shutil.rmtree(left)
@@ -122,6 +116,6 @@ def _partial(path: Path) -> Path:
 
 
 def _flush(file: Path) -> None:
-    """Wait until a file's content is on the disk, so that it can't be empty after a power failure."""
+    """Flush a file to the disk, so that it is not empty after a power failure."""
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())

@@ -1,8 +1,8 @@
-"""The processes that train or encode together: one, or several that `accelerate launch` or `torchrun` started.
+"""The processes that train or encode together: one, or several started by `accelerate launch` or `torchrun`.
 
-Every process draws the same batches. Each encodes its part of a batch; the vectors are gathered, so that each computes
-the loss of the whole batch, and the gradients of the parts add up to those of one process that did it all. Losses
-that look across the batch (centers, pairs, the discriminator's) thereby stay what they are.
+Every process draws the same batches and encodes its part of each. The vectors are gathered, so that every process
+computes the loss of the whole batch, and the gradients of the parts add up to those of a single process. Losses that
+depend on the whole batch (centers, pairs, the discriminator's) are therefore unchanged.
 """
 
 import os
@@ -23,17 +23,17 @@ def launched() -> bool:
 
 
 def is_main() -> bool:
-    """Return whether this process is the one that writes files and talks to people."""
+    """Return whether this process writes files and output."""
     return int(os.environ.get("RANK", "0")) == 0
 
 
 @dataclass(frozen=True)
 class Processes:
-    """This process's number among those that work together.
+    """The number of this process and the count of all.
 
     Attributes:
-        index: from 0; 0 writes files and talks to people.
-        count: how many there are.
+        index: from 0; process 0 writes files and output.
+        count: the number of processes.
     """
 
     index: int = 0
@@ -41,11 +41,11 @@ class Processes:
 
     @property
     def main(self) -> bool:
-        """True in the process that writes files and talks to people."""
+        """Whether this process writes files and output."""
         return self.index == 0
 
     def part(self, items: Sequence[Item]) -> list[Item]:
-        """Return this process's share, neighbours; the first item fills up the last shares to the same length."""
+        """Return this process's contiguous share; the first item pads the last shares to the same length."""
         if self.count == 1:
             return list(items)
         width = -(-len(items) // self.count)
@@ -53,9 +53,9 @@ class Processes:
         return own + [items[0]] * (width - len(own))
 
     def gather(self, own: "Tensor", total: int) -> "Tensor":
-        """Put the rows of all processes' parts (width, dim) together: (total, dim).
+        """Concatenate the rows of all processes' parts (width, dim): (total, dim).
 
-        The gradient flows into this process's own rows alone; `sum_gradients` adds the others'.
+        The gradient flows into this process's own rows only; `sum_gradients` adds the others'.
         """
         if self.count == 1:
             return own
@@ -67,11 +67,11 @@ class Processes:
         return torch.cat(rows)[:total]
 
     def sum_gradients(self, weights: Iterable["nn.Parameter"]) -> None:
-        """Add the gradients of all processes, for weights that each reached by its own part of the batch."""
+        """Sum gradients over the processes, for weights whose gradient comes from each one's part of the batch."""
         self._reduce(weights, "sum")
 
     def average_gradients(self, weights: Iterable["nn.Parameter"]) -> None:
-        """Average gradients that each process computed from the whole batch: they stay equal."""
+        """Average gradients that each process computed from the whole batch, so that they stay equal."""
         self._reduce(weights, "mean")
 
     def agree(self, flag: bool) -> bool:
@@ -85,7 +85,7 @@ class Processes:
         return answer[0]
 
     def gather_objects(self, own: Item) -> list[Item]:
-        """Return one object of each process, in order, on every process."""
+        """Return the objects of all processes, in order, on every process."""
         if self.count == 1:
             return [own]
         from accelerate.utils import gather_object
@@ -94,7 +94,7 @@ class Processes:
         return gathered
 
     def wait(self) -> None:
-        """Wait for the others."""
+        """Wait for all processes."""
         if self.count > 1:
             from accelerate import PartialState
 
@@ -120,11 +120,7 @@ ALONE = Processes()
 
 
 def join_processes(device: str = "auto") -> Processes:
-    """Meet the other processes of a launcher, if there are any.
-
-    Args:
-        device: "cpu" where all compute on their CPUs although there are GPUs.
-    """
+    """Join the other processes of a launcher, if there are any; `device` is "cpu" to leave GPUs unused."""
     if not launched():
         return ALONE
     state = _state(device)
@@ -132,7 +128,7 @@ def join_processes(device: str = "auto") -> Processes:
 
 
 def own_device() -> str:
-    """Return the device that the launcher gave this process."""
+    """Return the device that the launcher assigned to this process."""
     return str(_state("auto").device)
 
 
@@ -141,6 +137,6 @@ def _state(device: str) -> "PartialState":
     from accelerate import PartialState
     from accelerate.utils import parse_flag_from_env
 
-    # accelerate meets processes on CPUs only when told that there is nothing else.
+    # accelerate joins processes on CPUs only if told to.
     cpu = device == "cpu" or parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.cuda.is_available()
     return PartialState(cpu=cpu)

@@ -1,4 +1,4 @@
-"""The number of threads for numpy and scipy, and the memory that many products leave behind."""
+"""The number of threads of numpy and scipy, and memory that the C library holds back."""
 
 import ctypes
 import sys
@@ -6,10 +6,11 @@ from contextlib import AbstractContextManager
 
 
 def one_thread_for_small_products() -> AbstractContextManager[object]:
-    """Run matrix products of numpy and scipy on one thread within the block; those of torch run as before.
+    """Run matrix products of numpy and scipy on one thread within the block; torch is not affected.
 
-    A logistic regression over a few hundred sentences takes thousands of small products. Of two threads that share one,
-    each spins until the other is done, and on a busy machine the other may not be running: seconds become minutes.
+    A logistic regression over a few hundred sentences takes thousands of small products. If two threads share a
+    product, each spins until the other is done; on a busy machine that may not even be running, and seconds become
+    minutes.
     """
     from threadpoolctl import threadpool_limits
 
@@ -18,9 +19,9 @@ def one_thread_for_small_products() -> AbstractContextManager[object]:
 
 
 def give_memory_back() -> None:
-    """Give the system the memory that is free between blocks in use, where the C library is glibc.
+    """Return free memory to the system, where the C library is glibc.
 
-    Batches of many widths leave such gaps: without this, a million sentences take 3 GB more than ten thousand.
+    Batches of different widths fragment the heap: without this, a million sentences take 3 GB more than ten thousand.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none

@@ -431,7 +431,7 @@ def test_a_damaged_checkpoint_says_how_to_go_on(
                 {"empty": b"", "text": b"no checkpoint", "cut": whole[:-300]}[content]
             )
     for read in (checkpoint.read, checkpoint.place):
-        with pytest.raises(RunError, match="damaged; delete it, and training starts again"):
+        with pytest.raises(RunError, match="damaged; delete it to start training again"):
             read()
     assert not (tmp_path / "owned").exists()
 

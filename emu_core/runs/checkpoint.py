@@ -1,4 +1,4 @@
-"""The checkpoint that a stopped run goes on from: one file, complete or absent."""
+"""The checkpoint from which a stopped run resumes: one file, complete or absent."""
 
 import pickle
 import time
@@ -11,30 +11,25 @@ import torch
 from emu_core.errors import RunError
 from emu_core.files import whole_file
 
-COST = 50  # writing takes at most this part of the time
+COST = 50  # writing takes at most 1 / COST of the time
 State = dict[str, Any]
-"""Tensors, numbers, texts, and lists and dictionaries of these: what `torch.load(weights_only=True)` reads."""
+"""Tensors, numbers, strings, and lists and dictionaries of these, as `torch.load(weights_only=True)` reads them."""
 
 
 class Place(NamedTuple):
-    """How far training was when a checkpoint was written.
+    """How far training was when a checkpoint was written."""
 
-    Attributes:
-        epoch: in which it was, from 1; 0 where there is no checkpoint.
-        step: steps done.
-    """
-
-    epoch: int = 0
-    step: int = 0
+    epoch: int = 0  # the current one, from 1; 0 without a checkpoint
+    step: int = 0  # steps done
 
 
 @dataclass
 class Checkpoint:
-    """When and where a training run's state is written.
+    """The file that a training run's state is written to, at intervals.
 
     Attributes:
         path: the file.
-        every_s: seconds between two writes, more where a write takes long; 0 writes after each step.
+        every_s: seconds between two writes, or more where writing takes long; 0 writes after each step.
     """
 
     path: Path
@@ -51,11 +46,11 @@ class Checkpoint:
 
     @property
     def outdated(self) -> bool:
-        """Whether the run began with a version of this library whose checkpoints this one does not read."""
+        """Whether the checkpoint is of an earlier version of this library, whose format can't be read."""
         return self.path.with_suffix(".safetensors").exists()
 
     def write(self, state: State, place: Place) -> None:
-        """Replace the file by a state and its place."""
+        """Replace the file with a state and its place."""
         began = time.monotonic()
         self.path.parent.mkdir(exist_ok=True)
         with whole_file(self.path) as partial:
@@ -64,12 +59,12 @@ class Checkpoint:
         self._next = now + (max(self.every_s, COST * (now - began)) if self.every_s else 0)
 
     def place(self) -> Place:
-        """Return the place written last; the start where there is none. Raises RunError: the file is damaged."""
+        """Return the last place written, or the start. Raises RunError if the file is damaged."""
         written = self._load(mmap=True)
         return Place() if written is None else Place(*written["place"])
 
     def read(self) -> State | None:
-        """Return the state written last, on the CPU, if there is one. Raises RunError: the file is damaged."""
+        """Return the last state written, on the CPU, or None. Raises RunError if the file is damaged."""
         written = self._load(mmap=False)
         return None if written is None else written["state"]
 
@@ -80,4 +75,4 @@ class Checkpoint:
             written = torch.load(self.path, map_location="cpu", weights_only=True, mmap=mmap)
             return {"place": written["place"], "state": written["state"]}
         except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, LookupError, TypeError, ValueError):
-            raise RunError(f"{self.path} is damaged; delete it, and training starts again") from None
+            raise RunError(f"{self.path} is damaged; delete it to start training again") from None

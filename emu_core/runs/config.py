@@ -1,19 +1,20 @@
-"""The settings of a run: what config.json holds, and the only code that writes or reads it."""
+"""The settings of a run: the contents of config.json, and the only code that writes or reads them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Any, Self
+from types import UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from emu_core.errors import RunError
 
 Scalar = float | int | str | bool | None
-_LATER = ("snapshots",)  # runs that were made before them name none
+_LATER = ("snapshots",)  # fields that older runs lack
 Hyperparameters = Mapping[str, Scalar | list[Scalar]]
 
 
 class Task(StrEnum):
-    """The work of a run."""
+    """What a run does."""
 
     TRAIN = "train"
     BENCH = "bench"
@@ -21,7 +22,7 @@ class Task(StrEnum):
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything that decides a run's result, beside the data stored in its folder.
+    """Everything that determines a run's result, apart from the data stored in its folder.
 
     Attributes:
         method: the name of the training method, or of the paper whose benchmark it is.
@@ -33,12 +34,12 @@ class RunConfig:
         unlabelled_languages: codes of the languages whose sentences are used without labels.
         languages: codes of the languages of an encoder that is trained from scratch.
         pairs: codes of the languages, two by two, whose translations are used.
-        seed: of every draw.
+        seed: of every random draw.
         device: such as "cpu" or "cuda:0".
         precision: "fp32" or "bf16", of the encoder's forward pass.
-        processes: how many share the work.
+        processes: how many train together.
         snapshots: whether the vectors of some sentences are stored after each epoch.
-        versions: of the libraries, by name.
+        versions: of the libraries used, by name.
     """
 
     method: str
@@ -63,29 +64,26 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any], where: str) -> Self:
-        """Check and take over the contents of config.json.
+        """Check and take over the parsed contents of config.json; `where` names the file in the error.
 
         Fields that version 0.1.0 did not write get defaults in its files, which name no `task`; so do `_LATER` fields.
-
-        Args:
-            values: as the JSON was parsed.
-            where: the file, for the error.
 
         Raises:
             RunError: a field is missing, unknown, or not of its type.
         """
-        needed = (
-            [one.name for one in fields(cls) if one.name not in _LATER]
-            if "task" in values
-            else ["method", "data", "hyperparameters"]
-        )
-        found = dict(values)
-        wrong = [name for name, value in found.items() if name not in _CHECKS or not _CHECKS[name](value)]
-        missing = [name for name in needed if name not in found]
+        needed = ["method", "data", "hyperparameters"]
+        if "task" in values:
+            needed = [one.name for one in fields(cls) if one.name not in _LATER]
+        hints = get_type_hints(cls)
+        wrong = [
+            name for name, value in values.items() if name not in hints or not has_shape(value, hints[name])
+        ]
+        missing = [name for name in needed if name not in values]
         if wrong or missing:
             raise RunError(
                 f"{where} is damaged: {', '.join(wrong + missing)[:200]} can't be read; delete the run's folder"
             )
+        found = dict(values)
         for name in ("train_languages", "unlabelled_languages", "languages"):
             found[name] = tuple(found.get(name, ()))
         found["pairs"] = tuple((first, second) for first, second in found.get("pairs", ()))
@@ -93,39 +91,33 @@ class RunConfig:
         return cls(**found)
 
 
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+def has_shape(value: object, shape: Any) -> bool:
+    """Return whether parsed JSON is of a type hint, or an object with fields of the hints that a dictionary names.
 
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _scalar(value: object) -> bool:
-    return value is None or isinstance(value, float | int | str | bool)
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-_CHECKS = {
-    "method": _text,
-    "data": _text,
-    "hyperparameters": lambda value: (
-        isinstance(value, dict)
-        and all(_scalar(one) or (isinstance(one, list) and all(map(_scalar, one))) for one in value.values())
-    ),
-    "task": lambda value: _text(value) and value in tuple(Task),
-    "encoder": _text,
-    "train_languages": _texts,
-    "unlabelled_languages": _texts,
-    "languages": _texts,
-    "pairs": lambda value: isinstance(value, list) and all(_texts(one) and len(one) == 2 for one in value),
-    "seed": _whole,
-    "device": _text,
-    "precision": _text,
-    "processes": _whole,
-    "snapshots": lambda value: isinstance(value, bool),
-    "versions": lambda value: isinstance(value, dict) and all(map(_text, value.values())),
-}
+    In such an object no field may be missing, except that null or an empty object stands for a missing measurement.
+    `{str: hint}` is an object with any names.
+    """
+    origin, parts = get_origin(shape), get_args(shape)
+    if isinstance(shape, dict):
+        names = value if isinstance(value, dict) and str in shape else shape
+        return value in (None, {}) or (
+            isinstance(value, dict)
+            and all(
+                name in value and has_shape(value[name], shape.get(str, shape.get(name))) for name in names
+            )
+        )
+    if origin is UnionType:
+        return any(has_shape(value, part) for part in parts)
+    if origin is Mapping:
+        return isinstance(value, dict) and all(has_shape(one, parts[1]) for one in value.values())
+    if origin in (list, tuple):
+        any_length = origin is list or parts[-1] is ...
+        return (
+            isinstance(value, list)
+            and (any_length or len(value) == len(parts))
+            and all(has_shape(one, parts[0]) for one in value)
+        )
+    if issubclass(shape, StrEnum):
+        return isinstance(value, str) and value in tuple(shape)
+    is_flag = isinstance(value, bool) and shape in (int, float)
+    return isinstance(value, int | float if shape is float else shape) and not is_flag

@@ -1,4 +1,4 @@
-"""What a run costs: time by the clock and by the processor, and memory."""
+"""The costs of a run: wall-clock time, CPU time and memory."""
 
 import threading
 import time
@@ -19,8 +19,8 @@ class Took:
     """A span of time, or a point in time.
 
     Attributes:
-        seconds: by the clock.
-        cpu_seconds: computed by all threads of this process: steadier than the clock on a busy machine.
+        seconds: wall-clock time.
+        cpu_seconds: CPU time of all threads of this process, which varies less on a busy machine.
     """
 
     seconds: float = 0.0
@@ -32,25 +32,25 @@ class Took:
 
 
 def now() -> Took:
-    """Return this moment."""
+    """Return the current point in time."""
     return Took(time.perf_counter(), time.process_time())
 
 
 def since(start: Took, end: Took | None = None) -> Took:
-    """Return the time from a moment until now, or until another."""
+    """Return the time from one point until another, by default until now."""
     end = end or now()
     return Took(end.seconds - start.seconds, end.cpu_seconds - start.cpu_seconds)
 
 
 @dataclass
 class Clock:
-    """Listens to a training run, and measures the time from the loaded encoder to the specialised one."""
+    """Measure the time of a training run from the loaded encoder to the specialised one, as its listener."""
 
     _begun: Took | None = None
     _over: Took | None = None
 
     def __call__(self, status: Status) -> None:
-        """Take in the run's status as it moves."""
+        """Receive a status of the run."""
         if self._begun is None and status.phase not in ("", "loading"):
             self._begun = now()
         if self._over is None and status.phase in ("evaluating", "saving"):
@@ -58,20 +58,20 @@ class Clock:
 
     @property
     def took(self) -> Took:
-        """The time that training took."""
+        """The time of the training; zero until it has ended."""
         return Took() if self._begun is None or self._over is None else since(self._begun, self._over)
 
 
 @dataclass
 class Pace:
-    """Listens to training's records, and measures the time of its steps.
+    """Measure the time of training steps, as a listener to training's records.
 
-    Neither the first step counts, which begins with reading the texts, nor what is measured after an epoch.
+    The first step, which includes reading the texts, and the evaluation after an epoch do not count.
 
     Attributes:
-        steps: that were timed.
-        seconds: that they took.
-        cpu_seconds: that the processor took for them.
+        steps: the number of steps timed.
+        seconds: their wall-clock time.
+        cpu_seconds: their CPU time.
     """
 
     steps: int = 0
@@ -80,7 +80,7 @@ class Pace:
     _last: Took | None = field(default=None, repr=False)
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Take in the record of a step or an epoch."""
+        """Receive the record of a step or an epoch."""
         moment = now()
         if record["kind"] == "step" and self._last is not None:
             took = since(self._last, moment)
@@ -89,7 +89,7 @@ class Pace:
         self._last = moment
 
     def speed(self, batch: int) -> dict[str, float]:
-        """Return pairs a second of the clock and of the processor; empty where there was no second step."""
+        """Return pairs a second of wall-clock time and of CPU time; empty without a second step."""
         if not self.steps or not self.seconds or not self.cpu_seconds:
             return {}
         pairs = self.steps * batch
@@ -98,13 +98,13 @@ class Pace:
 
 @contextmanager
 def peak_memory() -> Iterator[Callable[[], float]]:
-    """Watch this process's resident memory from a thread; yield what gives the most so far, in units of 2**20 bytes."""
+    """Watch this process's resident memory from a thread; yield a function that returns the peak so far in MiB."""
     process, over, lock = psutil.Process(), threading.Event(), threading.Lock()
     most = 0
 
     def look() -> float:
         nonlocal most
-        with lock:  # the thread and the caller may look at the same moment
+        with lock:  # called by the thread and by the caller
             most = max(most, process.memory_info().rss)
             return most / 2**20
 
@@ -122,7 +122,7 @@ def peak_memory() -> Iterator[Callable[[], float]]:
 
 
 def gpu_megabytes() -> float:
-    """Return the most memory of a GPU that torch held in this process, in megabytes; 0 where it held none."""
+    """Return the peak of the GPU memory that torch allocated in this process, in MiB; 0 without a GPU."""
     import torch
 
     return round(torch.cuda.max_memory_allocated() / 2**20, 1) if torch.cuda.is_initialized() else 0.0

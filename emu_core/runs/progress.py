@@ -20,14 +20,14 @@ Record = dict[str, float | int | str]
 OnProgress = Callable[[Status], None]
 OnRecord = Callable[[Record], None]
 LOG = "log.jsonl"
-INTERVAL_S = 0.25  # a step may take milliseconds; nobody reads faster than this
+INTERVAL_S = 0.25  # between two writes of the status; a step may take milliseconds
 
 
 class Progress:
-    """Writes a run's status and log.
+    """The writer of a run's status and log.
 
     Attributes:
-        status: the last one written or to be written.
+        status: the current status.
     """
 
     def __init__(self, run: Run, listener: OnProgress | None, *, writes: bool = True) -> None:
@@ -36,7 +36,7 @@ class Progress:
         Args:
             run: the run.
             listener: called with every status.
-            writes: whether this process is the one that writes status and log; another stays silent.
+            writes: whether this process writes status and log: only one of several does.
         """
         now = time.time()
         self._run, self._listener, self._writes = run, listener, writes
@@ -45,34 +45,32 @@ class Progress:
         self._write()
 
     def phase(self, name: str) -> None:
-        """Begin a phase; a run that was asked to cancel stops here."""
-        if self.cancel_asked:
-            raise CancelledError("cancelled before the end")
+        """Begin a phase. Raises CancelledError if the run was asked to stop."""
+        self._stop_if_asked()
         self.status = replace(self.status, phase=name, done=0.0, phase_since=time.time())
         self._write()
 
     def counted(self, done: int, total: int) -> None:
-        """Say how far a phase is that takes long and has no steps; a run that was asked to cancel stops here."""
-        if self.cancel_asked:
-            raise CancelledError("cancelled before the end")
+        """Report how far a phase without steps is. Raises CancelledError if the run was asked to stop."""
+        self._stop_if_asked()
         self.status = replace(self.status, done=done / total)
         if self._due:
             self._write()
 
     def measured(self, done: int, total: int) -> None:
-        """Say how many of the sentences that the encoder is measured on are encoded; silent in other phases."""
+        """Report how many evaluation sentences are encoded; does nothing in other phases."""
         if self.status.phase in ("loading", "evaluating"):
             self.counted(done, total)
 
     @contextmanager
     def training(self, steps: int, epochs: int, *, epoch: int = 0, step: int = 0) -> Iterator[OnRecord]:
-        """Begin training, or go on; yield the function that logs a step or an epoch.
+        """Begin or resume training; yield the function that logs a step or an epoch.
 
         Args:
-            steps: in all.
-            epochs: in all; at most so many where training may end before them.
-            epoch: the epoch that training begins or goes on in; 0 for the first.
-            step: the steps done already. What the log says of later ones is dropped: they are done again.
+            steps: the number of steps.
+            epochs: the number of epochs; the largest possible where training may stop early.
+            epoch: the epoch in which training begins or resumes; 0 for the first.
+            step: the number of steps done. Records of later steps are dropped from the log: these are repeated.
         """
         before = _forget_after(self._run.folder / LOG, epoch, step) if self._writes else 0.0
         self.status = replace(
@@ -85,6 +83,10 @@ class Progress:
         with self._interruptible(), (self._run.folder / LOG).open("a", encoding="utf-8") as log:
             yield lambda record: self._record(record, log)
 
+    def _stop_if_asked(self) -> None:
+        if self.cancel_asked:
+            raise CancelledError("cancelled before the end")
+
     @property
     def cancel_asked(self) -> bool:
         """Whether the run was asked to stop, by `Run.cancel` or from the keyboard while it trained."""
@@ -92,7 +94,7 @@ class Progress:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Take Ctrl-C, or a signal to end, as a wish to stop after the step; the second one stops at once."""
+        """Let Ctrl-C or SIGTERM stop the run after the current step; a second signal stops it at once."""
         before: dict[int, Any] = {}
 
         def ask(number: int, frame: FrameType | None) -> None:
@@ -112,7 +114,7 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the run began, with those of training before it was resumed."""
+        """Seconds since the run began, including the training before it was resumed."""
         return time.time() - min(self.status.started_at, self.status.training_since or self.status.started_at)
 
     def _record(self, record: Record, log: TextIO) -> None:
@@ -125,7 +127,7 @@ class Progress:
 
     @property
     def _due(self) -> bool:
-        """Whether the last status is old enough for another, also where the clock was set back since."""
+        """Whether it is time for another status, also where the clock was set back since the last."""
         return abs(time.time() - self.status.updated_at) >= INTERVAL_S
 
     def end(self, state: RunState, message: str) -> None:
@@ -142,7 +144,7 @@ class Progress:
 
 
 def _forget_after(log: Path, epoch: int, step: int) -> float:
-    """Drop the records of steps after `step` and of epochs from `epoch` on; the seconds that the rest took."""
+    """Drop records of steps after `step` and of epochs from `epoch` on; return the seconds of the rest."""
     kept, seconds = [], 0.0
     for line in log.read_text("utf-8").splitlines() if log.exists() else []:
         record = record_of(line)

@@ -1,4 +1,4 @@
-"""A run folder: everything a training run leaves, whole or visibly unfinished."""
+"""The folder of a run: everything that training leaves, complete or visibly unfinished."""
 
 import json
 import os
@@ -11,64 +11,57 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, get_type_hints
 
 import psutil
 from filelock import FileLock, Timeout
 
 from emu_core.errors import RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig, Task, has_shape
 
-# Windows keeps these names for devices, whatever follows the dot.
+# Windows reserves these names for devices, whatever follows the dot.
 NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
 LOCK = ".emu-lock"
-_HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # what is written before the first status
+_HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # written before the first status
 _FIGURES = {str: float}
 _CHANGE = {"difference": float, "low": float, "high": float, "verdict": str, "queries": int}
 _LEAKAGE = dict.fromkeys(("probe", "probe_chance", "neighbours", "neighbours_chance"), float)
 _FOUND = dict.fromkeys(("p_at_1", "p_at_3", "p_at_10", "low", "high"), float)
-_METRICS = {  # and those that a method alone measures
+# The fields that are checked, see `has_shape`; a method may write others.
+_METRICS: Mapping[str, Any] = {
     "selected_epoch": int,
     "seconds": float,
-    "warnings": [str],
-    "note": str,
-    "split": str,
-    "mean_over": str,
-    "measured_on": str,
-    "mean_base": float,
-    "mean_specialised": float,
-    "base": _FIGURES,
-    "specialised": _FIGURES,
+    "warnings": list[str],
+    **dict.fromkeys(("note", "split", "mean_over", "measured_on"), str),
+    **dict.fromkeys(("mean_base", "mean_specialised"), float),
+    **dict.fromkeys(("base", "specialised"), _FIGURES),
     "counts": {str: int},
     "guard": {str: _CHANGE},
     "leakage": {str: _LEAKAGE | {"sentences": int, "languages": int}},
     "translation": {str: _FOUND | {"candidates": int, "trained": bool}},
     "eigen_similarity": {str: {"mean": float, "variance": float, "standard_error": float}},
 }
-_DATA = {
-    "name": str,
-    "sha256": str,
-    "rows": int,
-    "labelled": int,
-    "intents": int,
-    "audit": [str],
+_DATA: Mapping[str, Any] = {
+    **dict.fromkeys(("name", "sha256"), str),
+    **dict.fromkeys(("rows", "labelled", "intents"), int),
+    "audit": list[str],
     "hold_out": float,
 }
-_REMARKS = {"note": str, "tags": [str]}
+_REMARKS: Mapping[str, Any] = {"note": str, "tags": list[str]}
 REMARKS = "remarks.json"
-MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags
-TRASH = ".deleted"  # beside the runs; the dot keeps it apart
-MOST = 1e11  # no count, number or time of a status is larger; in seconds, the year 5138
+MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags of a run
+TRASH = ".deleted"  # a folder beside the runs, which no run can be named
+MOST = 1e11  # of any number in a status; as a time in seconds, the year 5138
 BESIDE_STEPS = frozenset(
     {"loading", "encoding", "fitting", "leaving intents out", "measuring the parts", "evaluating", "saving"}
 )
-"""Phases of a training run that take no training steps."""
-CLOCK_S = 2.0  # how far two clocks of one machine may be apart
+"""Phases of a training run without training steps."""
+CLOCK_S = 2.0  # by which two clocks of one machine may differ
 
 
 class RunState(StrEnum):
-    """How far a run is. INTERRUPTED is never written: it is a running run whose process is gone."""
+    """The state of a run. INTERRUPTED is never written: it stands for a running run whose process has ended."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -79,28 +72,28 @@ class RunState(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen."""
+        """Whether the run is neither queued nor running."""
         return self not in (RunState.QUEUED, RunState.RUNNING)
 
 
 @dataclass(frozen=True)
 class Status:
-    """Where a run stands: what status.json holds.
+    """The progress of a run: the contents of status.json.
 
     Attributes:
         state: see `RunState`.
-        phase: what it is doing: training, one of `BESIDE_STEPS`, or a cell of a benchmark.
+        phase: training, one of `BESIDE_STEPS`, or a cell of a benchmark.
         step: training steps done, of `steps`.
-        steps: training steps in all; 0 until known.
+        steps: the number of training steps; 0 until it is known.
         epoch: the current epoch, from 1, of `epochs`.
-        epochs: epochs in all; at most so many where training may end before them.
-        done: share of the phase that is done, for one of `BESIDE_STEPS` that counts what it does.
+        epochs: the number of epochs; the largest possible where training may stop early.
+        done: share of the phase that is done, for one of `BESIDE_STEPS` that can be counted.
         phase_since: when the phase began, unix seconds.
         training_since: when the first step began, unix seconds; 0 before.
         started_at: unix seconds; 0 while queued.
         updated_at: unix seconds.
         pid: the training process.
-        message: why a run failed, or what else a person should read.
+        message: why the run failed, or another message for its user.
     """
 
     state: RunState = RunState.QUEUED
@@ -119,7 +112,7 @@ class Status:
 
     @property
     def progress(self) -> float:
-        """Share of the training steps done, 0 to 1; beside training, of what the phase counts."""
+        """Share of the training steps done, 0 to 1; in other phases, the share of the phase."""
         if self.state is RunState.FINISHED:
             return 1.0
         if self.phase in BESIDE_STEPS:
@@ -128,7 +121,7 @@ class Status:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the phase has done what it counts, at its pace so far; None where there is no pace."""
+        """Seconds until the phase ends at its pace so far; None where the pace is unknown."""
         if self.state is not RunState.RUNNING:
             return None
         if self.phase in BESIDE_STEPS:
@@ -140,18 +133,18 @@ class Status:
 
 
 class Run:
-    """One run's folder. Reading it never fails because the run is still being written.
+    """The folder of a run, which can be read at any time while the run writes it.
 
     Attributes:
         folder: where it is.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Name a folder; nothing is read yet."""
+        """Take a folder, without reading it."""
         self.folder = Path(folder)
 
     def __repr__(self) -> str:
-        """Return its name: notebooks are handed on, and where a folder was is nobody's business."""
+        """Return the name without the path, which notebooks that are handed on would disclose."""
         return f"<run {self.name}>"
 
     def _repr_html_(self) -> str:
@@ -175,43 +168,43 @@ class Run:
 
     @property
     def encoder_folder(self) -> Path:
-        """Where the specialised encoder is, once the run is finished."""
+        """The folder of the specialised encoder, once the run is finished."""
         return self.folder / "encoder"
 
     @property
     def snapshots_folder(self) -> Path:
-        """Where some sentences are, with their vectors after each epoch; absent where none were asked for."""
+        """The folder of some sentences and their vectors after each epoch; absent if not requested."""
         return self.folder / "snapshots"
 
     @property
     def training_folder(self) -> Path:
-        """Where an unfinished run's data and checkpoint are; gone once it is finished."""
+        """The folder of an unfinished run's data and checkpoint; deleted when it finishes."""
         return self.folder / "training"
 
     @property
     def checkpoint(self) -> Path:
-        """The state of the training as it was last written; absent before the first time."""
+        """The file of the last checkpoint; absent before the first."""
         return self.training_folder / "checkpoint.pt"
 
     @property
     def can_resume(self) -> bool:
-        """Whether the run is queued or stopped before its end, and its folder holds what it needs to go on."""
+        """Whether the run is queued or stopped before its end, and its data is still in its folder."""
         state = self.status().state
         return state not in (RunState.RUNNING, RunState.FINISHED) and self.has_stored_data
 
     @property
     def has_stored_data(self) -> bool:
-        """Whether the data it works on is whole in its folder."""
+        """Whether the data that the run works on is in its folder."""
         return self.training_folder.is_dir()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from working in the folder; whoever has locked it may lock it again.
+        """Lock the folder against other processes; the process that holds the lock may take it again.
 
-        The operating system takes the lock back when the process dies.
+        The operating system releases the lock when the process dies.
 
         Raises:
-            RunError: another process has it, or the folder can't be written.
+            RunError: another process holds the lock, or the folder can't be written.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -219,8 +212,8 @@ class Run:
             lock.acquire()
         except Timeout:
             raise RunError(
-                f"another process is training in {self.folder}; wait until it is over, or choose another folder with "
-                "--out"
+                f"another process is training in {self.folder}; wait until it has ended, or choose another folder "
+                "with --out"
             ) from None
         except OSError as error:
             raise cant_write(self.folder, disk_fault(error)) from None
@@ -230,7 +223,7 @@ class Run:
             lock.release()
 
     def tidy(self) -> None:
-        """Delete the sentences of a training that was killed between its last status and their deletion."""
+        """Delete the stored sentences of a run that was killed after its last status and before their deletion."""
         over = self.training_folder.is_dir() and self.status().state is RunState.FINISHED
         if over and self.config().task is Task.TRAIN:
             self.delete_training()
@@ -241,20 +234,20 @@ class Run:
 
     @property
     def note(self) -> str:
-        """A person's words about the run; "" for nothing. Raises RunError where remarks.json is damaged."""
+        """The user's note about the run; "" for none. Raises RunError where remarks.json is damaged."""
         return str(self._read(REMARKS, _REMARKS).get("note", ""))
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The words that a person filed the run under. Raises RunError where remarks.json is damaged."""
+        """The user's tags of the run. Raises RunError where remarks.json is damaged."""
         return tuple(self._read(REMARKS, _REMARKS).get("tags", ()))
 
     def annotate(self, *, note: str | None = None, tags: Iterable[str] | None = None) -> None:
-        """Keep a note or tags in the run's folder; what is None stays as it is.
+        """Store a note or tags in the run's folder; None leaves them unchanged.
 
         Raises:
-            RunError: it is no run, the note or a tag is too long, there are too many tags, or the folder can't be
-                written.
+            RunError: the folder is not a run's, the note or a tag is too long, there are too many tags, or the folder
+                can't be written.
         """
         self._read("status.json", required=True)
         note = (self.note if note is None else note).strip()
@@ -270,14 +263,11 @@ class Run:
             raise cant_write(self.folder, disk_fault(error)) from None
 
     def rename(self, name: str) -> "Run":
-        """Give a run that is over another name; runs that were trained on top of it are told.
-
-        Returns:
-            The run under its new name; this one is gone.
+        """Rename a run that is over, also in the runs that were trained on top of it; return it under its new name.
 
         Raises:
-            RunError: no run can have the name, another has it, the run or one on top of it is not over, or a process
-                works in its folder.
+            RunError: the name is invalid or taken, the run or one on top of it is not over, or a process works in its
+                folder.
         """
         check_name(name)
         above = [
@@ -295,7 +285,7 @@ class Run:
             path = run.folder / "config.json"
             written = path.stat()
             run.write("config.json", _or_empty(run, "config.json") | {"encoder": f"run:{new.folder}"})
-            os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # by which runs are listed
+            os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # runs are listed by it
         with suppress(OSError):  # an unfinished run has no card
             card = (new.folder / "README.md").read_text("utf-8")
             card = card.replace(f"# {self.name}\n", f"# {name}\n", 1).replace(
@@ -305,10 +295,7 @@ class Run:
         return new
 
     def put_aside(self) -> "Run":
-        """Move a run that is over into the trash beside it, from which `put_back` brings it back.
-
-        Returns:
-            The run in the trash; `empty_trash` deletes it.
+        """Move a run that is over into the trash beside it, and return it; see `put_back` and `empty_trash`.
 
         Raises:
             RunError: it is no run or not over, or a process works in its folder.
@@ -318,7 +305,7 @@ class Run:
         return self._move(target)
 
     def put_back(self) -> "Run":
-        """Bring a run back from the trash. Raises RunError where another has its name by now."""
+        """Restore a run from the trash. Raises RunError where another run has taken its name."""
         return self._move(self.folder.parent.parent / self.name)
 
     def _move(self, target: Path) -> "Run":
@@ -344,7 +331,7 @@ class Run:
         return Run(target)
 
     def status(self) -> Status:
-        """Read status.json; a running run whose process is gone comes back as interrupted.
+        """Read status.json; a running run whose process has ended is returned as interrupted.
 
         Raises:
             RunError: there is no readable status.json.
@@ -358,20 +345,20 @@ class Run:
         return status
 
     def config(self) -> RunConfig:
-        """Read config.json. Raises RunError where it is missing or damaged."""
+        """Read config.json. Raises RunError if it is missing or damaged."""
         where = self.folder / "config.json"
         return RunConfig.from_json(self._read("config.json", required=True), str(where))
 
     def data(self) -> dict[str, Any]:
-        """Read data.json: hash and counts of the data it was trained on. Raises RunError where it is damaged."""
+        """Read data.json: hash and counts of the training data. Raises RunError if it is damaged."""
         return self._read("data.json", _DATA)
 
     def metrics(self) -> dict[str, Any]:
-        """Read metrics.json; empty until the run is finished. Raises RunError where it is damaged."""
+        """Read metrics.json; empty until the run is finished. Raises RunError if it is damaged."""
         return self._read("metrics.json", _METRICS)
 
     def history(self) -> list[dict[str, Any]]:
-        """The log: one dict a step and one an epoch, so far; lines that are no record are passed over."""
+        """Return the log so far: a record for each step and each epoch; other lines are skipped."""
         try:
             text = (self.folder / "log.jsonl").read_text("utf-8", "replace")
         except OSError:
@@ -379,11 +366,11 @@ class Run:
         return [record for line in text.splitlines() if (record := record_of(line)) is not None]
 
     def uncancel(self) -> None:
-        """Take `cancel` back, before the run is started again."""
+        """Undo `cancel` before the run is started again."""
         (self.folder / "cancel").unlink(missing_ok=True)
 
     def cancel(self) -> None:
-        """Ask the run to stop at its next step; one that is queued never starts."""
+        """Ask the run to stop at its next step; a queued run then never starts."""
         (self.folder / "cancel").touch()
 
     @property
@@ -392,11 +379,11 @@ class Run:
         return (self.folder / "cancel").exists()
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
-        """Write a JSON file so that a reader sees the old one or the new one, never half."""
+        """Write a JSON file atomically."""
         write_json(self.folder / name, values)
 
     def write_status(self, status: Status) -> Status:
-        """Write status.json with the time of writing; returns what was written."""
+        """Write status.json with the current time, and return the status written."""
         status = replace(status, updated_at=time.time())
         self.write("status.json", asdict(status))
         return status
@@ -411,30 +398,30 @@ class Run:
                 return {}
             if (self.folder / LOCK).exists():
                 raise RunError(
-                    f"{self.folder} was left half made; give the command again that made it, or delete it"
+                    f"{self.folder} was left half made; run the command that made it again, or delete it"
                 ) from None
             raise RunError(f"{self.folder} is not a run: it has no {name}") from None
         except (OSError, ValueError):
             raise RunError(f"{self.folder / name} can't be read; {_fix(name)}") from None
         if not isinstance(values, dict) or not all(
-            _has_shape(values[field], shape) for field, shape in shapes.items() if field in values
+            has_shape(values[field], shape) for field, shape in shapes.items() if field in values
         ):
             raise RunError(f"{self.folder / name} is damaged; {_fix(name)}")
         return values
 
 
 class Storable(Protocol):
-    """The data of a run."""
+    """Data that a run can store."""
 
     def store(self, folder: Path) -> None:
-        """Write all of it into an empty folder."""
+        """Write all data into an empty folder."""
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
         """Return hash and counts, the contents of data.json."""
 
 
 def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
-    """Make a queued run with all that it needs, for `resume` to start; what a kill left of making one is replaced.
+    """Create a queued run with its data, for `resume` to start; remains of a killed attempt are replaced.
 
     Raises:
         RunError: the folder is in use, or can't be written.
@@ -442,7 +429,7 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
     run, in_use = Run(folder), f"{folder} is in use; choose another folder with --out, or delete it"
     try:
         if (folder.exists() and not folder.is_dir()) or ((there := _names(folder)) and LOCK not in there):
-            raise RunError(in_use)  # no lock is put into a folder that is none of ours
+            raise RunError(in_use)  # a folder that is no run's gets no lock file
         with run.locked():
             if not _names(folder) <= _HALF_MADE:
                 raise RunError(in_use)
@@ -452,24 +439,24 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
             run.write("data.json", data.facts(config))
             with whole_folder(run.training_folder) as partial:
                 data.store(partial)
-            run.write_status(Status())  # last: a folder without it is no run
+            run.write_status(Status())  # last: a folder without one is no run
     except OSError as error:
         raise cant_write(folder, disk_fault(error)) from error
     return run
 
 
 def cant_write(folder: Path, why: str) -> RunError:
-    """Return the error of a folder that can't be written, with the operating system's reason."""
+    """Return the error for a folder that can't be written, with the operating system's reason."""
     return RunError(f"can't write {folder}: {why}; make room there, or choose another folder with --out")
 
 
 def _names(folder: Path) -> set[str]:
-    """Return what is in a folder, but for what killed writers left."""
+    """Return the names in a folder, without the partial files of killed writers."""
     return {path.name for path in folder.glob("*") if not path.name.endswith(".part")}
 
 
 def list_runs(root: Path) -> list[Run]:
-    """Every run under `root`, the newest first; folders that are not runs are passed over."""
+    """Return the runs under `root`, the newest first."""
     if not root.is_dir():
         return []
     found = []
@@ -485,7 +472,7 @@ def list_runs(root: Path) -> list[Run]:
 
 
 def new_run_name(root: Path, method: str, encoder: str) -> str:
-    """A free name such as emu-use-3."""
+    """Return a free name such as emu-use-3."""
     stem = re.sub(r"[^a-z0-9]+", "-", f"{method}-{encoder}".lower()).strip("-")[:60]
     number = 1
     while (root / f"{stem}-{number}").exists():
@@ -494,10 +481,7 @@ def new_run_name(root: Path, method: str, encoder: str) -> str:
 
 
 def record_of(line: str) -> dict[str, Any] | None:
-    """Return the record in a line of the log.
-
-    None where it is none, such as the line that is being written right now, or was when the process died.
-    """
+    """Return the record in a line of the log; None for an invalid line, such as one that is still being written."""
     try:
         record = json.loads(line)
         step, epoch = record["step"], record["epoch"]
@@ -514,70 +498,50 @@ def record_of(line: str) -> dict[str, Any] | None:
 
 
 def _fix(name: str) -> str:
-    """Return what to do about a damaged file of a run."""
+    """Return how to fix a damaged file of a run."""
     return "delete it" if name == REMARKS else "delete the run's folder"
 
 
 def check_name(name: str) -> None:
-    """Raise RunError unless a run can have the name."""
+    """Raise a RunError unless a run can have the name."""
     if not NAME.fullmatch(name):
         raise RunError(f"{name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'")
 
 
 def in_trash(root: Path) -> list[Run]:
-    """Return the runs under `root` that were put aside, the latest first."""
+    """Return the runs in the trash of `root`, the latest first."""
     folders = [path for path in (root / TRASH).glob("*") if NAME.fullmatch(path.name) and path.is_dir()]
     return [Run(path) for path in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)]
 
 
 def empty_trash(root: Path, kept_s: float = 0.0) -> None:
-    """Delete for good what was put aside under `root`, but for what was so in the last `kept_s` seconds."""
+    """Delete the runs in the trash of `root`, except those moved there in the last `kept_s` seconds."""
     for folder in (root / TRASH).glob("*"):
         if time.time() - folder.stat().st_mtime >= kept_s:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _or_empty(run: Run, name: str) -> dict[str, Any]:
-    """Return what is in a JSON file of a run; nothing where it is damaged."""
+    """Return the contents of a JSON file of a run; {} if it is damaged."""
     try:
         return run._read(name)
     except RunError:
         return {}
 
 
-def _has_shape(value: object, shape: Any) -> bool:
-    """Whether parsed JSON is of a type, a list of a shape, or an object with these fields or with any.
-
-    A missing measurement is null or an empty object.
-    """
-    if isinstance(shape, list):
-        return isinstance(value, list) and all(_has_shape(one, shape[0]) for one in value)
-    if not isinstance(shape, dict):
-        return isinstance(value, int | float if shape is float else shape)
-    if value is None or value == {}:
-        return True
-    if not isinstance(value, dict):
-        return False
-    if str in shape:
-        return all(_has_shape(one, shape[str]) for one in value.values())
-    return all(name in value and _has_shape(value[name], kind) for name, kind in shape.items())
-
-
 def _is_status(values: Mapping[str, Any]) -> bool:
-    """Whether values have the names, types and sizes of a status."""
-    usual = asdict(Status())
-
-    def fits(name: str, value: object) -> bool:
-        if name not in usual or isinstance(usual[name], str):
-            return name in usual and isinstance(value, str)
-        whole_or_not = int if isinstance(usual[name], int) else int | float
-        return isinstance(value, whole_or_not) and 0 <= value <= MOST  # which no NaN is
-
-    return values.get("state") in tuple(RunState) and all(fits(name, one) for name, one in values.items())
+    """Return whether values have the names, types and sizes of a status."""
+    hints = get_type_hints(Status)
+    return "state" in values and all(
+        name in hints
+        and has_shape(value, hints[name])
+        and (isinstance(value, str) or 0 <= value <= MOST)  # which no NaN is
+        for name, value in values.items()
+    )
 
 
 def _is_alive(pid: int, at: float) -> bool:
-    """Whether the process that wrote a status at that time is there still, and not a later one of the same number."""
+    """Return whether the process that wrote a status at that time still runs: no later one with the same number."""
     if pid <= 0:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Snapshots: the vectors of some sentences before training and after each epoch, in the run's folder."""
+"""Snapshots: the vectors of some sentences before training and after each epoch, stored in the run's folder."""
 
 import math
 from io import BytesIO
@@ -20,30 +20,30 @@ from emu_core.runs.run import Run
 from emu_core.runs.stored_data import Data, LabelledData
 
 MOST_SENTENCES = 2_000
-MOST_EPOCHS = 30  # stored; of more, every second, third ... and the last
+MOST_EPOCHS = 30  # stored; of more epochs every second, third ... and the last
 BEFORE = "before training"
 SENTENCES, COLUMNS = "sentences.parquet", ["text", "intent", "language", "id"]
 
 
 class Snapshots:
-    """Takes the snapshots of a run under way.
+    """The snapshots of a run that is training.
 
-    They are float16 directions, some 2 MB for 2,000 sentences of 512 numbers: at most 32 of them. Every file is
-    whole or absent, and a run that is resumed writes the same bytes again.
+    Each frame holds unit vectors in float16, some 2 MB for 2,000 sentences of 512 dimensions; there are at most 32
+    frames. Files are written atomically, and a resumed run writes the same bytes again.
 
     Attributes:
-        folder: `sentences.parquet`, and for each frame a safetensors file named by its number.
-        last: number of the last frame taken; 0 is what is before training.
+        folder: contains `sentences.parquet`, and a safetensors file for each frame, named by its number.
+        last: the number of the last frame; 0 is before training.
     """
 
     def __init__(self, run: Run, data: Data, *, writes: bool = True) -> None:
-        """Choose the sentences, with seed 0, and store them.
+        """Draw the sentences, with seed 0, and store them.
 
         Args:
-            run: under way.
-            data: what it is trained on; its held-out rows are taken, or where there are none those it is trained on,
-                and of parallel text the pairs it is measured on.
-            writes: whether this process is the one that writes.
+            run: the run.
+            data: its data; the sentences are held-out rows, or training rows where there are none, or the pairs of
+                parallel text that the encoder is measured on.
+            writes: whether this process writes: only one of several does.
         """
         self.folder, self.last, self._writes = run.snapshots_folder, 0, writes
         frame = _sentences(data)
@@ -57,17 +57,17 @@ class Snapshots:
             write_whole(self.folder / SENTENCES, file.getvalue())
 
     def take(self, number: int, title: str, encode: Encode) -> None:
-        """Store the sentences' vectors as frame `number`; all processes have to call it."""
+        """Store the sentences' vectors as frame `number`; to be called by all processes."""
         vectors = encode(self._texts)
         self.last = max(self.last, number)
         if self._writes:
             length = np.linalg.norm(vectors, axis=1, keepdims=True)
             units = (vectors / np.where(length > 0, length, 1)).astype(np.float16)
-            # One entry of metadata alone: safetensors writes several in any order.
+            # A single entry of metadata: safetensors writes several in arbitrary order.
             write_whole(self.folder / f"{number:06}.safetensors", save({"vectors": units}, {"title": title}))
 
     def after_epoch(self, epoch: int, epochs: int, encode: Encode) -> None:
-        """Take the frame of an epoch (0 is before the first) of so many, unless there are too many of them."""
+        """Take the frame of an epoch (0 is before the first), unless it is one to skip of too many `epochs`."""
         if epoch == 0:
             self.take(0, BEFORE, encode)
         elif epoch == epochs or epoch % math.ceil(epochs / MOST_EPOCHS) == 0:
@@ -98,11 +98,11 @@ def _sentences(data: Data) -> pd.DataFrame:
 
 
 def read_film(run: Run) -> Film:
-    """Read the snapshots of a finished run, lay them out on one map and measure each.
+    """Read the snapshots of a finished run, lay them out on one map and measure their accuracy.
 
     Raises:
-        RunError: it has none, or they are damaged.
-        EncoderError: a file is not the one that was written.
+        RunError: there are none, or they are damaged.
+        EncoderError: a file differs from the one written.
         DataError: a vector is zero.
     """
     folder = run.snapshots_folder
@@ -122,7 +122,7 @@ def read_film(run: Run) -> Film:
             frames.append(vectors)
             titles.append(title)
         found = [f"epoch {selected}" == title for title in titles]
-        if any(found[:-1]):  # not the last one: there is something to say
+        if any(found[:-1]):  # the last epoch needs no mark
             titles[found.index(True)] += " (chosen)"
     except (OSError, ValueError, KeyError, TypeError, SafetensorError):
         raise RunError(f"the snapshots in {folder} are damaged; delete that folder, or train again") from None

@@ -1,4 +1,4 @@
-"""The data a run trains on, stored in its folder until it is finished, so that it can be started and resumed there."""
+"""The training data of a run, stored in its folder until it is finished, to start and resume the run from."""
 
 import hashlib
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ class LabelledData:
     """Sentences with intents.
 
     Attributes:
-        labelled: every row, those of all splits.
-        unlabelled: sentences whose labels are not read; None where the method reads none.
-        audit: what the audit found, a sentence each.
-        hold_out: the share that became split test where the data had no splits, drawn with the run's seed.
-        file: the name of the file that holds the labelled rows.
+        labelled: the rows of all splits.
+        unlabelled: sentences used without labels; None if the method uses none.
+        audit: the findings of the audit, a sentence each.
+        hold_out: the share that was drawn as split test, with the run's seed, where the data had no splits.
+        file: the name of the file of labelled rows.
     """
 
     labelled: LabelledSet
@@ -51,7 +51,7 @@ class LabelledData:
         }
 
     def size(self, config: RunConfig) -> str:
-        """Return how much a run learns from, for people."""
+        """Return the amount of training data in words."""
         rows = len(self.labelled.train_part().select(languages=config.train_languages or None))
         return f"{counted(rows, 'labelled sentence')} of {counted(len(self.labelled.intents), 'intent')}"
 
@@ -76,9 +76,9 @@ class ParallelData:
     """Texts to train an encoder on from scratch.
 
     Attributes:
-        tasks: what is trained on.
-        dev: pairs that choose the epoch.
-        test: pairs that the encoder is measured on; none takes those of `dev`.
+        tasks: the training texts.
+        dev: pairs on which the epoch is selected.
+        test: pairs on which the encoder is measured; if empty, those of `dev`.
     """
 
     tasks: Tasks
@@ -103,7 +103,7 @@ class ParallelData:
         }
 
     def size(self, config: RunConfig) -> str:
-        """Return how much a run learns from, for people."""
+        """Return the amount of training data in words."""
         others = len(self.tasks.all) > len(self.tasks.translation)
         return counted(sum(self.tasks.sizes), "example" if others else "pair")
 
@@ -131,14 +131,10 @@ Data = LabelledData | ParallelData
 
 
 def load_data(folder: Path, name: str) -> Data:
-    """Read the data of a run from its training folder.
-
-    Args:
-        folder: where `store` wrote it.
-        name: of the data, for people.
+    """Read the data of a run from its training folder, where `store` wrote it; `name` is the data's name.
 
     Raises:
-        RunError: it is damaged.
+        RunError: the data is damaged.
     """
     kind = LabelledData if (folder / _LABELLED).is_file() else ParallelData
     try:
