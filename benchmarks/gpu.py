@@ -1,9 +1,9 @@
-"""All that needs a GPU, unattended and in under eight minutes: python -m benchmarks.gpu --out gpu.json.
+"""Measure everything that needs a GPU, unattended and in under eight minutes: python -m benchmarks.gpu --out gpu.json.
 
 Prints one JSON object with the card's name: CPU and GPU compared for every encoder and method that works offline,
 sentences a second in float32 and bfloat16 as a share of the card's measured matrix products, training, memory, two GPUs
-where there are two, and what happens when memory runs out. Without a GPU it computes on the CPU with small sizes, and
-says so: the comparisons are then of the CPU with itself.
+if there are two, and the error when memory runs out. Without a GPU everything runs on the CPU with small sizes, as the
+result says, and the CPU is compared with itself.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,10 @@ from emu_core.api.generate import generate
 from emu_core.data.demo import load_demo
 from emu_core.devices import has_bf16, pick_device
 from emu_core.errors import EmuError
+from emu_core.runs.run import Run
 from tests.tiny_transformer import tiny_transformer
 
-BUDGET_S = 450.0  # a part that would begin later is left out, and named
+BUDGET_S = 450.0  # a part that would begin later is left out and reported
 ENCODER_TOLERANCE = 1e-3  # of the largest difference of unit vectors
 MEAN_TOLERANCE = 3.0  # points of mean accuracy: sums in another order, over one or two epochs
 LOSS_TOLERANCE = 1e-3  # of the first step's loss, relative
@@ -48,10 +50,10 @@ class Bench:
     """What the parts share.
 
     Attributes:
-        device: that is measured, such as cuda:0.
-        folder: for runs, gone at the end.
+        device: the device to measure, such as cuda:0.
+        folder: a temporary folder for runs.
         texts: the demo set's sentences.
-        encoders: the specs that are compared; trained ones join them.
+        encoders: the encoders to compare, by name; trained ones are added.
     """
 
     device: str
@@ -65,12 +67,12 @@ class Bench:
         return self.device != "cpu"
 
     def wait(self) -> None:
-        """Wait until the device has done what it was given."""
+        """Wait until the device is idle."""
         if self.device.startswith("cuda"):
             torch.cuda.synchronize(self.device)
 
     def seconds(self, run: Callable[[], object], repetitions: int = 3) -> float:
-        """The shortest of several times, after one run that warms up."""
+        """Return the shortest of several times, after a warm-up."""
         run()
         times = []
         for _ in range(repetitions):
@@ -88,7 +90,7 @@ def reduced(device: str) -> AbstractContextManager[Any]:
 
 
 def card(bench: Bench) -> Facts:
-    """The device, its libraries, and the rate of its matrix products, in TFLOP/s."""
+    """Return the device, its libraries, and the rate of its matrix products in TFLOP/s."""
     facts: Facts = {"device": bench.device, "torch": torch.__version__, "cuda": torch.version.cuda}
     if bench.device.startswith("cuda"):
         properties = torch.cuda.get_device_properties(bench.device)
@@ -101,7 +103,7 @@ def card(bench: Bench) -> Facts:
 
 
 def precisions(bench: Bench) -> list[str]:
-    """What the device computes in."""
+    """Return the precisions of the device."""
     return ["fp32", "bf16"] if has_bf16(bench.device) else ["fp32"]
 
 
@@ -110,39 +112,44 @@ def _matmul_size(bench: Bench) -> int:
 
 
 def matmul_rate(bench: Bench, precision: str) -> float:
-    """Floating point operations a second in the product of two large square matrices."""
+    """Return floating-point operations a second in the product of two large square matrices."""
     size, kind = _matmul_size(bench), torch.bfloat16 if precision == "bf16" else torch.float32
     a, b = (torch.randn(size, size, device=bench.device, dtype=kind) for _ in range(2))
     return 2.0 * size**3 / bench.seconds(lambda: a @ b, 10)
 
 
 def trained_encoders(bench: Bench) -> Facts:
-    """The two that are trained from scratch, on both devices: their losses, and the encoders for what follows."""
+    """Train an encoder from scratch by both methods on both devices, and add it to the encoders to compare."""
     german, english = _translations(600 if bench.is_gpu else 200)
-    files = []
-    for code, lines in (("de", german), ("en", english)):
-        files.append(bench.folder / f"text.{code}")
-        files[-1].write_text("\n".join(lines) + "\n", "utf-8")
+    files = [bench.folder / "text.de", bench.folder / "text.en"]
+    for file, lines in zip(files, (german, english), strict=True):
+        file.write_text("\n".join(lines) + "\n", "utf-8")
     settings = {
         "dual-encoder": {"epochs": 1, "layers": 2, "dim": 128, "heads": 4, "filter_dim": 256, "dropout": 0.0},
         "bicvm": {"epochs": 2, "dim": 64},
     }
     facts: Facts = {}
     for method, changes in settings.items():
-        logs, seconds = [], []
-        for device in ("cpu", bench.device):
-            out = bench.folder / f"{method}-{len(logs)}"
-            began = time.perf_counter()
-            config = configure(method, **changes)
-            logs.append(pretrain(files, out=out, method=method, config=config, device=device).history())
-            seconds.append(round(time.perf_counter() - began, 2))
-        facts[method] = _losses(*logs) | {"cpu_s": seconds[0], "device_s": seconds[1]}
-        bench.encoders[method] = f"run:{bench.folder}/{method}-0"
+        config = configure(method, **changes)
+        runs, costs = _on_both(bench, method, partial(pretrain, files, method=method, config=config))
+        facts[method] = _losses(*(run.history() for run in runs)) | costs
+        bench.encoders[method] = f"run:{runs[0].folder}"
     return facts
 
 
+def _on_both(bench: Bench, name: str, start: Callable[..., Run]) -> tuple[list[Run], Facts]:
+    """Train on the CPU and on the device; return both runs, their seconds, and the peak memory of the second."""
+    runs: list[Run] = []
+    costs: Facts = {}
+    for key, device in (("cpu_s", "cpu"), ("device_s", bench.device)):
+        with _costs(bench) as found:
+            runs.append(start(out=bench.folder / f"{name}-{len(runs)}", device=device))
+        costs |= {key: found["seconds"], "peak_memory_mb": found["peak_memory_mb"]}
+    return runs, costs
+
+
 def _translations(rows: int) -> tuple[list[str], list[str]]:
-    """German and English sentences of the demo set that mean the same."""
+    """Return German sentences of the demo set and their English translations."""
     frame = load_demo().frame
     wide = frame.pivot_table(index="id", columns="language", values="text", aggfunc="first")[
         ["de", "en"]
@@ -151,7 +158,7 @@ def _translations(rows: int) -> tuple[list[str], list[str]]:
 
 
 def _losses(cpu: list[Facts], other: list[Facts]) -> Facts:
-    """The first step's losses of both, whose later ones drift apart."""
+    """Compare the losses of the first step, since later ones drift apart."""
     first = [next(record for record in log if "step" in record) for log in (cpu, other)]
     names = [name for name in first[0] if isinstance(first[0][name], float) and "loss" in name]
     differences = [abs(first[0][name] - first[1][name]) / max(abs(first[0][name]), 1e-6) for name in names]
@@ -162,7 +169,7 @@ def _losses(cpu: list[Facts], other: list[Facts]) -> Facts:
 
 
 def encoders(bench: Bench) -> Facts:
-    """Each encoder: the same vectors on both devices, and how many sentences a second."""
+    """Compare each encoder's vectors on both devices, and measure sentences a second."""
     return {name: _encoder(bench, spec) for name, spec in bench.encoders.items()}
 
 
@@ -180,11 +187,11 @@ def _encoder(bench: Bench, spec: str) -> Facts:
     ids = encoder.token_ids(many)
     with FlopCounterMode(display=False) as counter:
         encoder.encode_ids(ids)
-    flops = counter.get_total_flops() / len(ids)  # a sentence: what is really computed, padding too
+    flops = counter.get_total_flops() / len(ids)  # a sentence, including padding
     facts["gflop_a_sentence"] = round(flops / 1e9, 4)
     for precision in precisions(bench):
-        card_rate = matmul_rate(bench, precision)  # beside the encoder, so that a busy machine slows both
-        with reduced(bench.device) if precision == "bf16" else nullcontext(), _memory(bench) as peak:
+        card_rate = matmul_rate(bench, precision)  # measured now, so that a busy machine slows both
+        with reduced(bench.device) if precision == "bf16" else nullcontext(), _costs(bench) as costs:
             rate = len(ids) / bench.seconds(lambda: encoder.encode_ids(ids), 2)
             vectors = _unit(encoder.encode(few))
         facts[precision] = {
@@ -192,7 +199,7 @@ def _encoder(bench: Bench, spec: str) -> Facts:
             "tflops": round(rate * flops / 1e12, 4),
             "percent_of_matmul": round(100 * rate * flops / card_rate, 1),
             "worst_cosine_with_cpu": round(float((vectors * expected).sum(axis=1).min()), 5),
-            **peak,
+            "peak_memory_mb": costs["peak_memory_mb"],
         }
     return facts
 
@@ -202,20 +209,23 @@ def _unit(vectors: Any) -> Any:
 
 
 @contextmanager
-def _memory(bench: Bench) -> Iterator[Facts]:
-    """The most memory that the GPU held meanwhile; without one, that this process ever held."""
+def _costs(bench: Bench) -> Iterator[Facts]:
+    """Measure the seconds and the peak of the GPU memory of the block; without a GPU, the peak of the whole process."""
     facts: Facts = {}
-    if bench.device.startswith("cuda"):
+    is_cuda = bench.device.startswith("cuda")
+    if is_cuda:
         torch.cuda.reset_peak_memory_stats(bench.device)
+    began = time.perf_counter()
     yield facts
-    if bench.device.startswith("cuda"):
-        facts["peak_memory_mb"] = round(torch.cuda.max_memory_allocated(bench.device) / 1e6)
-    else:
-        facts["peak_memory_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
+    facts["seconds"] = round(time.perf_counter() - began, 2)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    facts["peak_memory_mb"] = round(
+        (torch.cuda.max_memory_allocated(bench.device) if is_cuda else peak) / 1e6
+    )
 
 
 def methods(bench: Bench) -> Facts:
-    """Each method on both devices: the first loss, the mean accuracy, and the time."""
+    """Compare each method on both devices: the first loss, the mean accuracy, and the time."""
     facts: Facts = {"posterior": _method(bench, "demo", "posterior", {})}
     for name in EMU if bench.is_gpu else EMU[:1]:
         facts[name] = _method(bench, "demo", name, {"epochs": 1})
@@ -224,24 +234,16 @@ def methods(bench: Bench) -> Facts:
     for name in ("fmda", "meaning-language"):
         changes = {"epochs": 1} if bench.is_gpu else {"epochs": 1, "batch_size": 16}
         spec = "e5-small" if bench.is_gpu else bench.encoders["tiny hf"]
-        facts[name] = _method(bench, str(commands), name, changes, encoder=spec, pairs=[("en", "de")])
+        facts[name] = _method(bench, str(commands), name, changes, spec, pairs=[("en", "de")])
     return facts
 
 
-def _method(bench: Bench, data: str, name: str, changes: Facts, **more: Any) -> Facts:
-    spec = more.pop("encoder", "use")
+def _method(bench: Bench, data: str, name: str, changes: Facts, spec: str = "use", **more: Any) -> Facts:
     config = configure(name, spec, **changes)
-    runs, seconds = [], []
-    for device in ("cpu", bench.device):
-        out = bench.folder / f"run-{name}-{len(runs)}"
-        began = time.perf_counter()
-        with _memory(bench) as peak:
-            runs.append(train(data, out=out, method=name, encoder=spec, device=device, config=config, **more))
-        seconds.append(round(time.perf_counter() - began, 2))
-    facts: Facts = {"cpu_s": seconds[0], "device_s": seconds[1], **peak}
+    start = partial(train, data, method=name, encoder=spec, config=config, **more)
+    runs, facts = _on_both(bench, f"run-{name}", start)
     logs = [run.history() for run in runs]
-    steps = [record for record in logs[1] if "step" in record]
-    if steps:
+    if steps := [record for record in logs[1] if "step" in record]:
         facts |= _losses(*logs) | {"steps": len(steps)}
     means = [run.metrics().get("mean_specialised") for run in runs]
     if None not in means:
@@ -251,62 +253,38 @@ def _method(bench: Bench, data: str, name: str, changes: Facts, **more: Any) -> 
 
 
 def training(bench: Bench) -> Facts:
-    """Emu's training in bfloat16 against float32."""
+    """Train with Emu in bfloat16 and in float32."""
     facts: Facts = {}
+    spec = "e5-small" if bench.is_gpu else "use"
+    config = configure("emu", spec, epochs=1)
+    start = partial(train, "demo", method="emu", encoder=spec, config=config, device=bench.device)
     for kind in precisions(bench):
-        config = configure("emu", "e5-small" if bench.is_gpu else "use", epochs=1)
-        spec = "e5-small" if bench.is_gpu else "use"
-        began = time.perf_counter()
-        with _memory(bench) as peak:
-            out = bench.folder / f"precision-{kind}"
-            run = train(
-                "demo",
-                out=out,
-                method="emu",
-                encoder=spec,
-                config=config,
-                device=bench.device,
-                precision=kind,
-            )
-        facts[kind] = {
-            "seconds": round(time.perf_counter() - began, 2),
-            "mean_accuracy": run.metrics()["mean_specialised"],
-            **peak,
-        }
+        with _costs(bench) as costs:
+            run = start(out=bench.folder / f"precision-{kind}", precision=kind)
+        facts[kind] = costs | {"mean_accuracy": run.metrics()["mean_specialised"]}
     return facts
 
 
 def two_gpus(bench: Bench) -> Facts:
-    """One run shared by two GPUs, started by accelerate as the documentation has it."""
+    """Share a run between two GPUs, started by accelerate as in the documentation."""
     if torch.cuda.device_count() < 2:
         return {"left_out": f"there are {torch.cuda.device_count()} GPUs"}
-    launcher = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
     out = bench.folder / "two"
-    command = [
-        *launcher,
-        "-m",
-        "emu_core",
-        "train",
-        "demo",
-        "--method",
-        "emu",
-        "--epochs",
-        "1",
-        "--out",
-        str(out),
-    ]
+    command = "-m accelerate.commands.launch --multi_gpu --num_processes 2"
+    command += f" -m emu_core train demo --method emu --epochs 1 --out {out}"
     began = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
+    done = subprocess.run(
+        [sys.executable, *command.split()], capture_output=True, text=True, check=False, timeout=180
+    )
     facts: Facts = {"exit": done.returncode, "seconds": round(time.perf_counter() - began, 2)}
     if done.returncode:
         return facts | {"error": done.stderr[-1000:]}
-    one = json.loads((bench.folder / "run-emu-1" / "metrics.json").read_text("utf-8"))["mean_specialised"]
-    two = json.loads((out / "metrics.json").read_text("utf-8"))["mean_specialised"]
+    one, two = (Run(folder).metrics()["mean_specialised"] for folder in (bench.folder / "run-emu-1", out))
     return facts | {"mean_accuracy": [one, two], "equal_accuracy": abs(one - two) <= MEAN_TOLERANCE}
 
 
 def out_of_memory(bench: Bench) -> Facts:
-    """A batch that does not fit: the error must name one that does, as the documentation says."""
+    """Train with a batch that does not fit: the error must suggest one that does, as documented."""
     if not bench.device.startswith("cuda"):
         return {"left_out": "needs a GPU, whose memory can be limited for a process"}
     torch.cuda.empty_cache()
@@ -314,14 +292,8 @@ def out_of_memory(bench: Bench) -> Facts:
     torch.cuda.set_per_process_memory_fraction(min(1.0, 3e9 / total), torch.device(bench.device))
     try:
         config = configure("emu", "e5-small", epochs=1, batch_size=1024)
-        train(
-            "demo",
-            out=bench.folder / "oom",
-            method="emu",
-            encoder="e5-small",
-            config=config,
-            device=bench.device,
-        )
+        out = bench.folder / "oom"
+        train("demo", out=out, method="emu", encoder="e5-small", config=config, device=bench.device)
     except EmuError as error:
         return {"error": str(error), "as_documented": "--batch-size" in str(error)}
     finally:
@@ -329,19 +301,11 @@ def out_of_memory(bench: Bench) -> Facts:
     return {"error": None, "as_documented": None}
 
 
-PARTS: tuple[Callable[[Bench], Facts], ...] = (
-    card,
-    trained_encoders,
-    encoders,
-    methods,
-    training,
-    two_gpus,
-    out_of_memory,
-)
+PARTS = (card, trained_encoders, encoders, methods, training, two_gpus, out_of_memory)
 
 
 def measure(bench: Bench) -> Facts:
-    """Run every part; one that fails is told with its error, and the others go on."""
+    """Run every part; the error of a part that fails is reported, and the others run all the same."""
     began = time.perf_counter()
     result: Facts = {"benchmark": "gpu", "gpu": bench.is_gpu}
     for part in PARTS:
@@ -353,7 +317,7 @@ def measure(bench: Bench) -> Facts:
             continue
         try:
             result[name] = part(bench)
-        except Exception as error:  # unattended: the rest is wanted all the same
+        except Exception as error:  # unattended: the other parts must still run
             traceback.print_exc()
             result[name] = {"failed": f"{type(error).__name__}: {error}"}
         result[name]["seconds"] = round(time.perf_counter() - since, 1)
@@ -366,7 +330,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--device", default="auto", help="auto (default), cuda:0, cpu")
-    parser.add_argument("--out", type=Path, help="a file that gets the JSON, too")
+    parser.add_argument("--out", type=Path, help="a file to write the JSON to as well")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -1,13 +1,13 @@
-"""Many sessions walk the app's pages while a run trains: how long a page takes, and whether memory stays where it was.
+"""Measure the app under load: how long pages take for many sessions while a run trains, and whether memory grows.
 
     python -m benchmarks.load [--sessions 20] [--pages 10]
 
-A session speaks Streamlit's own protocol as a browser does (a WebSocket, reruns of polling fragments, uploads by HTTP)
-but draws nothing: a user's browser runs on the user's machine. A page's time is from the request to the end of its
-script. Between two pages a session looks at the first for one to five seconds.
+A session uses Streamlit's protocol as a browser does (a WebSocket, reruns of polling fragments, uploads by HTTP)
+but draws nothing, since a user's browser runs on the user's machine. A page's time is from the request to the end of
+its script. Between two pages a session stays on the first for one to five seconds.
 
-Then 200 pages and 50 uploads by one session after another, and the server's memory before and after. Prints one JSON
-object.
+Then one session after another visits 200 pages and makes 50 uploads, and the server's memory is measured before and
+after. Prints one JSON object.
 """
 
 import argparse
@@ -16,12 +16,14 @@ import json
 import os
 import random
 import re
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,13 +42,13 @@ ROWS = 200
 
 @dataclass
 class Session:
-    """A browser's tab: what it was sent, and what went wrong.
+    """A browser tab, as the server sees it.
 
     Attributes:
-        host: of the server, such as "localhost:8501".
-        name: in the name and the rows of the file that it uploads.
-        seconds: by page, of each visit.
-        errors: exceptions that a page drew, and files of other sessions that it showed.
+        host: the server, such as "localhost:8501".
+        name: part of the name and the rows of the file that the session uploads.
+        seconds: the times of the visits to each page.
+        errors: exceptions that a page showed, and contents of other sessions' files.
     """
 
     host: str
@@ -77,7 +79,7 @@ class Session:
         await self.visit("")
 
     async def close(self) -> None:
-        """Leave."""
+        """Close the connection."""
         await self.socket.close()
         await self.http.aclose()
 
@@ -92,7 +94,7 @@ class Session:
         return seconds
 
     async def look(self, seconds: float) -> None:
-        """Stay on the page for a while; what polls is rerun, and a page that asks for it is run again."""
+        """Stay on the page for a while, and rerun its polling fragments."""
         end = time.monotonic() + seconds
         due: dict[str, float] = {}
         while (now := time.monotonic()) < end:
@@ -134,7 +136,7 @@ class Session:
             if time.monotonic() > end:
                 self.errors.append(f"{name} was not shown")
                 return
-            await self.look(1.0)  # longer than what polls waits
+            await self.look(1.0)  # longer than the polling interval
         self.widgets = {}
 
     async def _rerun(self, fragment: str = "") -> None:
@@ -156,7 +158,7 @@ class Session:
                         return
 
     async def _receive(self) -> list[ForwardMsg]:
-        """Take the next frame of the socket."""
+        """Receive the next frame of the socket."""
         frame = await self.socket.recv(decode=False)
         messages = _messages(frame)
         for message in messages:
@@ -181,7 +183,7 @@ class Session:
                     if element.WhichOneof("type") == "exception":
                         self.errors.append(f"{self.page}: {element.exception.message[:200]}")
         self.text += frame
-        # The library lists every file by its name; what is in another's is shown to nobody.
+        # The library lists every file by name, but must not show the contents of another session's.
         for other in set(re.findall(rb"(mark\d+x)intent", frame)) - {self.name.encode()}:
             self.errors.append(f"{self.page} shows {other.decode()} to the session of {self.name}")
         return messages
@@ -268,43 +270,44 @@ async def measure(host: str, process: psutil.Process, sessions: int, pages: int)
     }
 
 
+@contextmanager
+def served(runs: Path) -> Iterator[tuple[str, psutil.Process]]:
+    """Serve the app within the block; yield host and port, and the server's process."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        host = f"localhost:{free.getsockname()[1]}"
+    command = [sys.executable, "-m", "emu_core", "app", "--runs", str(runs), "--port", host.partition(":")[2]]
+    app = subprocess.Popen(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    try:
+        while True:
+            with suppress(httpx2.HTTPError):
+                httpx2.get(f"http://{host}/_stcore/health")
+                break
+            time.sleep(0.2)
+        server = psutil.Process(app.pid).children()[0]
+        yield host, server
+        server.terminate()
+    finally:
+        app.terminate()
+        app.wait()
+
+
 def main() -> None:
     """Serve the app, train, and measure."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description="Many sessions walk the app's pages while a run trains.")
     parser.add_argument("--sessions", type=int, default=20)
-    parser.add_argument("--pages", type=int, default=10, help="that each session visits")
-    parser.add_argument("--port", type=int, default=8599)
+    parser.add_argument("--pages", type=int, default=10, help="pages that each session visits")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"EMU_RUNS": folder}
-        command = [sys.executable, "-m", "emu_core", "app", "--port", str(asked.port), "--runs", folder]
-        training = [sys.executable, "-m", "emu_core", "train", "demo", "--method", "emu", "--epochs", "500"]
-        with subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL
-        ) as app:
-            host = f"localhost:{asked.port}"
-            while True:
-                try:
-                    httpx2.get(f"http://{host}/_stcore/health")
-                    break
-                except httpx2.HTTPError:
-                    time.sleep(0.2)
-            server = next(iter(psutil.Process(app.pid).children()))
-            trainer = subprocess.Popen(
-                [*training, "--out", str(Path(folder) / "busy")],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            try:
-                figures = asyncio.run(measure(host, server, asked.sessions, asked.pages))
-                figures["training_still_ran"] = trainer.poll() is None
-            finally:
-                trainer.kill()
-                trainer.wait()
-                server.terminate()
-                app.terminate()
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (host, server):
+        out = str(Path(folder) / "busy")
+        training = [sys.executable, *f"-m emu_core train demo --method emu --epochs 500 --out {out}".split()]
+        trainer = subprocess.Popen(training, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            figures = asyncio.run(measure(host, server, asked.sessions, asked.pages))
+            figures["training_still_ran"] = trainer.poll() is None
+        finally:
+            trainer.kill()
+            trainer.wait()
     print(json.dumps(figures, indent=1))
 
 

@@ -1,10 +1,10 @@
-"""How long one person waits in a browser: each page, the workbench's first and final maps, another colour or filter.
+"""Measure how long one user waits in a browser for pages, the workbench's maps, and a change of colour or filter.
 
     python -m benchmarks.pages RUNS [--data FILE] [--times 3]
 
-RUNS is a folder with a finished run, such as `make app` leaves; with --data a labelled file is uploaded first, and the
-workbench shows it. The server is warm: every page was open once. Prints one JSON object: medians in seconds, each
-beside its ratio to the page of the encoders, which computes nothing. A page is painted when its heading is there, and
+RUNS is a folder with a finished run, such as `make app` leaves. With --data a labelled file is uploaded first and shown
+in the workbench. The server is warm: every page has been opened once. Prints one JSON object: medians in seconds, each
+with its ratio to the page of the encoders, which computes nothing. A page is painted when its heading appears, and
 whole when its script has ended.
 """
 
@@ -12,16 +12,13 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.load import served
 
 PAGES = ("data", "train", "pretrain", "translations", "split", "bench", "encoders")
 WHEN = ("painted", "whole")
@@ -35,26 +32,8 @@ REFINED = (
 COLOURS = f"JSON.stringify({GRAPH}._fullData.map(trace => trace.name))"
 
 
-@contextmanager
-def served(runs: Path) -> Iterator[str]:
-    """Serve the app for as long as the block lasts; yield its address."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "emu_core", "app", "--runs", str(runs), "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        for line in server.stdout or ():
-            if "URL:" in line:
-                break
-        yield f"http://localhost:{port}"
-    finally:
-        server.terminate()
-        server.wait()
-
-
 def open_page(page: Page, address: str) -> tuple[float, float]:
-    """Open an address and wait until its script has ended; return the seconds until its heading was there, and all."""
+    """Open an address, wait until its script has ended, and return the seconds until its heading and until the end."""
     start = time.perf_counter()
     page.goto(address, wait_until="commit")
     page.locator('[data-testid="stMain"] h1').wait_for(state="attached")
@@ -64,7 +43,7 @@ def open_page(page: Page, address: str) -> tuple[float, float]:
 
 
 def measure(page: Page, address: str, workbench: str, times: int) -> dict[str, float]:
-    """Return the medians, in seconds; `workbench` is its whole address, choices included."""
+    """Return medians in seconds; `workbench` is the address of the workbench with its choices."""
     found: dict[str, list[float]] = {}
     for _ in range(times):
         for name in PAGES:
@@ -94,14 +73,15 @@ def measure(page: Page, address: str, workbench: str, times: int) -> dict[str, f
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description="How long one person waits in a browser.")
+    parser = argparse.ArgumentParser(description="How long one user waits in a browser.")
     parser.add_argument("runs", type=Path, help="a folder with a finished run")
     parser.add_argument(
         "--data", type=Path, help="a labelled file for the workbench; without it the demo set"
     )
-    parser.add_argument("--times", type=int, default=3, help="how often each is measured")
+    parser.add_argument("--times", type=int, default=3, help="repetitions of each measurement")
     arguments = parser.parse_args()
-    with served(arguments.runs) as address, sync_playwright() as playwright:
+    with served(arguments.runs) as (host, _), sync_playwright() as playwright:
+        address = f"http://{host}"
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1440, "height": 900})

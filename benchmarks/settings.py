@@ -1,4 +1,6 @@
-"""What the default settings of `use` were chosen from: the gain over the base of several settings, by seed.
+"""Measure settings of fine-tuning from which the defaults were chosen: gain over the base and seconds of training.
+
+    python -m benchmarks.settings demo [--encoder e5-small]
 
 Prints one JSON object a setting, on one line each. DATA needs splits train and test (or dev).
 """
@@ -9,18 +11,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from emu_core import train
-from emu_core.config import Adversary
+from emu_core.api.inputs import labelled_set
+from emu_core.config import Adversary, Trained
+from emu_core.data.labelled.sets import LabelledSet
 from emu_core.methods.registry import configure
 
 PAPER = configure("emu")
-SETTINGS: dict[str, dict[str, Any]] = {
+USE: dict[str, dict[str, Any]] = {
     "default": {},
-    "gamma 1e-4, k = 5, as the paper's": {
-        "adversary_weight": 1e-4,
-        "adversary_every": 1,
-        "critic_steps": 5,
-    },
+    "gamma 1e-4, k = 5, as the paper's": {"adversary_weight": 1e-4, "adversary_every": 1, "critic_steps": 5},
     "the discriminator in each step": {"adversary_every": 1},
     "gamma 1e-4": {"adversary_weight": 1e-4},
     "gamma 1": {"adversary_weight": 1.0},
@@ -31,29 +33,72 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "learning rate 1e-4": {"learning_rate": 1e-4},
     "learning rate 1e-3, as the paper's": {"learning_rate": PAPER.learning_rate},
 }
+TRANSFORMER: dict[str, dict[str, Any]] = {
+    "default": {},
+    "all but embeddings, 3e-5": {"trained": Trained.ALL_BUT_EMBEDDINGS, "learning_rate": 3e-5},
+    "all but embeddings, 1e-4": {"trained": Trained.ALL_BUT_EMBEDDINGS, "learning_rate": 1e-4},
+    "all, 1e-4": {"trained": Trained.ALL, "learning_rate": 1e-4},
+    "last 2 layers, 3e-4": {"trained": Trained.LAST_LAYERS, "last_layers": 2, "learning_rate": 3e-4},
+    "last 4 layers, 1e-4": {"trained": Trained.LAST_LAYERS, "last_layers": 4, "learning_rate": 1e-4},
+    "rate stays": {"decay": False, "interpolation": 1.0},
+    "rate staying, 85 % of the way": {"decay": False, "interpolation": 0.85},
+    "rate staying, 70 % of the way": {"decay": False, "interpolation": 0.7},
+    "rate falls": {"decay": True, "interpolation": 1.0},
+    "rate falling, 85 % of the way": {"decay": True, "interpolation": 0.85},
+    "LoRA r 16, 3e-4": {"trained": Trained.LORA, "learning_rate": 3e-4},
+    "LoRA r 16, 1e-3": {"trained": Trained.LORA, "learning_rate": 1e-3},
+}
+
+
+def quarter_held_out(labelled: LabelledSet, quarter: int) -> LabelledSet:
+    """Return the training rows with a quarter of each intent's ids as split test, the same in every language."""
+    frame = labelled.select(splits=["train"]).frame
+    intents = frame.drop_duplicates("id").sort_values("id").groupby("intent")["id"]
+    rng, held = np.random.default_rng(7), set[str]()
+    for _, ids in intents:
+        held |= set(ids.to_numpy()[np.array_split(rng.permutation(len(ids)), 4)[quarter]])
+    split = np.where(frame["id"].isin(held), "test", "train")
+    return LabelledSet(frame.assign(split=split).reset_index(drop=True), "quarter")
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description="Gain over the base of several settings, by seed.")
     parser.add_argument("data", nargs="+", help="labelled files, a folder of them, or demo")
+    parser.add_argument("--encoder", default="use", help="use (default), or a transformer such as e5-small")
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--only", help="measure settings whose name holds this word")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--method", default="emu")
+    parser.add_argument("--precision", help="fp32 or bf16")
+    parser.add_argument(
+        "--quarter", type=int, choices=range(4), help="hold out this quarter of the rows of split train"
+    )
+    parser.add_argument("--only", default="", help="measure settings whose name contains this text")
     options = parser.parse_args()
-    for name, changes in SETTINGS.items():
-        if options.only and options.only not in name:
+    data: Any = options.data
+    if options.quarter is not None:
+        data = quarter_held_out(labelled_set(data)[0], options.quarter)
+    for name, changes in (USE if options.encoder == "use" else TRANSFORMER).items():
+        if options.only not in name:
             continue
-        gains, worst = [], []
-        for seed in range(options.seeds):
+        found: dict[str, list[float]] = {"gains": [], "worst_direction": [], "training_s": []}
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             with tempfile.TemporaryDirectory() as folder:
-                config = configure("emu", "use", **changes)
-                run = train(options.data, out=Path(folder) / "run", seed=seed, method="emu", config=config)
-                metrics = run.metrics()
-            gains.append(round(metrics["mean_specialised"] - metrics["mean_base"], 1))
-            worst.append(
-                round(min(metrics["specialised"][p] - metrics["base"][p] for p in metrics["base"]), 1)
-            )
-        print(json.dumps({"setting": name, "gains": gains, "worst_direction": worst}), flush=True)
+                run = train(
+                    data,
+                    out=Path(folder) / "run",
+                    method=options.method,
+                    encoder=options.encoder,
+                    seed=seed,
+                    precision=options.precision,
+                    config=configure(options.method, options.encoder, **changes),
+                )
+                metrics, history = run.metrics(), run.history()
+            worst = min(metrics["specialised"][pair] - metrics["base"][pair] for pair in metrics["base"])
+            found["gains"].append(round(metrics["mean_specialised"] - metrics["mean_base"], 1))
+            found["worst_direction"].append(round(worst, 1))
+            found["training_s"].append(history[-1]["seconds"])
+        print(json.dumps({"setting": name, **found}), flush=True)
 
 
 if __name__ == "__main__":

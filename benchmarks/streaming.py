@@ -1,9 +1,10 @@
-"""The most memory that `emu embed` and `emu predict` take, and the processor seconds.
+"""Measure the peak memory and the CPU time of `emu embed` and `emu predict`.
 
     python -m benchmarks.streaming [--rows 1000000] [--encoder use]
     python -m benchmarks.streaming --pool 100000 [--rows 1000000] [--encoder use]
 
-With `--pool` so many labelled sentences answer for the rows, by `emu predict`. Prints one JSON object. Linux and macOS.
+With `--pool`, `emu predict` finds the rows' intents in a pool of that many labelled sentences. Prints one JSON object.
+Linux and macOS only.
 """
 
 import argparse
@@ -15,36 +16,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-WORDS = [
-    "where",
-    "is",
-    "the",
-    "pool",
-    "when",
-    "does",
-    "breakfast",
-    "open",
-    "a",
-    "towel",
-    "in",
-    "my",
-    "room",
-    "please",
-]
+WORDS = "where is the pool when does breakfast open a towel in my room please"
 INTENTS = 50
 
 
 def write_rows(path: Path, rows: int, seed: int) -> None:
     """Write distinct sentences of ten words in `INTENTS` intents."""
-    draw = random.Random(seed)  # noqa: S311 - no secret
+    draw, words = random.Random(seed), WORDS.split()  # noqa: S311 - no secret
     with path.open("w") as file:
         file.write("text,intent,language\n")
         for number in range(rows):
-            file.write(f"{' '.join(draw.choices(WORDS, k=9))} {number},i{number % INTENTS},en\n")
+            file.write(f"{' '.join(draw.choices(words, k=9))} {number},i{number % INTENTS},en\n")
 
 
 def main() -> None:
-    """Write the sentences, give the command in a process of its own, and look at what it took."""
+    """Write the sentences, run the command in a process of its own, and print what it took."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -287,7 +287,7 @@ def test_no_lock_is_left_in_a_folder_that_is_no_run(tmp_path: Path) -> None:
 def test_what_a_kill_left_of_making_a_run_is_replaced(tmp_path: Path) -> None:
     run = created(tmp_path / "r", EVERYTHING)
     (run.folder / "status.json").rename(run.folder / ".status.json.1-ab.part")
-    with pytest.raises(RunError, match="half made; give the command again"):
+    with pytest.raises(RunError, match="half made; run the command that made it again"):
         run.status()
     created(run.folder)
     assert run.config() == CONFIG and run.status().state is RunState.QUEUED
