@@ -113,7 +113,7 @@ def test_a_seed_draws_the_same_again_and_another_does_not() -> None:
 
 
 def test_what_cannot_be_sampled_is_refused() -> None:
-    with pytest.raises(DataError, match="a sample of 10 can't be drawn from 9 pairs"):
+    with pytest.raises(DataError, match="can't draw a sample of 10 from 9 pairs"):
         eigen_similarity(SOURCES[:9], TARGETS[:9])
     with pytest.raises(DataError, match="a sample of 1 can't"):
         eigen_similarity(SOURCES, TARGETS, size=1)

@@ -130,7 +130,7 @@ def test_nothing_to_suggest(intents: list[str]) -> None:
 
 
 def test_suggest_refuses() -> None:
-    with pytest.raises(DataError, match="0 triples can't be picked; ask for 1 or more"):
+    with pytest.raises(DataError, match="can't select 0 triples; ask for 1 or more"):
         suggested(0)
     with pytest.raises(DataError, match="3 intents for 4 vectors"):
         suggested(1, data=Sentences(np.eye(4, dtype=np.float32), ["a"] * 3, ["en"] * 4, [""] * 4))

@@ -1,4 +1,4 @@
-"""A logistic regression on sentence vectors: what labels give without a change to the encoder."""
+"""A logistic regression on sentence vectors: what labels achieve with an unchanged encoder."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,28 +13,28 @@ from emu_core.threads import one_thread_for_small_products
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
 
-C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)  # the inverse penalties that are tried
-USUAL_C = 1.0  # scikit-learn's; taken where no sentence can be held out
+C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)  # inverse penalties to choose from
+USUAL_C = 1.0  # scikit-learn's default, where no sentence can be held out
 FOLDS = 5
-MOST_ROWS = 3000  # held out in turn; of more, so many are drawn
+MOST_ROWS = 3000  # for choosing C; of more, a random sample
 MOST_ITERATIONS = 3000
-TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 a loose fit ends where the one before it did
-ALWAYS, NOT_DRAWN = -1, -2  # folds of sentences that are in every training part, and in none
+TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 a warm start may end where it began
+ALWAYS, NOT_DRAWN = -1, -2  # instead of a fold: sentences in every training part, and in none
 
 
 def logistic_regression(
     vectors: NDArray[np.floating], labels: Sequence[str], ids: Sequence[str] = ()
 ) -> "LogisticRegression":
-    """Fit a logistic regression whose C is the one of `C_VALUES` that is most often right on held-out sentences.
+    """Fit a logistic regression with the C of `C_VALUES` that is most often right on held-out sentences.
 
-    Of values that are equally often right, the smallest is taken. Each class's sentences are dealt to `FOLDS` folds in
-    turn, so that a class of two sentences is in two folds. The only sentence of a class is in every training part and
-    is never held out: it could not be told right, whatever C is.
+    Of equally good values the smallest is taken. The sentences of each class are dealt to `FOLDS` folds in turn, so
+    that a class of two sentences is in two folds. The only sentence of a class is in every training part and never
+    held out, since it could not be right with any C.
 
     Args:
         vectors: (N, d).
         labels: N labels.
-        ids: N ids, or none; sentences with the same one are translations, which are held out together. "" is no id.
+        ids: N ids, or none; translations, which share an id, are held out together. "" is no id.
 
     Raises:
         DataError: there is a single label, or the lengths differ.
@@ -51,7 +51,7 @@ def logistic_regression(
             held, rest = folds == fold, (folds != fold) & (folds != NOT_DRAWN)
             if not held.any() or len(set(y[rest])) < 2:
                 continue
-            model = _regression(C_VALUES[0])  # goes on from the fit before, which is near
+            model = _regression(C_VALUES[0])  # warm start: each fit begins with the one before
             for value in C_VALUES:
                 model.set_params(C=value).fit(x[rest], y[rest])
                 right[value] += int((model.predict(x[held]) == y[held]).sum())
@@ -60,7 +60,7 @@ def logistic_regression(
 
 
 def held_out_folds(labels: Sequence[str], ids: Sequence[str] = ()) -> NDArray[np.int64]:
-    """Return the fold, from 0, in which each sentence is held out; `ALWAYS` for one that never is."""
+    """Return the fold, from 0, in which each sentence is held out, or `ALWAYS`."""
     keys = id_keys(ids or [""] * len(labels), len(labels))
     classes = {label: list[int]() for label in labels}  # of each, the groups of translations
     for label, key in zip(labels, keys.tolist(), strict=True):

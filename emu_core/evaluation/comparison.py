@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from emu_core.evaluation.triples import PAIRS, suggest_triples, triple
 SIGNIFICANT = 0.05
 POINTS = 0.05  # smaller differences are zero to the first decimal
 TRIPLES = 12  # suggested of each kind
-EXAMPLE_LANGUAGES = 3  # in which the sentences of `Comparison.example_rows` are
+EXAMPLE_LANGUAGES = 3  # of `Comparison.example_rows`
 COLUMNS = ("text", "intent", "language", "id")
 _SLOW = ("measured", "suggested", "accuracy", "metrics", "wilcoxon")  # properties of `Comparison`
 
@@ -32,11 +33,11 @@ Vectors = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One encoder on labelled sentences.
+    """The measures of one encoder on labelled sentences.
 
     Attributes:
-        accuracy: leave-one-out, of every direction.
-        leakage: None where there are too few sentences or languages to measure it.
+        accuracy: leave-one-out accuracy of every direction.
+        leakage: None if there are too few sentences or languages.
     """
 
     accuracy: LeaveOneOut
@@ -44,11 +45,7 @@ class Measured:
 
 
 def measure_encoder(sentences: pd.DataFrame, vectors: Vectors) -> Measured:
-    """Measure accuracy and language leakage.
-
-    Args:
-        sentences: N rows with the columns `intent`, `language` and `id`.
-        vectors: (N, d).
+    """Measure accuracy and language leakage of vectors (N, d) of N rows with the columns `intent`, `language` and `id`.
 
     Raises:
         DataError: a language has too few sentences to be measured, or a vector is zero or not finite.
@@ -63,7 +60,7 @@ def measure_encoder(sentences: pd.DataFrame, vectors: Vectors) -> Measured:
 
 
 def guard_and_leakage(base: Measured, other: Measured) -> dict[str, Any]:
-    """Return the language guard and both encoders' leakage as metrics.json has them."""
+    """Return the language guard and both encoders' leakage, as in metrics.json."""
     changes = guard(base.accuracy, other.accuracy)
     leakage = None
     if base.leakage is not None and other.leakage is not None:
@@ -72,7 +69,7 @@ def guard_and_leakage(base: Measured, other: Measured) -> dict[str, Any]:
 
 
 class Change(StrEnum):
-    """How a sentence's nearest neighbour differs between two encoders."""
+    """The change of a sentence's nearest neighbour between two encoders."""
 
     FIXED = "fixed"
     BROKEN = "broken"
@@ -81,7 +78,7 @@ class Change(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """The meaning of the word, for people."""
+        """An explanation of the change."""
         return _MEANINGS[self]
 
 
@@ -95,16 +92,16 @@ _MEANINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two encoders on the same labelled sentences; each figure is computed when it is first asked for, and once.
+    """Two encoders on the same labelled sentences; each figure is computed once, when it is first used.
 
     Attributes:
         sentences: N rows with the columns `text`, `intent`, `language` and `id` ("" is no id; the same id in two
             languages means translations of each other).
-        base: (N, d) vectors of the encoder that is compared with.
+        base: (N, d) vectors of the reference encoder.
         other: (N, e) vectors of the encoder whose gain is measured.
-        names: what the two are called.
-        forgetting: what `emu forgetting` measured, as `forgetting_table` gives it; None where it was not run.
-        notes: what a reader of the figures should know, such as that the sentences were trained on.
+        names: the names of the two.
+        forgetting: the results of `emu forgetting`, as `forgetting_table` returns them; None if it was not run.
+        notes: remarks for readers of the figures, such as that the sentences were trained on.
     """
 
     sentences: pd.DataFrame
@@ -115,7 +112,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that everything fits.
+        """Check the arguments.
 
         Raises:
             DataError: a column is missing, the numbers of rows differ, or both encoders have one name.
@@ -124,21 +121,19 @@ class Comparison:
             raise DataError(f"the sentences have no column '{missing[0]}'; give {', '.join(COLUMNS)}")
         if not len(self.sentences) == len(self.base) == len(self.other):
             raise DataError(
-                f"{len(self.base):,} and {len(self.other):,} vectors can't be paired over {len(self.sentences):,} "
-                "sentences; encode the same sentences with both encoders"
+                f"{len(self.base):,} and {len(self.other):,} vectors do not fit {len(self.sentences):,} sentences; "
+                "encode the same sentences with both encoders"
             )
         if self.names[0] == self.names[1]:
             raise DataError(f"both encoders are called '{self.names[0]}'; give them two names")
         object.__setattr__(self, "sentences", self.sentences.reset_index(drop=True))
 
-    # ------------------------------------------------------------------------------------------- computed once
-
     def computed(self) -> dict[str, Any]:
-        """Compute everything that takes time, and return it without the vectors: what another process sends back."""
+        """Compute everything that takes time, and return it without the vectors, to be sent from another process."""
         return {name: getattr(self, name) for name in _SLOW}
 
     def with_computed(self, figures: dict[str, Any]) -> "Comparison":
-        """Take over what `computed` returned for the same comparison elsewhere, and return self."""
+        """Take over the result of `computed` for the same comparison, and return self."""
         self.__dict__.update(figures)
         return self
 
@@ -151,17 +146,9 @@ class Comparison:
     def suggested(self) -> dict[bool, NDArray[np.int64]]:
         """Rows (k, 3) of the triples that `triples` scores, by whether S3 is in another language."""
         texts, intents, languages, ids = (self.sentences[column].tolist() for column in COLUMNS)
+        given = (self.base, intents, texts, languages, ids, TRIPLES)
         return {
-            across: suggest_triples(
-                self.base,
-                intents,
-                texts,
-                languages,
-                ids,
-                TRIPLES,
-                np.random.default_rng(0),
-                across_languages=across,
-            )
+            across: suggest_triples(*given, np.random.default_rng(0), across_languages=across)
             for across in (False, True)
         }
 
@@ -170,29 +157,21 @@ class Comparison:
         """The languages measured, English first."""
         return self.measured[0].accuracy.languages
 
-    # ------------------------------------------------------------------------------------------- accuracy
-
     @cached_property
     def accuracy(self) -> pd.DataFrame:
         """Leave-one-out Acc@1 of each direction.
 
         Columns: `pair`, `queries`, `pool`, `n` (queries); percent with the 95 % binomial interval (`base`, `base_low`,
-        `base_high`, and so for `other`); `difference` in points with its interval (`difference_low`,
+        `base_high`, and the same for `other`); `difference` in points with its interval (`difference_low`,
         `difference_high`), `fixed` and `broken` (sentences that only one encoder has right) and `p_value`, all of the
         paired test (exact McNemar).
         """
-        base, other = (measured.accuracy for measured in self.measured)
-        return pd.DataFrame(
-            [
-                _direction(base, other, source, target)
-                for source in self.languages
-                for target in self.languages
-            ]
-        )
+        accuracies = [measured.accuracy for measured in self.measured]
+        return pd.DataFrame([_direction(*accuracies, *pair) for pair in product(self.languages, repeat=2)])
 
     @cached_property
     def means(self) -> pd.DataFrame:
-        """Mean accuracy over all directions and, where English is among several languages, over those with English.
+        """Mean accuracy over all directions, and over those with English if English is one of several languages.
 
         Columns: `over` (such as "36 directions"), `base`, `other` (percent), `difference` (points).
         """
@@ -211,26 +190,24 @@ class Comparison:
 
     @property
     def fallen(self) -> pd.DataFrame:
-        """The rows of `accuracy` whose direction got worse, the largest fall first."""
+        """The rows of `accuracy` of directions that got worse, the largest fall first."""
         return self.accuracy[self.accuracy["difference"] < -POINTS].sort_values("difference")
 
     @property
     def risen(self) -> pd.DataFrame:
-        """The rows of `accuracy` whose direction got better, the largest gain first."""
+        """The rows of `accuracy` of directions that got better, the largest gain first."""
         better = self.accuracy[self.accuracy["difference"] > POINTS]
         return better.sort_values("difference", ascending=False)
 
     def matrix(self, column: str) -> pd.DataFrame:
-        """Return a column of `accuracy` as a matrix: languages of the queries down, of the pool across."""
+        """Return a column of `accuracy` as a matrix, with languages of queries as rows and of pools as columns."""
         order = list(self.languages)
         table = self.accuracy.pivot_table(index="queries", columns="pool", values=column)
         return table.reindex(index=order, columns=order)
 
-    # ------------------------------------------------------------------------------------------- languages
-
     @cached_property
     def metrics(self) -> dict[str, Any]:
-        """The language guard and the leakage, as a run's metrics.json has them."""
+        """The language guard and the leakage, as in a run's metrics.json."""
         return guard_and_leakage(*self.measured)
 
     @property
@@ -243,10 +220,10 @@ class Comparison:
 
     @property
     def leakage(self) -> pd.DataFrame | None:
-        """How well the vectors tell which language a sentence is in; None where that can't be measured.
+        """How well the vectors predict the language of a sentence; None if that can't be measured.
 
         Columns: `measure` ("probe" or "neighbours", see `Leakage`), `base`, `other`, `chance` (percent), `sentences`,
-        `languages` (how many were measured).
+        `languages` (their numbers).
         """
         found = self.metrics["leakage"]
         if found is None:
@@ -266,17 +243,15 @@ class Comparison:
             ]
         )
 
-    # ------------------------------------------------------------------------------------------- neighbours
-
     def changes(self, pool: str | None = None) -> pd.DataFrame:
-        """Return a row for each sentence: its nearest neighbour by both encoders, and whether that changed.
+        """Return a row for each sentence: its nearest neighbour by both encoders, and whether it changed.
 
-        A sentence never meets its own id. Columns: `change` (see `Change`), `sentence`, `language`, `intent`, and of
-        the neighbour by each encoder, with `base_` and `other_` before them: `neighbour`, `language`, `intent`,
+        A neighbour never has the sentence's id. Columns: `change` (see `Change`), `sentence`, `language`, `intent`, and
+        for the neighbour by each encoder, prefixed with `base_` and `other_`: `neighbour`, `language`, `intent`,
         `cosine` and `row`.
 
         Args:
-            pool: the language in which neighbours are looked for; None looks in all at once.
+            pool: the language of the neighbours; None for all languages together.
         """
         intents = self.sentences["intent"].to_numpy()
         (old, _), (new, _) = found = [self._nearest(measured.accuracy, pool) for measured in self.measured]
@@ -296,10 +271,7 @@ class Comparison:
         return table
 
     def change_counts(self, pool: str | None = None) -> pd.DataFrame:
-        """Return how many sentences of each language changed their neighbour, and how.
-
-        Columns: `language`, then one for each `Change`.
-        """
+        """Return the number of sentences of each language with each `Change`, in columns after `language`."""
         table = self.changes(pool)
         counts = pd.crosstab(table["language"], table["change"])
         counts = counts.reindex(
@@ -308,13 +280,13 @@ class Comparison:
         return counts.rename_axis(columns=None).reset_index()
 
     def confusion(self, pool: str | None = None) -> pd.DataFrame:
-        """Return how often the nearest neighbour of a sentence of one intent is of another, by both encoders.
+        """Return how often a sentence of one intent has a nearest neighbour of another, by both encoders.
 
-        Columns: `intent`, `neighbour` (the neighbour's intent), `base`, `other` (sentences), `difference`. A row for
-        every two intents that either encoder puts together, an intent with itself among them.
+        Columns: `intent`, `neighbour` (the neighbour's intent), `base`, `other` (sentences), `difference`. There is a
+        row for each pair of intents that occurs, including an intent with itself.
 
         Args:
-            pool: the language in which neighbours are looked for; None looks in all at once.
+            pool: the language of the neighbours; None for all languages together.
         """
         table = self.changes(pool)
         counts = pd.concat(
@@ -324,19 +296,17 @@ class Comparison:
         return counts.assign(difference=counts["other"] - counts["base"])
 
     def _nearest(self, found: LeaveOneOut, pool: str | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return each sentence's nearest row and its cosine, (N,) each; of equal cosines the row that comes first."""
+        """Return each sentence's nearest row and the cosine, (N,) each; of equal cosines the row that comes first."""
         nearest = np.empty(len(self.sentences), dtype=np.int64)
         cosines = np.empty(len(self.sentences), dtype=np.float32)
         for source, queries in found.queries.items():
             nearest[queries], cosines[queries], _ = found.best(source, None if pool is None else (pool,))
         return nearest, cosines
 
-    # ------------------------------------------------------------------------------------------- chosen sentences
-
     def triples(self, *, across_languages: bool = False) -> pd.DataFrame:
-        """Return triples of the data on which the base encoder goes by the words, scored by both encoders.
+        """Return triples of the data that show the base encoder's textual similarity bias, scored by both encoders.
 
-        S3 means what S1 means, S2 only looks like S1, and yet the base encoder puts S2 nearer to S1. Columns: `s1`,
+        S3 means what S1 means and S2 only looks like S1, but the base encoder puts S2 nearer to S1. Columns: `s1`,
         `s2`, `s3` (texts); `intent`, `intent_s2`, `language`, `language_s3`; the rows `row1`, `row2`,
         `row3`; and for both encoders (`base_`, `other_`) the cosines `s12`, `s13`, `s23` and `closest`, such as "1-3".
 
@@ -361,7 +331,7 @@ class Comparison:
         return pd.DataFrame(table)
 
     def example_rows(self) -> list[int]:
-        """Return the rows of a triple that the base encoder gets wrong, with its translations; none without any."""
+        """Return the rows of a triple that the base encoder gets wrong, with its translations, if there is one."""
         if not len(self.suggested[False]):
             return []
         rows = self.suggested[False][0].tolist()
@@ -372,10 +342,10 @@ class Comparison:
         return list(dict.fromkeys([*rows, *np.flatnonzero(translated).tolist()]))
 
     def similarity(self, rows: Sequence[int]) -> dict[str, pd.DataFrame]:
-        """Return the cosines of every two of some sentences by both encoders, by the encoders' names.
+        """Return the matrix of cosines of some sentences by each encoder, by the encoders' names.
 
         Args:
-            rows: row numbers; the matrices have them by intent, then by language, as index and as columns.
+            rows: row numbers; sorted by intent and language they are index and columns of the matrices.
         """
         part = self.sentences.iloc[list(rows)]
         order = part.index[heat_map_order(part["intent"].tolist(), part["language"].tolist())]
@@ -384,10 +354,8 @@ class Comparison:
             for name, vectors in zip(self.names, (self.base, self.other), strict=True)
         }
 
-    # ------------------------------------------------------------------------------------------- all together
-
     def facts(self) -> dict[str, Any]:
-        """Return everything as one object for JSON; neighbours that stayed the same are counted and not listed."""
+        """Return everything as one object for JSON; unchanged neighbours are only counted."""
         changes = self.changes()
         rows = self.example_rows()
         return {
@@ -408,10 +376,10 @@ class Comparison:
             "triples_across_languages": records(self.triples(across_languages=True)),
             "similarity": {
                 name: {
-                    "sentences": self.sentences["text"].iloc[matrix.index].tolist(),
-                    "cosines": matrix.to_numpy().tolist(),
+                    "sentences": self.sentences["text"].iloc[of.index].tolist(),
+                    "cosines": of.to_numpy().tolist(),
                 }
-                for name, matrix in (self.similarity(rows).items() if rows else ())
+                for name, of in (self.similarity(rows).items() if rows else ())
             },
             "forgetting": None if self.forgetting is None else records(self.forgetting),
         }

@@ -1,4 +1,4 @@
-"""The measures of FMDA and its baseline: what each of a sentence's embeddings holds (Wu et al., section 4.3)."""
+"""The measures of FMDA and its baseline: what each embedding of a sentence encodes (Wu et al., section 4.3)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -20,24 +20,18 @@ from emu_core.evaluation.retrieval import (
 )
 
 PartsOf = Callable[[Sequence[str]], Mapping[Any, NDArray[np.floating]]]  # by the name of the embedding
-"""N sentences to their embeddings, (N, d) each."""
+"""Return the embeddings, (N, d) each, of N sentences."""
 
 
 class Embedded:
     """Sentences and their embeddings, each sentence embedded once.
 
     Attributes:
-        parts: the embeddings that are measured.
+        parts: the embeddings to measure.
     """
 
     def __init__(self, embed: PartsOf, parts: Sequence[str], texts: Iterable[str]) -> None:
-        """Embed sentences.
-
-        Args:
-            embed: gives the embeddings.
-            parts: those to measure.
-            texts: every sentence that will be asked for.
-        """
+        """Embed all sentences that will be measured; `parts` names the embeddings to measure."""
         self._distinct = DistinctTexts(texts)
         embedded = embed(self._distinct.texts)
         self.parts = tuple(parts)
@@ -48,7 +42,7 @@ class Embedded:
         return self._vectors[part][self._distinct.rows(texts)]
 
     def translations(self, part: str, pair: SlotPairs) -> dict[str, TranslationRetrieval]:
-        """Return cross-lingual retrieval by an embedding, both ways, by direction "s-t"."""
+        """Return cross-lingual retrieval by an embedding in both directions, by "s-t"."""
         first, second = ([one.text for one in side] for side in (pair.first, pair.second))
         there, back = self.of(part, first), self.of(part, second)
         return {
@@ -70,18 +64,18 @@ class Embedded:
 def disentangled_metrics(
     embed: PartsOf, parts: Sequence[str], held_out: LabelledSet, pairs: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
-    """Measure every embedding on held-out sentences, as it stands in metrics.json.
+    """Measure every embedding on held-out sentences, for metrics.json.
 
     Args:
-        embed: gives the embeddings of sentences.
+        embed: returns the embeddings of sentences.
         parts: the embeddings to measure.
         held_out: the sentences.
-        pairs: language pairs of which translations are looked for.
+        pairs: language pairs for translation retrieval.
 
     Returns:
-        By embedding: `translation` (Acc@1 in percent by "s-t", queries in s), `template` (Acc@1 by language) and
-        `probe` (how well a linear probe predicts the language, in percent); and beside them `counts` of queries. A
-        measure for which the sentences do not do is left out, with the reason in `notes`.
+        For each embedding `translation` (Acc@1 in percent by "s-t", queries in s), `template` (Acc@1 by language) and
+        `probe` (the accuracy of a linear probe of the language, in percent); also `counts` of queries. Measures that
+        the sentences do not allow are left out, with the reasons in `notes`.
     """
     notes: list[str] = []
     found: dict[str, Any] = {str(part): {"translation": {}, "template": {}} for part in parts}

@@ -1,4 +1,4 @@
-"""Eigen-similarity: are a language's sentences arranged as their translations are (dual encoder, equation 3)."""
+"""Eigen-similarity: how similarly two languages arrange the same sentences (dual encoder, equation 3)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ Distance = Literal["angular", "cosine", "euclidean"]
 
 @dataclass(frozen=True, eq=False)
 class EigenSimilarity:
-    """Psi(S, T), how far it can be trusted, and the spectra it comes from; smaller is more alike, 0 is alike.
+    """Psi(S, T) of several samples; smaller is more similar, 0 is identical.
 
     Attributes:
         rows: (samples, size) the pairs of each sample.
-        first: (samples, size) the first language's Laplacian eigenvalues, rising.
+        first: (samples, size) the first language's Laplacian eigenvalues, ascending.
         second: (samples, size) the second language's.
     """
 
@@ -31,7 +31,7 @@ class EigenSimilarity:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """(samples,) the inner sum of equation 3 of each sample."""
+        """(samples,) the inner sum of equation 3."""
         return np.asarray(((self.first - self.second) ** 2).sum(axis=1))
 
     @property
@@ -46,7 +46,7 @@ class EigenSimilarity:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the mean: as if samples had nothing in common."""
+        """Standard error of the mean, as if the samples were independent."""
         return float(np.sqrt(self.variance / len(self.values)))
 
 
@@ -61,18 +61,18 @@ def eigen_similarity(
 ) -> EigenSimilarity:
     """Compare the Laplacian spectra of the same sentences in two languages (section 5, equation 3).
 
-    Each sample is `size` translation pairs, none twice. A language's graph joins each two of its sentences by an edge
-    as heavy as they are distant: with W the matrix of distances and D its row sums, the Laplacian is D - W, not
-    normalised. All its eigenvalues are sorted, and the squared differences to the other language's are summed. The
-    paper says neither which distance nor which Laplacian; the angle is the distance it uses elsewhere (section 3.5).
+    Each sample has `size` different translation pairs. With W the matrix of distances between a language's sentences
+    and D its row sums, the Laplacian is D - W, not normalised. All its eigenvalues are sorted, and their squared
+    differences from the other language's are summed. The paper specifies neither the distance nor the Laplacian; the
+    angle is the distance it uses elsewhere (section 3.5).
 
     Args:
         sources: (P, d); row i means what row i of the targets means.
         targets: (P, d).
         size: pairs in a sample, the paper's K.
         samples: the paper's N, 2 or more.
-        distance: "angular" (the angle, 0 to pi), "cosine" (1 - cosine) or "euclidean" (of the vectors as they are).
-        seed: of the draws.
+        distance: "angular" (the angle, 0 to pi), "cosine" (1 - cosine) or "euclidean" (of unscaled vectors).
+        seed: of the random draws.
 
     Raises:
         DataError: a vector is zero or not finite, the lengths differ, or there are fewer pairs than `size`.
@@ -80,7 +80,7 @@ def eigen_similarity(
     check_paired(sources, targets)
     if not 2 <= size <= len(sources):
         raise DataError(
-            f"a sample of {size:,} can't be drawn from {len(sources):,} pairs; choose 2 to {len(sources):,}, or give "
+            f"can't draw a sample of {size:,} from {len(sources):,} pairs; choose 2 to {len(sources):,}, or give "
             "more pairs"
         )
     if samples < 2:
@@ -93,11 +93,11 @@ def eigen_similarity(
 def _spectra(
     vectors: NDArray[np.floating], rows: NDArray[np.int64], distance: Distance
 ) -> NDArray[np.float64]:
-    """Return the Laplacian eigenvalues of each sample, rising: (samples, size)."""
-    units = unit_vectors(vectors)  # this checks them, too
+    """Return the Laplacian eigenvalues of each sample, ascending: (samples, size)."""
+    units = unit_vectors(vectors)  # also checks them
     points = np.asarray(vectors, dtype=np.float64)
     if distance != "euclidean":
-        # In single precision two equal sentences would be at an angle of 0.0003.
+        # In single precision the angle of two equal sentences would be 0.0003.
         points = units / np.linalg.norm(units.astype(np.float64), axis=1, keepdims=True)
     samples, size = rows.shape
     spectra = np.empty((samples, size))

@@ -1,4 +1,4 @@
-"""How a space changes: the same sentences' vectors at several times, on one map, and their accuracy each time."""
+"""How an embedding space changes: the same sentences' vectors at several times on one map, and their accuracy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ ACCURACY, TRANSLATIONS = "Acc@1", "P@1 of translations"
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """Sentences on a map, several times.
+    """Sentences on a map at several times.
 
     Attributes:
         sentences: N rows with the columns `text`, `intent`, `language` and `id`.
-        titles: of the F frames, in the order of time.
+        titles: of the F frames, in temporal order.
         places: (F, N, 2), float32.
-        accuracy: F rows, a column a language: percent of its sentences whose nearest neighbour is right, averaged over
-            the languages of the pool. No columns where there are too few sentences to measure it.
-        measure: what that is: `ACCURACY`, leave-one-out, or `TRANSLATIONS`, where no sentence has an intent.
+        accuracy: F rows, a column for each language: percent of its sentences whose nearest neighbour is right,
+            averaged over the languages of the pool. No columns where there are too few sentences.
+        measure: the measure: `ACCURACY`, leave-one-out, or `TRANSLATIONS`, where no sentence has an intent.
     """
 
     sentences: pd.DataFrame
@@ -38,22 +38,22 @@ class Film:
 def film(sentences: pd.DataFrame, frames: Sequence[NDArray[np.floating]], titles: Sequence[str]) -> Film:
     """Lay out all frames on one map and measure each.
 
-    The map is the PCA of all frames together. Before it each frame is centred, and turned onto the next one
-    (orthogonal Procrustes, Schönemann 1966), from the last back to the first: no turn changes a cosine, so what
-    moves on the map are sentences to each other, and not the space as a whole. Of frames of unequal length the shorter
-    vectors are filled up with zeros, which changes no cosine either.
+    The map is the PCA of all frames together. First each frame is centred and rotated onto the next one (orthogonal
+    Procrustes, Schönemann 1966), from the last back to the first. A rotation changes no cosine, so the map shows
+    sentences that move relative to each other, not a movement of the whole space. Shorter vectors are padded with
+    zeros, which changes no cosine either.
 
     Args:
-        sentences: N rows with the columns `text`, `intent`, `language` and `id`; where all intents are "", the same id
-            means translations, and these are what each sentence has to find.
+        sentences: N rows with the columns `text`, `intent`, `language` and `id`; where all intents are "", the
+            accuracy is that of finding translations, which share an id.
         frames: F arrays (N, d).
-        titles: F.
+        titles: of the F frames.
 
     Raises:
         DataError: there is no frame, or a vector is zero or not finite.
     """
     if not frames:
-        raise DataError("there is no frame to draw; train with --snapshots")
+        raise DataError("there are no snapshots to draw; train with --snapshots")
     dim = max(frame.shape[1] for frame in frames)
     units = [np.pad(unit_vectors(frame), ((0, 0), (0, dim - frame.shape[1]))) for frame in frames]
     translations = bool((sentences["intent"] == "").all())
@@ -84,7 +84,7 @@ def _accuracy(
     sentences: pd.DataFrame, units: Sequence[NDArray[np.float32]], translations: bool
 ) -> pd.DataFrame:
     intents, languages, ids = (sentences[column].tolist() for column in ("intent", "language", "id"))
-    if translations:  # each pair an intent of its own, to be found in the other language
+    if translations:  # each pair becomes an intent, to be found in the other language
         intents, ids = ids, [""] * len(ids)
     rows = []
     try:

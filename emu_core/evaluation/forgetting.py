@@ -1,4 +1,4 @@
-"""Catastrophic forgetting: is an encoder still as good at similarity and translations after it was specialised."""
+"""Catastrophic forgetting: whether a specialised encoder is still as good at similarity and translations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,19 +22,12 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class ForgettingPart:
-    """A part of the check.
-
-    Attributes:
-        title: what it measures.
-        unit: of its figures.
-        most_fall: the largest fall that is harmless.
-        places: decimals of its figures.
-    """
+    """A part of the check."""
 
     title: str
     unit: str
-    most_fall: float
-    places: int
+    most_fall: float  # the largest harmless fall
+    places: int  # decimals of its figures
 
 
 PARTS: Mapping[str, ForgettingPart] = MappingProxyType(
@@ -43,7 +36,7 @@ PARTS: Mapping[str, ForgettingPart] = MappingProxyType(
         "translations": ForgettingPart("Finding translations", "points", MOST_FALL_POINTS, 1),
     }
 )
-"""By the name that forgetting.json has for it."""
+"""The parts, by their names in forgetting.json."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +49,8 @@ class MeasureChange:
         difference: specialised minus base.
         low: lower end of the difference's 95 % interval.
         high: its upper end.
-        count: sentence pairs it was measured on.
-        flagged: whether it fell by more than is harmless.
+        count: the number of sentence pairs measured.
+        flagged: whether the fall is larger than the largest harmless one.
     """
 
     base: float
@@ -69,14 +62,14 @@ class MeasureChange:
     flagged: bool
 
     def facts(self) -> dict[str, Any]:
-        """As it stands in JSON."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 
 def measure_name(part: str, name: str) -> str:
-    """Return "German" for "de", and for a direction of translations such as "de-en" "German to English".
+    """Return "German" for "de" of STS, and "German to English" for the direction "de-en" of translations.
 
-    A direction of which it can't be told where its first code ends stays as it is.
+    A direction that can't be split into two codes is returned unchanged.
     """
     codes = [name] if part == "sts" else split_pair(name) or [name]
     return " to ".join(map(language_name, codes))
@@ -89,14 +82,14 @@ def similarity_change(
     *,
     seed: int = 0,
 ) -> MeasureChange:
-    """Compare Spearman's correlation of cosines with people's similarity scores (STS).
+    """Compare Spearman's correlation of cosines with human similarity scores (STS).
 
-    The interval is the percentile bootstrap's over sentence pairs; both encoders are given the same draws.
+    The interval is a percentile bootstrap over sentence pairs, with the same draws for both encoders.
 
     Args:
         base: vectors (N, d) of the pairs' first and of their second sentences, by the base encoder.
-        specialised: the same by the specialised one.
-        scores: N similarities; only their order counts.
+        specialised: the same by the specialised encoder.
+        scores: N similarities; only their order matters.
         seed: of the draws.
 
     Raises:
@@ -111,7 +104,7 @@ def similarity_change(
     of_scores = wanted[draws]
     differences = _spearman(cosines[1][draws], of_scores) - _spearman(cosines[0][draws], of_scores)
     tail = 100 * (1 - CONFIDENCE) / 2
-    # A draw of equal scores has no correlation; with few pairs there are some.
+    # A draw of equal scores, which occurs with few pairs, has no correlation.
     low, high = np.nanpercentile(differences, [tail, 100 - tail])
     return MeasureChange(
         before, after, after - before, float(low), float(high), n, before - after > MOST_FALL_SPEARMAN
@@ -125,11 +118,11 @@ def retrieval_change(
 ) -> MeasureChange:
     """Compare how often a sentence's translation is its nearest neighbour by cosine among all translations.
 
-    A neighbour of the same text as the translation is right too. The interval is the paired test's.
+    A neighbour with the translation's text is right, too. The interval is that of `paired_test`.
 
     Args:
         base: vectors (N, d) of the sentences and of their translations, in the same order, by the base encoder.
-        specialised: the same by the specialised one.
+        specialised: the same by the specialised encoder.
         answers: the N translations.
 
     Raises:
@@ -146,13 +139,13 @@ def retrieval_change(
         low=test.low,
         high=test.high,
         count=len(before),
-        # Sentences are counted, for 1.0 of 100 points must not turn on a float's last place.
+        # Counts of sentences, so that a fall of exactly 1 point does not depend on rounding.
         flagged=100 * (test.lost - test.gained) > MOST_FALL_POINTS * len(before),
     )
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Correlation of the ranks, ties sharing theirs: (draws, N) twice to (draws,); NaN where a draw is all equal."""
+    """Return the rank correlation of each draw, (draws, N) twice to (draws,); NaN where all values are equal."""
     from scipy.stats import rankdata
 
     a, b = (rankdata(values, axis=1) for values in (first, second))

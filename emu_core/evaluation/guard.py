@@ -1,4 +1,4 @@
-"""Did sentences gain or lose by specialising, and how sure is that: the guards, and cross-validation."""
+"""Whether sentences gained or lost by specialising, with intervals: the guards, and cross-validation."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
+from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
 from emu_core.evaluation.significance import student_interval
 
 CONFIDENCE = 0.95
-LEAST_INTENTS = 4  # two to learn from and two to tell apart
+LEAST_INTENTS = 4  # two to learn from and two to be told apart
 
 
 class Verdict(StrEnum):
@@ -27,7 +28,7 @@ class Verdict(StrEnum):
 
     @property
     def is_flagged(self) -> bool:
-        """Whether a person must be told before the encoder is used in that language."""
+        """Whether users must be warned before they use the encoder in that language."""
         return self in (Verdict.MAY_LOSE, Verdict.LOSES)
 
 
@@ -39,7 +40,7 @@ class LanguageChange:
         difference: specialised minus base, in points of Acc@1.
         low: lower end of its 95 % interval.
         high: its upper end.
-        queries: how many sentences it was measured on.
+        queries: the number of sentences measured.
     """
 
     difference: float
@@ -49,7 +50,7 @@ class LanguageChange:
 
     @property
     def verdict(self) -> Verdict:
-        """Loses or gains where the whole interval says so; may lose where only the estimate does."""
+        """Whether the whole interval is a loss or a gain, or else whether the estimate is a loss."""
         if self.high < 0:
             return Verdict.LOSES
         if self.low > 0:
@@ -57,7 +58,7 @@ class LanguageChange:
         return Verdict.MAY_LOSE if self.difference < 0 else Verdict.NO_CLEAR_CHANGE
 
     def facts(self) -> dict[str, Any]:
-        """As it stands in JSON."""
+        """Return the fields for JSON."""
         return {
             "difference": self.difference,
             "low": self.low,
@@ -68,14 +69,11 @@ class LanguageChange:
 
 
 def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
-    """Compare two encoders language by language: over every direction with that language's queries, or one whole pool.
+    """Compare two encoders by the language of the queries: over all its directions, or against one whole pool.
 
     Args:
-        base: of the base encoder.
-        specialised: of the specialised one, on the same sentences.
-
-    Returns:
-        By query language, in the order measured.
+        base: the accuracy of the base encoder.
+        specialised: that of the specialised encoder, on the same sentences.
 
     Raises:
         DataError: the two were not measured on the same sentences.
@@ -93,11 +91,11 @@ def language_change(
 ) -> LanguageChange:
     """Estimate the difference of two encoders on the same queries, with a 95 % interval.
 
-    The unit is the query: its differences in the several pools are averaged first, since they are the same sentence
-    and not independent. The interval is Student's t over the queries, after one query that gained in every pool
-    and one that lost in every pool are added, as Bonett and Price (2012) do for paired proportions. A bootstrap, or
-    a plain t, has no width where no query changed, or all changed alike; here 20 queries without a change leave
-    room for a change of several points, as they should. It says nothing of other pools than these.
+    The unit is the query: its differences in several pools are averaged first, since they are not independent. The
+    interval is Student's t over the queries, after adding one query that gained in every pool and one that lost in
+    every pool, as Bonett and Price (2012) do for paired proportions. A bootstrap or a plain t interval has no width
+    where no query changed or all changed alike; here 20 queries without a change still allow a change of several
+    points, as they should. The interval does not extend to other pools.
 
     Args:
         base: for each pool, whether the base encoder has each of the queries right.
@@ -110,7 +108,7 @@ def language_change(
     if before.shape != after.shape or before.ndim != 2 or not before.size:
         raise _other_sentences()
     pools, queries = before.shape
-    # Whole numbers until the last division: no change is 0 and not its last binary place.
+    # Whole numbers until the last division, so that no change is exactly 0.
     points = (after - before).sum(axis=0)
     widened = 100 * np.append(points, [pools, -pools]) / pools
     low, high = student_interval(widened, CONFIDENCE)
@@ -124,7 +122,7 @@ def language_change(
 
 Vectors = NDArray[np.floating]
 Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
-"""Rows to learn from -> what a method fitted on them makes of vectors by the base encoder."""
+"""Rows to learn from -> the map of the base encoder's vectors that the method fits on them."""
 
 
 @dataclass(frozen=True)
@@ -133,10 +131,9 @@ class LeftOut:
 
     Attributes:
         base: Acc@1 of the base encoder on the sentences left out, in percent.
-        specialised: the same of the specialised one.
-        change: of the sentences, each asked once a division.
-        divisions: how many times the intents were divided in two; of cross-validation, into how many parts the
-            sentences were.
+        specialised: that of the specialised encoder.
+        change: the difference, over sentences that are asked once in each division.
+        divisions: the number of divisions of the intents; for cross-validation, the number of folds.
     """
 
     base: float
@@ -145,7 +142,7 @@ class LeftOut:
     divisions: int
 
     def facts(self) -> dict[str, Any]:
-        """As it stands in JSON."""
+        """Return the fields for JSON."""
         return {
             "base": self.base,
             "specialised": self.specialised,
@@ -166,22 +163,22 @@ def new_intent_guard(
 ) -> LeftOut | None:
     """Leave half of the intents out, fit on the others, and measure the sentences of those left out; then the reverse.
 
-    So every sentence is asked once a division, by a method that was given no label of its intent, among the sentences
-    of the intents that were left out with it. The unit of the interval is the sentence, as in `language_change`.
+    In each division every sentence is a query once, of a method that was given no label of its intent, among the
+    sentences of the intents left out with it. The unit of the interval is the sentence, as in `language_change`.
 
     Args:
         vectors: (N, d), the labelled sentences by the base encoder.
         intents: N intents.
-        languages: N language codes; queries are compared with sentences of their own.
+        languages: N language codes; queries are compared with sentences of their own language.
         ids: N ids; see `leave_one_out`.
         refit: the method.
-        divisions: how many random divisions of the intents.
-        most_rows: of more sentences, so many are drawn; None takes all.
+        divisions: the number of random divisions of the intents.
+        most_rows: of more sentences, a random sample of this size is used; None uses all.
 
     Returns:
-        None where there are fewer than four intents: half of them must be two, to learn from and to be told apart.
+        None where there are fewer than four intents: each half must have two, to learn from and to be told apart.
     """
-    draws = np.random.default_rng(0)  # always the same: the labels decide, and nothing else
+    draws = np.random.default_rng(0)  # always the same, so that the result depends on the labels only
     rows = np.sort(draws.permutation(len(intents))[:most_rows])
     names, codes = np.unique(np.asarray(intents, dtype=str)[rows], return_inverse=True)
     if len(names) < LEAST_INTENTS:
@@ -196,17 +193,11 @@ def new_intent_guard(
                 asked = np.flatnonzero(new & (spoken == language))
                 if len(asked) < 2:
                     continue
-                for side, own in ((before, vectors[rows[asked]]), (after, specialise(vectors[rows[asked]]))):
-                    found = leave_one_out(
-                        own, codes[asked].astype(str).tolist(), spoken[asked].tolist(), keys[asked].tolist()
-                    )
-                    side[division, asked] = found.correct[f"{language}-{language}"]
-    return LeftOut(
-        base=100 * float(before.mean()),
-        specialised=100 * float(after.mean()),
-        change=language_change(list(before), list(after)),
-        divisions=divisions,
-    )
+                own, labels = vectors[rows[asked]], codes[asked].astype(str).tolist()
+                for side, space in ((before, own), (after, specialise(own))):
+                    found = leave_one_out(space, labels, spoken[asked].tolist(), keys[asked].tolist())
+                    side[division, asked] = found.correct[pair_name(language, language)]
+    return _left_out(before, after, divisions)
 
 
 def cross_validation(
@@ -219,20 +210,20 @@ def cross_validation(
     folds: int = 5,
     most_rows: int | None = None,
 ) -> LeftOut | None:
-    """Leave a fold of the sentences out in turn, fit on the others, and ask those left out for their intent.
+    """Leave a fold of the sentences out in turn, fit on the others, and find the intents of those left out.
 
-    A sentence is right where its nearest neighbour, among the sentences of its own language that were fitted on, has
+    A sentence is right if its nearest neighbour, among the sentences of its own language that were fitted on, has
     its intent. Translations are in one fold, and each fold has its share of every intent (Stone 1974; scikit-learn's
     `StratifiedGroupKFold`). The unit of the interval is the sentence, as in `language_change`.
 
     Args:
         vectors: (N, d), the labelled sentences by the base encoder.
         intents: N intents.
-        languages: N language codes; queries are compared with sentences of their own.
+        languages: N language codes; queries are compared with sentences of their own language.
         ids: N ids; sentences with the same one are translations of each other, and "" is no id.
         refit: the method.
-        folds: how many.
-        most_rows: of more sentences, so many are asked; None asks all. All others are fitted on.
+        folds: the number of folds.
+        most_rows: of more sentences, a random sample of this size is asked; None asks all. All others are fitted on.
 
     Returns:
         None where no intent has as many sentences, translations counted once, as there are folds.
@@ -247,7 +238,9 @@ def cross_validation(
         return None
     before, after, asked = (np.zeros(len(names), dtype=bool) for _ in range(3))
     divided = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
-    with warnings.catch_warnings():  # of an intent with fewer sentences than folds; it counts as it is
+    with (
+        warnings.catch_warnings()
+    ):  # about intents with fewer sentences than folds, which are measured all the same
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         parts = list(divided.split(vectors, names, groups))
     for known, left_out in parts:
@@ -258,37 +251,31 @@ def cross_validation(
             if not (len(queries) and len(pool)):
                 continue
             for side, of in ((before, lambda own: own), (after, specialise)):
-                found = pool_accuracy(
-                    of(vectors[queries]),
-                    names[queries].tolist(),
-                    [language] * len(queries),
-                    of(vectors[pool]),
-                    names[pool].tolist(),
-                    [language] * len(pool),
+                asked_of, among = (
+                    (of(vectors[rows]), names[rows].tolist(), spoken[rows].tolist())
+                    for rows in (queries, pool)
                 )
-                side[queries] = found.correct[f"{language}-{language}"]
+                found = pool_accuracy(*asked_of, *among)
+                side[queries] = found.correct[pair_name(language, language)]
             asked[queries] = True
-    return LeftOut(
-        base=100 * float(before[asked].mean()),
-        specialised=100 * float(after[asked].mean()),
-        change=language_change([before[asked]], [after[asked]]),
-        divisions=folds,
-    )
+    return _left_out(before[None, asked], after[None, asked], folds)
+
+
+def _left_out(before: NDArray[np.bool_], after: NDArray[np.bool_], divisions: int) -> LeftOut:
+    """Return what both encoders have right of Q sentences, (times asked, Q) each."""
+    base, specialised = (100 * float(side.mean()) for side in (before, after))
+    return LeftOut(base, specialised, language_change(list(before), list(after)), divisions)
 
 
 def flagged(changes: Mapping[str, Mapping[str, Any]]) -> dict[Verdict, dict[str, float]]:
     """Return which languages lose and which may lose, each with its difference in points, the worst first.
 
     Args:
-        changes: the guard as it stands in metrics.json, by language.
+        changes: the guard by language, as in metrics.json.
     """
     found: dict[Verdict, dict[str, float]] = {}
     for verdict in (Verdict.LOSES, Verdict.MAY_LOSE):
-        points = {
-            language: change["difference"]
-            for language, change in changes.items()
-            if change["verdict"] == verdict
-        }
+        points = {code: one["difference"] for code, one in changes.items() if one["verdict"] == verdict}
         if points:
             found[verdict] = dict(sorted(points.items(), key=lambda item: item[1]))
     return found

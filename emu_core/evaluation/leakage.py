@@ -1,4 +1,4 @@
-"""Language leakage: how well sentence vectors tell which language a sentence is in."""
+"""Language leakage: how well sentence vectors predict the language of a sentence."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,22 +16,22 @@ from emu_core.threads import one_thread_for_small_products
 MOST_SENTENCES = 3_000
 NEIGHBOURS = 10
 FOLDS = 5
-# Standardised vectors of several hundred dimensions part a few thousand sentences almost whatever their language;
-# this much regularisation keeps what is learnt true of sentences not seen, and the fit fast.
+# Vectors of several hundred dimensions separate a few thousand sentences almost however they are labelled; this much
+# regularisation lets the probe generalise, and keeps the fit fast.
 INVERSE_REGULARISATION = 0.01
 
 
 @dataclass(frozen=True)
 class Leakage:
-    """How much language identity vectors hold, in percent; at chance they hold none.
+    """How much language identity vectors carry, in percent; at chance level they carry none.
 
     Attributes:
-        probe: balanced accuracy of a linear probe on sentences whose translations it did not learn from either.
-        probe_chance: that of guessing: 100 / languages.
+        probe: balanced accuracy of a linear probe on sentences of which it saw no translation in training.
+        probe_chance: the accuracy of guessing: 100 / languages.
         neighbours: share of a sentence's nearest neighbours that are in its own language.
-        neighbours_chance: the share there would be if neighbours were drawn blindly.
-        sentences: how many were measured.
-        languages: how many there are among them.
+        neighbours_chance: the share if neighbours were drawn at random.
+        sentences: the number of sentences measured.
+        languages: the number of their languages.
     """
 
     probe: float
@@ -42,7 +42,7 @@ class Leakage:
     languages: int
 
     def facts(self) -> dict[str, Any]:
-        """As it stands in JSON."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 
@@ -51,15 +51,15 @@ def language_leakage(
 ) -> Leakage:
     """Measure on up to `MOST_SENTENCES`, drawn from each language in proportion.
 
-    The probe is a logistic regression on standardised unit vectors, cross-validated. All sentences of one id stand in
-    the same fold, else a probe could know a sentence by its translation. The neighbours are the `NEIGHBOURS` nearest
-    by cosine (fewer where there are no more); a sentence's own translations are left out.
+    The probe is a logistic regression on standardised unit vectors, cross-validated. All sentences of one id are in
+    the same fold, or else a probe could recognise a sentence by its translation. The neighbours are the `NEIGHBOURS`
+    nearest by cosine, or all; a sentence's own translations are left out.
 
     Args:
         vectors: (N, d).
         languages: N language codes.
         ids: N ids; the same id means translations of each other, "" is no id.
-        seed: of the sample and of the folds: with the same one two encoders are measured on the same sentences.
+        seed: of the sample and of the folds; the same one measures two encoders on the same sentences.
 
     Raises:
         DataError: there are fewer than two languages, a language has sentences of fewer than two ids, a vector is
@@ -71,11 +71,11 @@ def language_leakage(
     units, labels, keys = units[rows], labels[rows], keys[rows]
     present = rows_by_language([languages[row] for row in rows], len(rows))
     if len(present) < 2:
-        raise DataError("sentences of one language can't tell languages apart; measure two languages or more")
+        raise DataError("leakage can't be measured in one language; give sentences of two languages or more")
     for language, own in present.items():
         if len(np.unique(keys[own])) < 2:
             raise DataError(
-                f"language '{language}' has sentences of one id only, and a probe needs others to be tried on; add "
+                f"language '{language}' has sentences of one id only, and a probe needs others to be tested on; add "
                 "some, or leave the language out"
             )
     found, expected = _neighbours(units, labels, keys)
@@ -92,7 +92,7 @@ def language_leakage(
 def _probe(
     units: NDArray[np.float32], labels: NDArray[np.int64], keys: NDArray[np.int64], seed: int
 ) -> float:
-    """Percent, each language counting alike."""
+    """Return the balanced accuracy of the probe, in percent."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import recall_score
     from sklearn.model_selection import StratifiedGroupKFold
@@ -106,7 +106,7 @@ def _probe(
         if len(np.unique(labels[learnt])) == 1:
             guessed[held] = labels[learnt][0]
             continue
-        # Balanced, since the accuracy is: else a rare language is never guessed, and seems not to be told.
+        # Balanced as the accuracy is, or else a rare language is never predicted and seems not to leak.
         probe = make_pipeline(
             StandardScaler(),
             LogisticRegression(C=INVERSE_REGULARISATION, class_weight="balanced", max_iter=300),
@@ -119,12 +119,12 @@ def _probe(
 def _neighbours(
     units: NDArray[np.float32], labels: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> tuple[float, float]:
-    """Percent of neighbours in the sentence's own language, and the percent to be expected by chance."""
+    """Return the percent of neighbours in the sentence's own language, and the percent expected by chance."""
     k = min(NEIGHBOURS, len(units) - 1)
     rows, _ = nearest_rows(units, keys, units, keys, k)
     met = rows >= 0
     same = (labels[rows] == labels[:, None]) & met
-    # Who may be a neighbour: everybody but those of the sentence's own id.
+    # Any sentence may be a neighbour except those of the sentence's own id.
     groups, group = np.unique(keys, return_inverse=True)
     sizes = np.bincount(group)[group]
     own = np.zeros((len(groups), labels.max() + 1), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Intents of new sentences: nearest labelled neighbours vote; calibrated probabilities and a limit for new intents."""
+"""Predict intents by the votes of nearest neighbours, with calibrated probabilities and a threshold for new intents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from emu_core.evaluation.retrieval import TIE, best_columns, blocks
 if TYPE_CHECKING:
     from sklearn.isotonic import IsotonicRegression
 
-VOTES = (1, 3, 5, 10)  # nearest sentences that may vote; leave-one-out says how many do
-MOST_ASKED = 2_000  # sentences of leave-one-out: of a larger pool, a sample that meets all of it
-LEAST_ASKED = 30  # with fewer nothing is calibrated
-LEAST_OF_A_KIND = 5  # right and wrong answers, without which a probability can't be fitted
-KEPT = 0.95  # of the right answers, those that the threshold keeps
+VOTES = (1, 3, 5, 10)  # numbers of voting neighbours, chosen by leave-one-out
+MOST_ASKED = 2_000  # queries of leave-one-out; of a larger pool a sample, which meets the whole pool
+LEAST_ASKED = 30  # with fewer queries nothing is calibrated
+LEAST_OF_A_KIND = 5  # right and wrong answers that fitting a probability needs
+KEPT = 0.95  # the share of right answers above the threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,8 @@ class Answers:
 
     Attributes:
         labels: (Q,) numbers of the predicted intents, see `NearestIntent.intents_`.
-        margins: (Q,) highest cosine to a sentence of that intent, minus the highest to one of another; NaN where there
-            is no other.
+        margins: (Q,) the highest cosine to a sentence of that intent, minus the highest to one of another; NaN where
+            there is no other.
         rows: (Q, k) the nearest sentences of the pool, the nearest first; -1 where there are fewer.
         cosines: (Q, k), NaN there.
     """
@@ -42,19 +42,19 @@ class Answers:
 class NearestIntent:
     """A nearest-neighbour classifier of sentence vectors: the nearest sentences of a pool vote, weighted by cosine.
 
-    `fit` asks sentences of the pool by leave-one-out, in which a sentence meets neither itself nor its translations
-    (the same id). Of `VOTES` it takes the number with the highest accuracy, the smallest among equals. The confidence
+    `fit` predicts sentences of the pool by leave-one-out, in which a sentence meets neither itself nor its translations
+    (the same id). It takes the number of `VOTES` with the highest accuracy, the smallest among equals. The confidence
     is an isotonic regression of right answers on the margin. The threshold is the highest cosine of the nearest
-    sentence that `KEPT` of the right answers reach; how many new intents it finds is measured by asking the same
-    sentences without any sentence of their own intent in the pool (leave-one-intent-out).
+    sentence that `KEPT` of the right answers reach. Its recall of new intents is measured by predicting the same
+    sentences without the sentences of their own intent in the pool (leave-one-intent-out).
 
     Attributes:
         intents_: the intents, by number.
-        votes_: how many of the nearest vote.
-        accuracy_: percent of the sentences asked that are right by leave-one-out; None where too few could be asked.
-        threshold_: cosine of the nearest sentence below which a sentence has no known intent; None for no such limit.
-        new_found_: percent of sentences of left-out intents that are below the threshold; None where not measured.
-        calibration_: margins to probabilities; None where leave-one-out has too few right or too few wrong answers.
+        votes_: the number of nearest neighbours that vote.
+        accuracy_: leave-one-out accuracy in percent; None with too few queries.
+        threshold_: cosine of the nearest sentence below which a sentence has no known intent; None for no threshold.
+        new_found_: percent of sentences of left-out intents below the threshold; None if not measured.
+        calibration_: margins to probabilities; None if leave-one-out has too few right or too few wrong answers.
     """
 
     def fit(
@@ -66,14 +66,15 @@ class NearestIntent:
         asked: NDArray[np.intp] | None = None,
         threshold: float | None = None,
     ) -> "NearestIntent":
-        """Take the pool and calibrate on it.
+        """Store the pool and calibrate on it.
 
         Args:
             vectors: (P, d).
             intents: P intents.
             ids: P ids; "" is none, and the same id means translations of each other.
-            asked: rows that leave-one-out may ask, such as those that the encoder was not trained on; None takes all.
-            threshold: instead of the one that leave-one-out gives.
+            asked: rows that leave-one-out may use as queries, such as those that the encoder was not trained on; None
+                takes all.
+            threshold: replaces the threshold that leave-one-out finds.
 
         Raises:
             DataError: a vector is zero or not finite, or the lengths differ.
@@ -122,7 +123,7 @@ class NearestIntent:
             )
 
     def predict(self, vectors: NDArray[np.floating], k: int = 3) -> Answers:
-        """Return the answers to sentences by their vectors (Q, d), with the k nearest of the pool each.
+        """Return the answers to sentences, given their vectors (Q, d), with the k nearest sentences of the pool.
 
         Raises:
             DataError: a vector is zero or not finite, or of another length than the pool's.
@@ -130,18 +131,18 @@ class NearestIntent:
         units = unit_vectors(vectors)
         check_dimensions(units, self._units)
         if k < 1:
-            raise DataError(f"{k} neighbours can't be looked for; ask for 1 or more")
+            raise DataError(f"can't find {k} neighbours; ask for 1 or more")
         found = self._search(units, max(k, self.votes_), self.votes_)
         return Answers(found.labels, found.margins, found.rows[:, :k], found.cosines[:, :k])
 
     def is_known(self, answers: Answers) -> NDArray[np.bool_]:
-        """Return whether each of Q sentences is as near to the pool as the threshold asks, (Q,)."""
+        """Return whether the cosine of each sentence's nearest neighbour reaches the threshold, (Q,)."""
         if self.threshold_ is None:
             return np.ones(len(answers.labels), dtype=bool)
         return np.asarray(answers.cosines[:, 0] >= self.threshold_)
 
     def confidence(self, answers: Answers) -> NDArray[np.float64]:
-        """Return the probability that each of Q answers is right, (Q,), if its intent is in the pool; NaN for none."""
+        """Return the probability that each answer is right, (Q,), if its intent is in the pool; NaN if unknown."""
         out = np.full(len(answers.labels), np.nan)
         told = np.isfinite(answers.margins)
         if self.calibration_ is not None and told.any():
@@ -156,7 +157,7 @@ class NearestIntent:
         keys: NDArray[np.int64] | None = None,
         pool_keys: NDArray[np.int64] | None = None,
     ) -> Answers:
-        """Ask unit vectors (Q, d); with keys (Q,), none meets a row of the pool with its own among `pool_keys`."""
+        """Answer unit vectors (Q, d); with keys (Q,), none meets a row of the pool with the same of `pool_keys`."""
         count, k = len(units), min(k, len(self._units))
         answers = Answers(
             np.empty(count, dtype=np.int64),
@@ -169,12 +170,12 @@ class NearestIntent:
             cosines = units[block] @ self._units.T  # (B, P)
             if keys is not None:
                 cosines[keys[block, None] == pool_keys] = -np.inf
-            rows, best = best_columns(cosines, k, TIE)  # which leaves -inf in their places
+            rows, best = best_columns(cosines, k, TIE)  # which overwrites them with -inf
             labels = self._elected(rows[:, :votes], best[:, :votes])
             own = self._labels[rows] == labels[:, None]  # (B, k)
             cosines[self._labels == labels[:, None]] = -np.inf
             other = np.maximum(cosines.max(axis=1), np.where(own, -np.inf, best).max(axis=1))
-            with np.errstate(invalid="ignore"):  # nobody to meet: -inf - -inf
+            with np.errstate(invalid="ignore"):  # -inf - -inf where there is no neighbour
                 margins = np.where(own, best, -np.inf).max(axis=1) - other
             none = np.isneginf(best)
             rows[none], best[none] = -1, np.nan
@@ -184,7 +185,7 @@ class NearestIntent:
         return answers
 
     def _elected(self, rows: NDArray[np.int64], cosines: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return the intent with the largest sum of cosines over (B, v) rows; of equals the nearest one's, (B,)."""
+        """Return the intent with the largest sum of cosines over (B, v) rows, (B,); of equals the nearest one's."""
         labels = self._labels[rows]
         weights = np.clip(np.nan_to_num(cosines, nan=0.0, neginf=0.0), 0, 1)
         same = labels[:, :, None] == labels[:, None, :]  # (B, v, v)

@@ -23,22 +23,22 @@ from emu_core.evaluation.arrays import (
 from emu_core.evaluation.retrieval import blocks
 from emu_core.threads import one_thread_for_small_products
 
-OnMap = Callable[[float, NDArray[np.float32]], object]  # the share that is done, and the map (N, 2) so far
+OnMap = Callable[[float, NDArray[np.float32]], object]  # the share done, and the map (N, 2) so far
 PERPLEXITY = 30.0  # t-SNE's usual value
-NEIGHBOURS = 15  # UMAP's usual value, the point itself included
-FEWEST = 4  # different vectors that t-SNE and UMAP need to have neighbours to tell apart
-# Iterations of t-SNE, exaggeration, momentum. The usual 250 and 500 take twice the time, and from the PCA on end at the
-# same trustworthiness.
+NEIGHBOURS = 15  # UMAP's usual value, including the point itself
+FEWEST = 4  # different vectors that t-SNE and UMAP need
+# Iterations of t-SNE, exaggeration, momentum. The usual 250 and 500 iterations take twice as long, and starting from
+# the PCA reach the same trustworthiness.
 EARLY, LATE = (100, 12.0, 0.5), (250, 1.0, 0.8)
-THETA = 0.8  # of Barnes and Hut: a third faster than 0.5, with the same trustworthiness
+THETA = 0.8  # of Barnes-Hut: a third faster than 0.5, with the same trustworthiness
 EPOCHS, EPOCHS_OF_MANY, MANY = 500, 200, 10_000  # UMAP's own defaults
-EVERY_S = 0.5  # that a map in the making is shown
-PLACED_BY = 5  # sentences on a map place a further one
+EVERY_S = 0.5  # between two reports of an unfinished map
+PLACED_BY = 5  # neighbours that place a new sentence
 TRUSTED_NEIGHBOURS, TRUSTED_POINTS = 10, 2_000
 
 
 class Projection(StrEnum):
-    """How to lay out vectors on a plane."""
+    """A method to lay out vectors on a plane."""
 
     PCA = "pca"
     TSNE = "tsne"
@@ -51,23 +51,19 @@ class Projection(StrEnum):
 
 
 def project(
-    vectors: NDArray[np.floating],
-    method: Projection | str,
-    *,
-    seed: int = 0,
-    on_map: OnMap | None = None,
+    vectors: NDArray[np.floating], method: Projection | str, *, seed: int = 0, on_map: OnMap | None = None
 ) -> NDArray[np.float32]:
-    """Lay out sentence vectors on a plane by their directions, since cosine is what every measure uses.
+    """Lay out sentence vectors on a plane by their directions, since all measures use cosine.
 
-    t-SNE (van der Maaten and Hinton 2008) and UMAP (McInnes et al. 2018) refine the PCA, from which they start, so
-    that two layouts of like vectors look alike. On the same machine the same vectors and seed give the same points.
+    t-SNE (van der Maaten and Hinton 2008) and UMAP (McInnes et al. 2018) start from the PCA, so that layouts of similar
+    vectors look similar. On the same machine the same vectors and seed give the same points.
 
     Args:
         vectors: (N, d).
         method: PCA takes any N; t-SNE and UMAP need `FEWEST` different directions.
         seed: 0 to 2**32 - 1.
-        on_map: told at least every second how far t-SNE or UMAP is (0 to 1) and the map (N, 2) so far. What it raises
-            ends the work.
+        on_map: called at least every second with the progress of t-SNE or UMAP (0 to 1) and the map (N, 2) so far. An
+            exception that it raises stops the work.
 
     Returns:
         Points (N, 2), float32, in the order of `vectors`.
@@ -80,7 +76,8 @@ def project(
     if not 0 <= seed < 2**32:
         raise DataError(f"the seed must be from 0 to {2**32 - 1}, not {seed}")
     units = unit_vectors(vectors)
-    points = _pca(units)
+    centred = units - units.mean(axis=0, dtype=np.float64)
+    points = with_a_sign(centred @ principal_axes(centred.T @ centred)).astype(np.float32)
     if method == Projection.PCA:
         return points
     if (different := len({row.tobytes() for row in (units.round(6) + 0.0)})) < FEWEST:
@@ -88,7 +85,7 @@ def project(
             f"{Projection(method).label} needs {FEWEST} sentences with different vectors, and these have "
             f"{different}; choose more sentences, or PCA"
         )
-    # Points that start on one spot, or all on one line, would pull on each other in no direction.
+    # Points that start on one spot, or all on one line, would attract each other in no direction.
     jitter = np.random.default_rng(seed).normal(size=points.shape, scale=1e-3).astype(np.float32)
     start = (points / points[:, 0].std() + jitter).astype(np.float32)
     refine = _tsne if method == Projection.TSNE else _umap
@@ -96,17 +93,10 @@ def project(
 
 
 def aligned(points: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Turn, mirror, scale and shift a map so that it lies on another map of the same N sentences as well as it can.
+    """Rotate, mirror, scale and shift a map (N, 2) to match another map of the same sentences (N, 2) best.
 
-    The rotation is that of the orthogonal Procrustes problem (Schönemann 1966); the size becomes the target's, so that
-    neither map looks denser. Who is near whom stays as it is.
-
-    Args:
-        points: (N, 2).
-        target: (N, 2).
-
-    Returns:
-        (N, 2), float32.
+    The rotation solves the orthogonal Procrustes problem (Schönemann 1966); the size becomes the target's, so that
+    neither map looks denser. Neighbours remain neighbours.
 
     Raises:
         DataError: the two differ in length.
@@ -120,24 +110,24 @@ def aligned(points: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray
 
 
 def turned_onto(centred: NDArray[np.floating], target: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return centred points (N, d), rotated or mirrored to lie nearest to a centred target (N, d)."""
+    """Rotate or mirror centred points (N, d) to lie nearest to a centred target (N, d)."""
     left, _, right = np.linalg.svd(centred.T @ target)
     turned: NDArray[np.floating] = centred @ (left @ right)
     return turned
 
 
 def trustworthiness(vectors: NDArray[np.floating], points: NDArray[np.floating], seed: int = 0) -> float:
-    """Return how far a map can be trusted: 1 where the neighbours on it are neighbours by cosine, 0.5 by chance.
+    """Return the trustworthiness of a map: 1 if neighbours on it are neighbours by cosine, 0.5 by chance.
 
     Venna and Kaski 2001, with `TRUSTED_NEIGHBOURS` neighbours, on at most `TRUSTED_POINTS` sentences drawn at random.
 
     Args:
         vectors: (N, d).
         points: (N, 2).
-        seed: what the sentences are drawn with.
+        seed: of the draw.
 
     Returns:
-        From 0 to 1; NaN of fewer than 4 sentences, of which all are neighbours.
+        From 0 to 1; NaN for fewer than 4 sentences, which are all neighbours.
 
     Raises:
         DataError: a vector is zero or not finite, or the two differ in length.
@@ -148,7 +138,7 @@ def trustworthiness(vectors: NDArray[np.floating], points: NDArray[np.floating],
     if len(points) < FEWEST:
         return float("nan")
     drawn = np.sort(np.random.default_rng(seed).permutation(len(points))[:TRUSTED_POINTS])
-    # Fewer than half of the points, or there is nobody who is no neighbour.
+    # Fewer than half of the points, or else every point is a neighbour.
     k = min(TRUSTED_NEIGHBOURS, (len(drawn) - 1) // 2)
     return float(measure(unit_vectors(vectors)[drawn], points[drawn], n_neighbors=k))
 
@@ -159,14 +149,14 @@ def place_on_map(
     new_vectors: NDArray[np.floating],
     k: int = PLACED_BY,
 ) -> NDArray[np.float32]:
-    """Place further sentences on a map: each at the mean of its k nearest sentences, weighted by cosine.
+    """Place new sentences on a map, each at the mean of its k nearest sentences, weighted by cosine.
 
-    That is approximate: a sentence whose neighbours stand in several crowds comes to lie between these.
+    This is approximate: a sentence whose neighbours are in several clusters is placed between them.
 
     Args:
         vectors: (N, d) of the sentences on the map.
         points: (N, 2), their places.
-        new_vectors: (M, d) of the others.
+        new_vectors: (M, d) of the new sentences.
         k: neighbours, at least 1; all N where there are fewer.
 
     Returns:
@@ -179,23 +169,30 @@ def place_on_map(
     check_dimensions(new_vectors, vectors)
     if k < 1 or not len(points):
         raise DataError(
-            "a sentence is placed by 1 neighbour or more; give the map's sentences, and a k of 1 or more"
+            "a sentence is placed by 1 or more neighbours; give the map's sentences, and a k of 1 or more"
         )
-    place = _neighbours_on_map(unit_vectors(vectors), unit_vectors(new_vectors), min(k, len(points)))
-    return place(np.asarray(points, dtype=np.float32))
+    units, others, k = unit_vectors(vectors), unit_vectors(new_vectors), min(k, len(points))
+    rows = np.empty((len(others), k), dtype=np.int64)
+    weights = np.empty((len(others), k), dtype=np.float32)
+    for block in blocks(len(others), len(units)):
+        rows[block], weights[block] = _highest(others[block] @ units.T, k)
+    # A cosine below 0 would push away; if none is above, all count alike.
+    weights = np.maximum(weights, 1e-6)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.einsum("mkd,mk->md", np.asarray(points, dtype=np.float32)[rows], weights)
 
 
 def stratified_sample(
     languages: Sequence[str], intents: Sequence[str], cap: int, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Draw up to `cap` sentences, from each intent in each language in proportion, yet at least one.
+    """Draw up to `cap` sentences, from each intent in each language in proportion, but at least one.
 
     Args:
         languages: N language codes.
         intents: N intents.
-        cap: sentences at most, at least 1. With more intents x languages than that, so many of them are drawn
-            and give one sentence each.
-        seed: what they are drawn with.
+        cap: the largest number of sentences, at least 1. If there are more intents x languages than that, as many of
+            them are drawn, and one sentence of each.
+        seed: of the draw.
 
     Returns:
         Row numbers, sorted; all where N is within the cap.
@@ -211,7 +208,7 @@ def stratified_sample(
     check_length(languages, n, "languages")
     cells = codes(list(zip(languages, intents, strict=True)), n, "cells")
     drawn = np.random.default_rng(seed).permutation(n)
-    # How far through its cell a sentence comes: 0 for the first of every cell, then even in all of them.
+    # The place of a sentence in its cell, from 0 to 1; the first of each cell come first.
     shares = turns(cells[drawn]) / np.bincount(cells)[cells[drawn]]
     return np.sort(drawn[np.argsort(shares, kind="stable")[:cap]])
 
@@ -225,8 +222,8 @@ def sample_together(
         languages: N language codes.
         intents: N intents.
         ids: N; the same id means translations of each other, "" is no id.
-        cap: sentences at most, at least 1; fewer are drawn where the next one has more translations than fit.
-        seed: what they are drawn with.
+        cap: the largest number of sentences, at least 1; fewer where a sentence has more translations than fit.
+        seed: of the draw.
 
     Returns:
         Row numbers, sorted; all where N is within the cap.
@@ -250,7 +247,7 @@ def sample_together(
 
 
 def principal_axes(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the two directions (d, 2) of the most variance, of a covariance (d, d); a second one may be zero."""
+    """Return the two directions (d, 2) of the largest variance of a covariance (d, d); the second may be zero."""
     d = len(covariance)
     with one_thread_for_small_products():
         _, axes = eigh(covariance, subset_by_index=(max(0, d - 2), d - 1))  # columns, the less variance first
@@ -260,27 +257,21 @@ def principal_axes(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def with_a_sign(points: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return points (..., 2) whose largest number in each direction is positive: else the sign is an accident."""
+    """Mirror points (..., 2) so that the largest number in each direction is positive: a PCA leaves the sign open."""
     flat = points.reshape(-1, 2)
     largest = np.abs(flat).argmax(axis=0)
     return points * np.where(flat[largest, [0, 1]] < 0, -1, 1).astype(points.dtype)
 
 
-def _pca(units: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the first two principal components (N, 2), each with its largest number positive."""
-    centred = units - units.mean(axis=0, dtype=np.float64)
-    return with_a_sign(centred @ principal_axes(centred.T @ centred)).astype(np.float32)
-
-
 class _Progress:
-    """Tells of a map in the making, seldom enough to cost nothing."""
+    """Report an unfinished map, rarely enough to cost nothing."""
 
     def __init__(self, tell: OnMap | None, start: NDArray[np.float32]) -> None:
         self._tell, self._places, self._told = tell, start, -np.inf
         self(0.0)
 
     def __call__(self, share: float, places: NDArray[np.floating] | None = None) -> None:
-        """Say that a share is done, and how the map looks now; without `places` it looks as it did."""
+        """Report the share done and the map; without `places` the map is unchanged."""
         if self._tell is not None and time.monotonic() - self._told >= EVERY_S:
             if places is not None:
                 self._places = np.array(places, dtype=np.float32)
@@ -291,7 +282,7 @@ class _Progress:
 def _neighbours(
     units: NDArray[np.float32], k: int, on_share: Callable[[float], None]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return each vector's k nearest others (N, k), the nearest first, and 1 - cosine to them (N, k): exact."""
+    """Return each vector's exact k nearest others (N, k), the nearest first, and 1 - cosine to them (N, k)."""
     n = len(units)
     rows, far = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=np.float32)
     for block in blocks(n, n):
@@ -303,32 +294,15 @@ def _neighbours(
 
 
 def _highest(cosines: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the columns of the k highest of each row (B, N), the highest first, and these, (B, k) each."""
+    """Return the columns and values of the k highest of each row (B, N), the highest first, (B, k) each."""
     columns = np.argpartition(cosines, -k, axis=1)[:, -k:]
     found = np.take_along_axis(cosines, columns, axis=1)
     order = np.argsort(-found, axis=1, kind="stable")
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(found, order, axis=1)
 
 
-def _neighbours_on_map(
-    units: NDArray[np.float32], others: NDArray[np.float32], k: int
-) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
-    """Return what places M others, (M, 2), on any map (N, 2) of N vectors: at the weighted mean of the k nearest."""
-    rows = np.empty((len(others), k), dtype=np.int64)
-    weights = np.empty((len(others), k), dtype=np.float32)
-    for block in blocks(len(others), len(units)):
-        rows[block], weights[block] = _highest(others[block] @ units.T, k)
-    # A cosine below 0 would push away; with none above, all count alike.
-    weights = np.maximum(weights, 1e-6)
-    weights /= weights.sum(axis=1, keepdims=True)
-    return lambda points: np.einsum("mkd,mk->md", points[rows], weights)
-
-
 def _tsne(
-    units: NDArray[np.float32],
-    start: NDArray[np.float32],
-    seed: int,
-    tell: OnMap | None,
+    units: NDArray[np.float32], start: NDArray[np.float32], seed: int, tell: OnMap | None
 ) -> NDArray[np.float32]:
     """Optimise t-SNE from `start` (N, 2)."""
     progress = _Progress(tell, start)
@@ -339,12 +313,12 @@ def _tsne(
     n = len(units)
     perplexity = min(PERPLEXITY, (n - 1) / 3)
     rows, far = _neighbours(units, min(n - 1, int(3 * perplexity)), lambda share: progress(0.2 * share))
-    # The squared distance of unit vectors is 2 - 2 cosine, so Euclid's metric is cosine here.
+    # The squared distance of unit vectors is 2 - 2 cosine, so the Euclidean metric is equivalent to cosine.
     known = PrecomputedNeighbors(rows, np.sqrt(2 * far.astype(np.float64)))
     embedding = TSNEEmbedding(
         (start / start[:, 0].std() * 1e-4).astype(np.float64),
         PerplexityBasedNN(perplexity=perplexity, knn_index=known),
-        negative_gradient_method="bh" if n <= MANY else "fft",  # each the faster one
+        negative_gradient_method="bh" if n <= MANY else "fft",  # the faster one
         theta=THETA,
         random_state=seed,
     )
@@ -363,14 +337,11 @@ def _tsne(
 
 
 def _umap(
-    units: NDArray[np.float32],
-    start: NDArray[np.float32],
-    seed: int,
-    tell: OnMap | None,
+    units: NDArray[np.float32], start: NDArray[np.float32], seed: int, tell: OnMap | None
 ) -> NDArray[np.float32]:
     """Optimise UMAP from `start` (N, 2)."""
     progress = _Progress(tell, start)
-    # `UMAP.fit` step by step, since it shows no map before the last. The import takes 3 to 15 seconds.
+    # The steps of `UMAP.fit`, which has no callback. The import takes 3 to 15 seconds.
     from umap.layouts import optimize_layout_euclidean
     from umap.umap_ import find_ab_params, fuzzy_simplicial_set, make_epochs_per_sample
 
@@ -391,7 +362,7 @@ def _umap(
     places = np.ascontiguousarray(10 * (start - low) / (high - low), dtype=np.float32)
 
     class Bar(io.StringIO):
-        """The stream that tqdm writes its bar to; the map is changed in place meanwhile."""
+        """The stream of tqdm's progress bar; the map is changed in place meanwhile."""
 
         def write(self, text: str) -> int:
             if text.strip().isdigit():

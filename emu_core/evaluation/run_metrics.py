@@ -1,4 +1,4 @@
-"""The figures of a run as metrics.json holds them: on a labelled set, and on parallel text."""
+"""The figures of a run in metrics.json: on a labelled set, and on parallel text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
 
 
 def measure_all(labelled: LabelledSet, encode: Encode) -> Measured:
-    """Encode the held-out sentences once and return every figure that is measured on them."""
+    """Encode the held-out sentences once and return all their measures."""
     frame = labelled.frame
     return measure_encoder(frame, encode(frame["text"].tolist()))
 
@@ -36,13 +36,7 @@ def measure_all(labelled: LabelledSet, encode: Encode) -> Measured:
 def labelled_metrics(
     held_out: LabelledSet | None, base: Measured | None, specialised: Measured | None
 ) -> dict[str, Any]:
-    """Return accuracy before and after, the language guard and the leakage, as metrics.json holds them.
-
-    Args:
-        held_out: the sentences measured on; None where there are none.
-        base: the base encoder on them.
-        specialised: the specialised one.
-    """
+    """Return the accuracy of both encoders on held-out sentences, the language guard and the leakage."""
     if held_out is None or base is None or specialised is None:
         return {
             "note": "no rows of split test or dev, so nothing was measured and no language could be guarded: measure "
@@ -50,7 +44,7 @@ def labelled_metrics(
             "guard": None,
             "leakage": None,
         }
-    # With English among the languages the mean is the paper's, over the directions with English on one side.
+    # As in the paper, the mean is over the directions with English on one side, if there is English.
     average = "en" if "en" in held_out.languages and len(held_out.languages) > 1 else None
     before, after = base.accuracy, specialised.accuracy
     return {
@@ -66,14 +60,14 @@ def labelled_metrics(
     }
 
 
-LEAST_FOR_EIGEN = 10  # pairs: the paper's sample
+LEAST_FOR_EIGEN = 10  # pairs: the sample size of the paper
 
 
 def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[str, Any]:
-    """Return translation ranking by cosine, both ways, and eigen-similarity, of each language pair.
+    """Return translation ranking by cosine in both directions, and eigen-similarity, of each language pair.
 
-    Languages whose translations share a sentence of a third are measured too: an encoder may align them though it was
-    trained on no pair of theirs.
+    Two languages whose sentences are translations of the same sentences in a third are measured, too: an encoder may
+    align them without having been trained on pairs of the two.
 
     Args:
         encode: N texts -> (N, d).
@@ -105,7 +99,7 @@ def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[s
 
 
 def mean_p_at_1(encode: Encode, held_out: Sequence[ParallelText]) -> float:
-    """Return P@1 of translation ranking by cosine, percent, averaged over all language pairs and both ways."""
+    """Return P@1 of translation ranking by cosine in percent, averaged over language pairs and directions."""
     distinct, units = _units(encode, held_out)
     found = [
         both_ways(*((units[distinct.rows(side)], side) for side in (text.first, text.second)))
@@ -115,7 +109,7 @@ def mean_p_at_1(encode: Encode, held_out: Sequence[ParallelText]) -> float:
 
 
 def _units(encode: Encode, texts: Sequence[ParallelText]) -> tuple[DistinctTexts, NDArray[np.float32]]:
-    """Return every distinct sentence and its unit vector."""
+    """Return all distinct sentences and their unit vectors."""
     distinct = DistinctTexts(
         sentence for text in texts for side in (text.first, text.second) for sentence in side
     )

@@ -1,4 +1,4 @@
-"""Is a difference more than chance: intervals of an accuracy, paired tests of two encoders."""
+"""Statistical significance: intervals of an accuracy, and paired tests of two encoders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,12 +57,12 @@ class SignedRank:
 def binomial_interval(correct: int, n: int, confidence: float = 0.95) -> Interval:
     """Return the Wilson interval of an accuracy, in percent.
 
-    Emu's Table 2 takes its stars from binomial intervals and does not say which; Wilson's holds its confidence
-    for few sentences and for accuracies near 0 and 100 %.
+    Emu's Table 2 takes its stars from binomial intervals of an unspecified kind; Wilson's keeps its confidence for few
+    sentences and for accuracies near 0 and 100 %.
 
     Args:
-        correct: sentences that are right.
-        n: sentences, at least 1.
+        correct: the number of right sentences.
+        n: the number of sentences, at least 1.
         confidence: between 0 and 1.
 
     Raises:
@@ -79,27 +79,27 @@ def binomial_interval(correct: int, n: int, confidence: float = 0.95) -> Interva
 
 
 def accuracy_interval(correct: NDArray[np.bool_], confidence: float = 0.95) -> Interval:
-    """Return `binomial_interval` of N sentences, given whether each is right."""
+    """Return the `binomial_interval` of N sentences, given whether each is right."""
     return binomial_interval(int(np.sum(correct)), len(correct), confidence)
 
 
 def mean_interval(values: NDArray[np.floating], confidence: float = 0.95) -> Interval:
     """Return an interval of the mean of scores from 0 to 1, in percent.
 
-    Student's t over the scores, after one score of 0 and one of 1 are added, as the language guard does:
-    a plain t has no width where all scores are alike.
+    Student's t over the scores and one additional score each of 0 and 1, as in the language guard: a plain t interval
+    has no width where all scores are equal.
 
     Args:
         values: (N,) scores, such as average precisions.
         confidence: between 0 and 1.
 
     Raises:
-        DataError: there is no score, one is not from 0 to 1, or the confidence is out of range.
+        DataError: there is no score, one is outside 0 to 1, or the confidence is out of range.
     """
     _check_confidence(confidence)
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 1 or not len(scores) or not ((scores >= 0) & (scores <= 1)).all():
-        raise DataError("an interval is taken of one or more scores from 0 to 1; give such")
+        raise DataError("an interval needs one or more scores, from 0 to 1")
     low, high = np.clip(student_interval(np.append(scores, [0.0, 1.0]), confidence), 0, 1)
     return Interval(100 * float(low), 100 * float(high))
 
@@ -116,12 +116,12 @@ def paired_test(
 ) -> PairedTest:
     """Test whether another encoder has more sentences right than the base one.
 
-    The p-value is the exact McNemar test's (a binomial test of the sentences on which the two differ). The
-    interval is Bonett and Price's (2012) adjusted Wald interval for a paired difference; it is no inversion of
-    that test, so at the edge one may see a difference where the other does not.
+    The p-value is that of the exact McNemar test (a binomial test of the sentences on which the two differ). The
+    interval is Bonett and Price's (2012) adjusted Wald interval for a paired difference; it does not invert that test,
+    so that in a borderline case the two may disagree.
 
-    Give one language pair's sentences at a time: translations of one sentence are not independent of each
-    other, and pooling them makes p-values too small.
+    Test one language pair at a time: translations of one sentence are not independent, and pooling them makes p-values
+    too small.
 
     Args:
         base_correct: (N,), whether the base encoder has each sentence right.
@@ -142,7 +142,7 @@ def paired_test(
     n = len(base)
     gained, lost = int((~base & other).sum()), int((base & ~other).sum())
     p_value = float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
-    # Bonett and Price add a gained and a lost sentence, which draws the interval towards no difference.
+    # Bonett and Price add a gained and a lost sentence, which moves the interval towards no difference.
     up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
     margin = _normal_quantile(confidence) * np.sqrt((up + down - (up - down) ** 2) / (n + 2))
     low, high = np.clip([up - down - margin, up - down + margin], -1, 1)
@@ -152,7 +152,7 @@ def paired_test(
 def wilcoxon(differences: Sequence[float] | NDArray[np.floating]) -> SignedRank:
     """Test whether differences lie around zero (Wilcoxon signed-rank test; Emu, Table 5, over the language pairs).
 
-    Differences of zero are left out, as Wilcoxon does; where all are zero the p-value is 1.
+    Differences of zero are left out, as by Wilcoxon; if all are zero the p-value is 1.
 
     Args:
         differences: points of accuracy, one for each language pair.
@@ -165,9 +165,9 @@ def wilcoxon(differences: Sequence[float] | NDArray[np.floating]) -> SignedRank:
     points = np.asarray(differences, dtype=np.float64).ravel()
     if not len(points) or not np.isfinite(points).all():
         raise DataError(
-            "the test takes one or more finite differences; leave out pairs that were not measured"
+            "the test needs one or more finite differences; leave out pairs that were not measured"
         )
-    # Equal differences of percentages must rank equal, whatever their last binary place.
+    # Equal differences of percentages must have equal ranks, whatever their rounding error.
     points = points.round(9)
     points = points[points != 0]
     if not len(points):

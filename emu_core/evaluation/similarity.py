@@ -14,7 +14,7 @@ from emu_core.errors import DataError
 from emu_core.evaluation.arrays import check_length, pair_name, paired_cosines, unit_vectors
 
 MAX_SENTENCES = 5000
-"""Above this a matrix takes 100 MB and nobody can read it."""
+"""With more, a matrix takes over 100 MB and can't be read."""
 
 
 def cosine_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -32,7 +32,7 @@ def cosine_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def heat_map_order(intents: Sequence[str], languages: Sequence[str]) -> NDArray[np.int64]:
-    """Return the row numbers by intent, then by language (English first), then as they were.
+    """Return the row numbers sorted by intent, then by language (English first), then by row.
 
     Raises:
         DataError: the two differ in length.
@@ -47,12 +47,12 @@ def heat_map_order(intents: Sequence[str], languages: Sequence[str]) -> NDArray[
 
 @dataclass(frozen=True)
 class Correlation:
-    """How well scores agree with people's.
+    """The correlation of similarities with human scores.
 
     Attributes:
-        pearson: Pearson's r, as the paper reports it.
+        pearson: Pearson's r, which the paper reports.
         spearman: Spearman's rank correlation.
-        count: sentence pairs.
+        count: the number of sentence pairs.
     """
 
     pearson: float
@@ -61,11 +61,7 @@ class Correlation:
 
 
 def angular_similarity(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return -arccos(u v / (|u| |v|)) of each row's two vectors, from -pi (opposite) to 0 (alike).
-
-    Args:
-        first: (N, d).
-        second: (N, d).
+    """Return -arccos(u v / (|u| |v|)) of each row of two arrays (N, d), from -pi (opposite) to 0 (equal directions).
 
     Raises:
         DataError: a vector is zero or not finite, or the shapes differ.
@@ -74,7 +70,7 @@ def angular_similarity(first: NDArray[np.floating], second: NDArray[np.floating]
 
 
 def correlation(similarities: NDArray[np.floating], scores: Sequence[float]) -> Correlation:
-    """Compare N similarities with N scores that people gave.
+    """Return the correlation of N similarities with N human scores.
 
     Raises:
         DataError: see `check_scored`.
@@ -88,7 +84,7 @@ def correlation(similarities: NDArray[np.floating], scores: Sequence[float]) -> 
 def check_scored(
     similarities: NDArray[np.floating], scores: Sequence[float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return N similarities and N scores as arrays that have a correlation.
+    """Return N similarities and N scores as arrays, after checking that they have a correlation.
 
     Raises:
         DataError: there are fewer than 3, the lengths differ, or either is not finite or all equal.
@@ -128,10 +124,9 @@ def sts_across(
     vectors: Mapping[str, tuple[NDArray[np.floating], NDArray[np.floating]]],
     scores: Mapping[str, Sequence[float]],
 ) -> dict[str, Correlation]:
-    """Return the correlation of first sentences in one language with second ones in another, by "a-b".
+    """Return the correlation of first sentences in language a with second sentences in language b, by "a-b".
 
-    Each two languages are compared, both ways. Row i must be the same pair in all of them: the rows' scores are
-    compared to see that.
+    Row i must be the same pair in all languages, which is checked by its score.
 
     Args:
         vectors: see `sts`; two languages or more.
@@ -150,7 +145,7 @@ def sts_across(
 
 
 def scores_of(pairs: Mapping[str, ScoredPairs]) -> dict[str, list[float]]:
-    """Return the scores by language of files read with `read_scored_pairs`."""
+    """Return the scores by language of what `read_scored_pairs` returns."""
     return {language: part.scores for language, part in pairs.items()}
 
 

@@ -1,4 +1,4 @@
-"""Transfer of a classifier of frozen vectors from one language to others."""
+"""Transfer of a classifier on frozen vectors from one language to others."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ class LabelledVectors:
         """Check the shapes.
 
         Raises:
-            DataError: they don't fit, or a vector is not finite.
+            DataError: the shapes don't fit, or a vector is not finite.
         """
         as_matrix(self.vectors)
         check_length(self.labels, len(self.vectors), "labels")
@@ -46,14 +46,14 @@ class LabelledVectors:
 
 @dataclass(frozen=True)
 class TransferSettings:
-    """The classifier: the paper's (section 4.2), but for the epoch, which the paper tunes on its development set."""
+    """The classifier of the paper (section 4.2), except that the paper tunes the epoch on its development set."""
 
     hidden: int = 512  # units of each layer, with tanh
     layers: int = 2
     learning_rate: float = 0.0005  # of Adam
     decay: float = 0.9  # of the learning rate, at every epoch
     batch_size: int = 16
-    epochs: int = 20  # the one that is best on held-out sentences is taken
+    epochs: int = 20  # of which the best on held-out sentences is taken
     dev_share: float = 0.1  # of the training sentences, held out
 
 
@@ -62,12 +62,12 @@ PAPER = TransferSettings()
 
 @dataclass(frozen=True)
 class FewShot:
-    """Accuracy in the target language, in percent, as a column of Table 6.
+    """Accuracy in the target language, in percent: a column of Table 6.
 
     Attributes:
         share: percent of the target language's training sentences used.
         few_shot: trained on those and on all of the source language's.
-        monolingual: trained on those alone; None where there are none, or only one label among them.
+        monolingual: trained on those only; None if there are fewer than four, or only one label among them.
     """
 
     share: float
@@ -82,11 +82,11 @@ def zero_shot(
     *,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Train on one language and return the accuracy, in percent, on the test sentences of each, English first.
+    """Train on one language and return the accuracy in percent on the test sentences of each, English first.
 
     Args:
         train: sentences of the source language.
-        tests: language -> its test sentences, the source's own as well if its figure is wanted.
+        tests: test sentences by language; may include the source language.
         settings: the classifier's.
         seed: of the held-out sentences, the weights and the batches.
 
@@ -106,9 +106,9 @@ def few_shot(
     *,
     seed: int = 0,
 ) -> list[FewShot]:
-    """Add more and more of the target language's labelled sentences, with the source language's and without.
+    """Train on growing shares of the target language's sentences, with and without the source language's.
 
-    A larger share holds the sentences of the smaller ones.
+    A larger share contains the sentences of the smaller ones.
 
     Args:
         source: training sentences of the source language.
@@ -122,17 +122,19 @@ def few_shot(
         DataError: a share is not from 0 to 100, or as for `zero_shot`.
     """
     if wrong := [share for share in shares if not 0 <= share <= 100]:
-        raise DataError(f"{wrong[0]:g} % of the sentences can't be used; choose shares from 0 to 100")
+        raise DataError(f"can't use {wrong[0]:g} % of the sentences; choose shares from 0 to 100")
     order = np.random.default_rng(seed).permutation(len(target.labels))
     found = []
     for share in shares:
-        part = (
-            target.take(order[: round(share / 100 * len(order))]) if round(share / 100 * len(order)) else None
-        )
-        both = source if part is None else _joined(source, part)
-        alone = None
-        if part is not None and len(part.labels) >= 4 and len(set(part.labels)) > 1:
-            alone = accuracy(fit_classifier(part, settings, seed=seed), test)
+        both, alone = source, None
+        if count := round(share / 100 * len(order)):
+            part = target.take(order[:count])
+            check_dimensions(source.vectors, part.vectors)
+            both = LabelledVectors(
+                np.concatenate([source.vectors, part.vectors]), [*source.labels, *part.labels]
+            )
+            if len(part.labels) >= 4 and len(set(part.labels)) > 1:
+                alone = accuracy(fit_classifier(part, settings, seed=seed), test)
         found.append(FewShot(share, accuracy(fit_classifier(both, settings, seed=seed), test), alone))
     return found
 
@@ -146,14 +148,14 @@ def accuracy(predict: Callable[[NDArray[np.floating]], list[str]], test: Labelle
 def fit_classifier(
     train: LabelledVectors, settings: TransferSettings = PAPER, *, seed: int = 0
 ) -> Callable[[NDArray[np.floating]], list[str]]:
-    """Train a feed-forward network with a softmax on vectors, and return the function that classifies others.
+    """Train a feed-forward softmax classifier on vectors, and return its function of other vectors.
 
-    The vectors are divided by one number, the training vectors' root mean square, so that an encoder's unit does not
-    matter. The epoch that is right most often on held-out sentences is taken, the first of equals.
+    The vectors are divided by the training vectors' root mean square, so that their scale does not matter. The epoch
+    with the best accuracy on held-out sentences is taken, the first of equals.
 
     Args:
-        train: sentences and labels; `dev_share` of them, of each label alike, are held out.
-        settings: the network's and the training's.
+        train: sentences and labels; `dev_share` of each label is held out.
+        settings: the settings of the network and of its training.
         seed: of the held-out sentences, the weights and the batches.
 
     Raises:
@@ -207,20 +209,15 @@ def fit_classifier(
     return predict
 
 
-def _joined(first: LabelledVectors, second: LabelledVectors) -> LabelledVectors:
-    check_dimensions(first.vectors, second.vectors)
-    return LabelledVectors(np.concatenate([first.vectors, second.vectors]), [*first.labels, *second.labels])
-
-
 def _held_out(numbers: NDArray[np.int64], share: float, seed: int) -> tuple["torch.Tensor", "torch.Tensor"]:
-    """Return the rows to train on and those held out: `share` of each label, one row at least."""
+    """Return the rows to train on and those held out: `share` of each label, in all at least one row."""
     import torch
 
     order = np.random.default_rng(seed).permutation(len(numbers))
     by_label = order[np.argsort(numbers[order], kind="stable")]
     counts = np.bincount(numbers)
     places = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)  # within the row's label
-    # Half a row more than `share` of the label is rounded up; the last row of a label is never held out.
+    # `share` of the label, rounded; the last row of a label is never held out.
     wanted = np.minimum(np.floor(share * counts + 0.5), counts - 1)
     if not wanted.any():
         wanted[counts.argmax()] = 1
@@ -229,7 +226,7 @@ def _held_out(numbers: NDArray[np.int64], share: float, seed: int) -> tuple["tor
 
 
 SIZES = (100, 200, 500, 1000, 5000, 10000)
-"""Documents to train on (Hermann and Blunsom, figure 2)."""
+"""Numbers of training documents (Hermann and Blunsom, figure 2)."""
 
 
 @dataclass(frozen=True)
@@ -239,11 +236,11 @@ class TransferAccuracy:
     Attributes:
         source: language of the training documents.
         target: language of the test documents.
-        size: documents trained on.
+        size: the number of training documents.
         accuracy: percent of the test documents that are right, the mean over the draws.
-        deviation: standard deviation over the draws (of the sample), in points; 0 for a single draw.
-        draws: how many sets of `size` documents were drawn.
-        majority: percent that the most frequent class of the test documents would give.
+        deviation: sample standard deviation over the draws, in points; 0 for a single draw.
+        draws: the number of sets of `size` documents drawn.
+        majority: percent of the test documents in their most frequent class.
     """
 
     source: str
@@ -262,8 +259,8 @@ def document_vectors(
 
     Args:
         sentences: (S, d).
-        document: (S,) number of each sentence's document, from 0.
-        documents: how many there are.
+        document: (S,) the number of each sentence's document, from 0.
+        documents: the number of documents.
 
     Returns:
         (documents, d).
@@ -274,7 +271,7 @@ def document_vectors(
     check_length(list(document), len(sentences), "document numbers")
     counts = np.bincount(document, minlength=documents)
     if len(counts) > documents or not counts.all():
-        raise DataError("documents are numbered from 0, and each has a sentence; leave empty ones out")
+        raise DataError("documents are numbered from 0, and each needs a sentence; leave empty ones out")
     sums = np.zeros((documents, sentences.shape[1]))
     np.add.at(sums, document, sentences)
     return sums / counts[:, None]
@@ -283,12 +280,12 @@ def document_vectors(
 def bags(
     train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], most: int = 2_000
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return documents as shares of the words that are the most frequent in those to train on.
+    """Return documents as relative frequencies of the words that are most frequent in the training documents.
 
     Args:
-        train: the words of each document to train on.
-        test: of each to test; words that no document to train on has are left out.
-        most: how many words are features.
+        train: the words of each training document.
+        test: the words of each test document; words of no training document are left out.
+        most: the number of words that are features.
 
     Returns:
         (train, words) and (test, words).
@@ -314,15 +311,15 @@ def classify_across(
     epochs: int = 10,
     seed: int = 0,
 ) -> list[TransferAccuracy]:
-    """Train on documents of each language, and test on those of each other.
+    """Train an averaged perceptron on documents of each language, and test it on those of each other.
 
-    The documents of a draw are taken at random, without repeats. Where a language has fewer than the largest size, all
-    that it has are its last size; they are one draw, in several orders.
+    The documents of a draw are different. If a language has fewer documents than the largest size, its last size is
+    all of them, in a different order in each draw.
 
     Args:
-        train: documents to train on, by language: their vectors (see `document_vectors`) and classes.
-        test: documents to test on, by language, all of them in each draw; none a translation of one in `train`.
-        sizes: documents to train on.
+        train: training documents by language: their vectors (see `document_vectors`) and classes.
+        test: test documents by language, all used in each draw; none a translation of one in `train`.
+        sizes: numbers of training documents.
         draws: sets of documents for each size.
         epochs: passes of the averaged perceptron.
         seed: of the draws and of the perceptron's order.
@@ -331,7 +328,7 @@ def classify_across(
         One for each direction and size, in the order of `train` and `test`.
 
     Raises:
-        DataError: there are no two languages, or a test class stands in no training document of the other language.
+        DataError: there are no two languages, or no training document of the other language has a test class.
     """
     directions = [(source, target) for source in train for target in test if source != target]
     if not directions:
@@ -340,28 +337,15 @@ def classify_across(
         )
     results = []
     for source, target in directions:
-        for size in _possible(sizes, len(train[source].labels)):
+        labels, most = test[target].labels, len(train[source].labels)
+        majority = 100 * max(Counter(labels).values()) / len(labels)
+        for size in sorted({min(size, most) for size in sizes}):
             right = [
                 _accuracy(train[source], test[target], size, epochs, (seed, draw)) for draw in range(draws)
             ]
-            results.append(
-                TransferAccuracy(
-                    source,
-                    target,
-                    size,
-                    float(np.mean(right)),
-                    float(np.std(right, ddof=1)) if draws > 1 else 0.0,
-                    draws,
-                    100 * max(Counter(test[target].labels).values()) / len(test[target].labels),
-                )
-            )
+            mean, deviation = float(np.mean(right)), float(np.std(right, ddof=1)) if draws > 1 else 0.0
+            results.append(TransferAccuracy(source, target, size, mean, deviation, draws, majority))
     return results
-
-
-def _possible(sizes: Sequence[int], most: int) -> list[int]:
-    """The sizes that there are documents for, and all documents in place of those that are too large."""
-    fitting = sorted({size for size in sizes if size <= most})
-    return fitting if max(sizes) <= most or most in fitting else [*fitting, most]
 
 
 def _accuracy(
@@ -384,13 +368,13 @@ class AveragedPerceptron:
     """A linear classifier.
 
     Attributes:
-        weights: (classes, d), the mean of the weights after every example seen.
+        weights: (classes, d), the mean of the weights after each example.
     """
 
     weights: NDArray[np.float64]
 
     def predict(self, vectors: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Return the class of each of N vectors (N, d): the highest product, of equals the first."""
+        """Return the class of each of N vectors (N, d): that of the highest product, of equals the first."""
         return np.argmax(vectors @ self.weights.T, axis=1).astype(np.int64)
 
 
@@ -402,15 +386,15 @@ def averaged_perceptron(
     epochs: int = 10,
     seed: int = 0,
 ) -> AveragedPerceptron:
-    """Train by examples one after another.
+    """Train an averaged perceptron without bias on one example after another.
 
-    An example of class y that is taken for z adds its vector to the weights of y and takes it from those of z; what
-    is returned is the mean of the weights after every example, right ones too. There is no bias.
+    An example of class y that is classified as z is added to the weights of y and subtracted from those of z. The
+    weights are averaged over all examples, including those classified correctly.
 
     Args:
         vectors: (N, d).
         labels: (N,) from 0 to `classes` - 1.
-        classes: how many there are.
+        classes: the number of classes.
         epochs: passes over the examples.
         seed: of the order, drawn once for each pass.
 
@@ -419,10 +403,10 @@ def averaged_perceptron(
     """
     check_length(list(labels), len(vectors), "labels")
     if not len(labels) or labels.min() < 0 or labels.max() >= classes:
-        raise DataError(f"labels are numbers from 0 to {classes - 1}, one or more; number the classes anew")
+        raise DataError(f"labels are numbers from 0 to {classes - 1}, one or more; renumber the classes")
     examples = np.asarray(vectors, dtype=np.float64)
     weights = np.zeros((classes, examples.shape[1]))
-    late = np.zeros_like(weights)  # each change times the number of examples that came before it
+    late = np.zeros_like(weights)  # each change times the number of examples before it
     draws = np.random.default_rng(seed)
     seen = 0
     for _ in range(epochs):

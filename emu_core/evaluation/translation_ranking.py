@@ -1,4 +1,4 @@
-"""Translation ranking: does a sentence's translation rank first among random targets (dual encoder, section 3.4)."""
+"""Translation ranking: where a sentence's translation ranks among random targets (dual encoder, section 3.4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ PAPER_DISTRACTORS = 999
 
 @dataclass(frozen=True, eq=False)
 class TranslationRanking:
-    """Where the true targets of N sources rank.
+    """The ranks of the true targets of N sources.
 
     Attributes:
         ranks: (N,) int64, 1 for the best.
-        candidates: targets that each source was compared with, its own among them.
+        candidates: the number of targets that each source was compared with, including its own.
     """
 
     ranks: NDArray[np.int64]
@@ -47,18 +47,17 @@ def translation_ranking(
     distractors: int | None = None,
     seed: int = 0,
 ) -> TranslationRanking:
-    """Rank each source's true target among random other ones by dot product, one way; swap the two for the other.
+    """Rank each source's true target among others by dot product; swap the two for the other direction.
 
-    Among scores that are equal (within 1e-6 of the vectors' lengths) the target that comes first ranks higher: an
-    encoder that gives all sentences one vector has 1 of N right.
+    Among equal scores (within 1e-6 of the vectors' lengths) the target that comes first ranks higher: an encoder that
+    gives all sentences one vector has 1 of N right.
 
     Args:
         sources: (N, d); row i means what row i of the targets means. Give unit vectors to rank by cosine.
         targets: (N, d).
-        target_texts: the N target sentences; one with the true target's text never ranks before it. None says that
-            they all differ.
-        distractors: how many other targets, drawn for each source anew without one twice; None for all (the paper
-            draws 999).
+        target_texts: the N target sentences; one with the true target's text never ranks before it. None means that
+            all differ.
+        distractors: the number of different other targets drawn for each source (999 in the paper); None for all.
         seed: of the draws.
 
     Raises:
@@ -69,7 +68,7 @@ def translation_ranking(
     check_paired(sources, targets)
     if distractors is not None and not 0 < distractors < n:
         raise DataError(
-            f"{distractors:,} other targets can't be drawn for a sentence of {n:,}; choose 1 to {n - 1:,}, or all"
+            f"can't draw {distractors:,} other targets for a sentence of {n:,}; choose 1 to {n - 1:,}, or all"
         )
     texts = np.arange(n) if target_texts is None else codes(target_texts, n, "target sentences")
     tolerance = _tolerance(sources, targets)
@@ -94,21 +93,19 @@ def both_ways(
     distractors: int | None = None,
     seed: int = 0,
 ) -> tuple[TranslationRanking, TranslationRanking]:
-    """Return the ranking of the second language's sentences for the first's, and the other way round.
+    """Return `translation_ranking` from the first language to the second, and from the second to the first.
 
     Args:
         first: vectors (N, d) and texts of one language, row by row translations of the other.
-        second: the same of the other.
+        second: the same of the other language.
         distractors: see `translation_ranking`.
         seed: of the draws.
-
-    Raises:
-        DataError: see `translation_ranking`.
     """
-    return (
-        translation_ranking(first[0], second[0], second[1], distractors=distractors, seed=seed),
-        translation_ranking(second[0], first[0], first[1], distractors=distractors, seed=seed),
+    there, back = (
+        translation_ranking(sources[0], *targets, distractors=distractors, seed=seed)
+        for sources, targets in ((first, second), (second, first))
     )
+    return there, back
 
 
 def ranked(
@@ -119,7 +116,7 @@ def ranked(
     Args:
         queries: (Q, d).
         targets: (N, d).
-        k: how many; N if it is more.
+        k: the number of targets; all N if it is larger.
 
     Returns:
         Row numbers of the targets and their scores, each (Q, min(k, N)).
@@ -129,7 +126,7 @@ def ranked(
     """
     queries, targets = _scorable(queries), _scorable(targets)
     if k < 1:
-        raise DataError(f"{k} results can't be shown; choose 1 or more")
+        raise DataError(f"can't return {k} results; choose 1 or more")
     tolerance = _tolerance(queries, targets)
     k = min(k, len(targets))
     rows = np.empty((len(queries), k), dtype=np.int64)
@@ -144,8 +141,8 @@ class FoundTranslations:
     """The sentences of another language that are nearest to N sentences by cosine.
 
     Attributes:
-        ranking: where their translations rank.
-        nearest: (N,) the row of each one's nearest sentence.
+        ranking: the ranks of their translations.
+        nearest: (N,) the row of each sentence's nearest sentence.
         cosines: (N,) the cosine to it.
         own: (N,) the cosine to the translation.
     """
@@ -156,13 +153,10 @@ class FoundTranslations:
     own: NDArray[np.float32]
 
     def misses(self, sentences: Sequence[str], translations: Sequence[str]) -> pd.DataFrame:
-        """Return the sentences whose translation is not first, the lowest-ranked first, with what was found instead.
+        """Return the sentences whose translation does not rank first, the worst first, given all N of both.
 
-        Columns: `place` (of the translation), `sentence`, `translation`, `cosine`, `found`, `found_cosine`.
-
-        Args:
-            sentences: the N sentences.
-            translations: the N translations.
+        Columns: `place` (of the translation), `sentence`, `translation`, `cosine`, and the nearest sentence instead:
+        `found`, `found_cosine`.
         """
         ranks = self.ranking.ranks
         rows = np.flatnonzero(ranks > 1)
@@ -183,7 +177,7 @@ class FoundTranslations:
 def find_translations(
     queries: NDArray[np.floating], targets: NDArray[np.floating], target_texts: Sequence[str]
 ) -> FoundTranslations:
-    """Rank all translations by cosine; a zero vector has cosine 0 with all.
+    """Rank N translations by cosine, where a zero vector has cosine 0 to all.
 
     Args:
         queries: (N, d).
@@ -209,16 +203,16 @@ def nearest_translations(
 ) -> pd.DataFrame:
     """Return the k sentences of another language that are nearest to a sentence by cosine, the nearest first.
 
-    Columns: `place`, `cosine`, `sentence`, `is_translation`. A translation that is not among them comes last, at its
-    place.
+    Columns: `place`, `cosine`, `sentence`, `is_translation`. A translation that is not among them comes last, with its
+    rank as its place.
 
     Args:
         vector: (d,) of the sentence.
         targets: (N, d).
         target_texts: their N sentences.
-        k: how many.
-        row: the translation's among the targets, where it is known.
-        rank: its rank, where it is known.
+        k: the number of sentences.
+        row: the translation's row among the targets, if known.
+        rank: its rank, if known.
     """
     own, others = _normalised(vector[None]), _normalised(targets)
     rows, cosines = ranked(own, others, k)
@@ -238,28 +232,28 @@ def nearest_translations(
 
 
 def _normalised(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return vectors (N, d) at length 1; a zero vector stays zero."""
+    """Scale vectors (N, d) to length 1; a zero vector stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), dtype=np.float32)
 
 
 def _scorable(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     vectors = as_matrix(vectors)
-    # Squares must be finite, too, or two scores could be infinite and so alike.
+    # Squares must be finite, too, or two scores could both be infinite.
     if not np.isfinite(np.einsum("nd,nd->n", vectors, vectors)).all():
         raise DataError("a vector has a number that is not finite or too large to rank by; train again")
     return vectors
 
 
 def _tolerance(queries: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return how close two scores of each query are equal, for float32 has no more places."""
+    """Return by how much two equal scores of each query may differ in float32."""
     check_dimensions(queries, targets)
     longest = np.linalg.norm(targets, axis=1).max()
     return np.asarray(TIE * longest * np.linalg.norm(queries, axis=1), dtype=np.float32)
 
 
 def _drawn(draws: np.random.Generator, rows: NDArray[np.int64], n: int, count: int) -> NDArray[np.bool_]:
-    """Choose `count` of the n - 1 other targets for each row: (rows, n), never the row's own."""
+    """Draw `count` of the n - 1 other targets for each row: (rows, n), never the row's own."""
     chosen = np.zeros((len(rows), n), dtype=bool)
     for place, row in enumerate(rows):
         others = draws.choice(n - 1, count, replace=False, shuffle=False)
@@ -274,24 +268,24 @@ def ranking_by(
     texts: Sequence[str],
     distractors: int | None = None,
 ) -> TranslationRanking:
-    """Where each source's translation ranks.
+    """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance.
 
     Args:
-        measure: by the highest cosine or dot product, or by the least Euclidean distance.
+        measure: one of the three.
         sources: (N, d); row i means what row i of the targets means.
         targets: (N, d).
         texts: the targets' sentences.
-        distractors: other targets drawn for each source; None takes all.
+        distractors: the number of other targets drawn for each source; None takes all.
     """
     first, second = np.asarray(sources, np.float64), np.asarray(targets, np.float64)
     if measure == COSINE:
-        # The zero vector has no direction and ranks by no score.
+        # A zero vector has score 0 with all.
         tiny = np.finfo(np.float64).tiny
         first, second = (
             side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), tiny) for side in (first, second)
         )
     elif measure == EUCLID:
-        # |a - b|^2 = |a|^2 - 2 (a b - |b|^2 / 2), and |a| is the same for all b; moved to the middle for precision.
+        # |a - b|^2 = |a|^2 - 2 (a b - |b|^2 / 2), where |a| is the same for all b; centred for precision.
         middle = second.mean(axis=0)
         first, second = first - middle, second - middle
         first = np.column_stack([first, np.ones(len(first))])

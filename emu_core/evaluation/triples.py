@@ -21,8 +21,7 @@ class Triple:
         s12: cosine of S1 and S2.
         s13: cosine of S1 and S3.
         s23: cosine of S2 and S3.
-        closest: numbers, from 1 as in the paper, of the two sentences with the highest cosine: (1, 2), (1, 3)
-            or (2, 3); among equals (within 1e-6) the first of these.
+        closest: the one of `PAIRS` with the highest cosine, of equals (within 1e-6) the first.
     """
 
     s12: float
@@ -54,15 +53,9 @@ def triple(vectors: NDArray[np.floating]) -> Triple:
 def triple_cosines(
     first: NDArray[np.floating], second: NDArray[np.floating], third: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Return the cosines (N, 3) of N triples, in the order of `PAIRS`; an encoder has one right where s13 > s12.
+    """Return the cosines (N, 3) of N triples, in the order of `PAIRS`, from the vectors (N, d) of S1, S2 and S3.
 
-    Args:
-        first: vectors of the N sentences S1, (N, d).
-        second: of S2, which only look like S1.
-        third: of S3, which mean what S1 means.
-
-    Raises:
-        DataError: a vector is zero or not finite.
+    An encoder is right where s13 > s12. Raises a DataError where a vector is zero or not finite.
     """
     units = [unit_vectors(vectors).astype(np.float64) for vectors in (first, second, third)]
     return np.stack([(units[i - 1] * units[j - 1]).sum(axis=1) for i, j in PAIRS], axis=1).clip(-1, 1)
@@ -79,12 +72,12 @@ def suggest_triples(
     *,
     across_languages: bool = False,
 ) -> NDArray[np.int64]:
-    """Pick triples that show the textual similarity bias of an encoder.
+    """Select triples that show the textual similarity bias of an encoder.
 
-    S3 is the nearest sentence of S1's intent, in S1's language or, across languages, in the others. S2 is the
-    nearest sentence of another intent in S1's language, and it is nearer to S1 than S3 is. No two of the three
-    are translations of each other or the same text. S1 is drawn at random, from part of the data where it is
-    large; intents that have no triple yet come first.
+    S3 is the nearest sentence of S1's intent, in S1's language or, across languages, in the others. S2 is the nearest
+    sentence of another intent in S1's language, and nearer to S1 than S3 is. No two of the three are translations of
+    each other or have the same text. S1 is drawn at random, from part of the data if it is large; intents without a
+    triple come first.
 
     Args:
         vectors: (N, d), by the base encoder.
@@ -92,8 +85,8 @@ def suggest_triples(
         texts: N sentences.
         languages: N language codes.
         ids: N ids; "" is no id.
-        k: triples wanted, at least 1.
-        rng: what they are drawn with.
+        k: the number of triples, at least 1.
+        rng: the source of the draws.
         across_languages: S3 in another language than S1 and S2.
 
     Returns:
@@ -103,12 +96,12 @@ def suggest_triples(
         DataError: a vector is zero or not finite, k is below 1, or the lengths differ.
     """
     if k < 1:
-        raise DataError(f"{k} triples can't be picked; ask for 1 or more")
+        raise DataError(f"can't select {k} triples; ask for 1 or more")
     units = unit_vectors(vectors)
     n = len(units)
     labels, wordings = codes(intents, n, "intents"), codes(texts, n, "texts")
     tongues, keys = codes(languages, n, "languages"), id_keys(ids, n)
-    s1 = rng.permutation(n)[: max(1, BLOCK // n)]  # so many that the (S1, N) arrays stay small
+    s1 = rng.permutation(n)[: max(1, BLOCK // n)]  # keeps the (S1, N) arrays small
     cosines = units[s1] @ units.T
 
     def same(values: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Words across languages: the nearest words of one, the likeliest translations, and the most frequent ones."""
+"""Words across languages: nearest neighbours, the likeliest translations, and the most frequent words."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ Words = tuple[Sequence[str], NDArray[np.floating]]
 def word_neighbours(
     word: str, language: str, spaces: Mapping[str, Words], count: int = 10
 ) -> dict[str, list[tuple[str, float]]]:
-    """Return for each language its words nearest to a word, with their cosines, the nearest first.
+    """Return the words of each language nearest to a word, with their cosines, the nearest first.
 
-    Words that are equally near stand in the order of their list; a word without a direction (a zero vector) is nobody's
-    neighbour, and no word is its own.
+    Equally near words keep the order of their list. Neither the word itself nor a word with a zero vector is a
+    neighbour.
 
     Args:
-        word: one of its language's words.
+        word: a word of its language's list.
         language: one of `spaces`.
         spaces: words and vectors, by language.
-        count: words of each language, at most.
+        count: the largest number of words of each language.
 
     Raises:
         DataError: the language has no such word, or the word has a zero vector.
@@ -60,7 +60,7 @@ def word_neighbours(
 def nearest_words_table(
     word: str, language: str, spaces: Mapping[str, Words], count: int = 10
 ) -> pd.DataFrame:
-    """Return `word_neighbours` as a table, two columns a language: the words, the nearest first, and their cosines."""
+    """Return `word_neighbours` as a table with two columns for each language: words and cosines."""
     columns: dict[str, pd.Series] = {}
     for code, near in word_neighbours(word, language, spaces, count).items():
         columns[language_name(code)] = pd.Series([name for name, _ in near], dtype=str)
@@ -69,11 +69,9 @@ def nearest_words_table(
 
 
 def frequent_words(spaces: Mapping[str, Words], most: int) -> list[tuple[str, str]]:
-    """Return each language's most frequent words that hold a letter, with the language's code.
+    """Return the `most` frequent words of each language that contain a letter, with the language's code.
 
-    Args:
-        spaces: words and vectors by language, the most frequent first.
-        most: words of each language.
+    The words of `spaces` have to be sorted by frequency.
     """
     return [
         (word, code)
@@ -84,21 +82,21 @@ def frequent_words(spaces: Mapping[str, Words], most: int) -> list[tuple[str, st
 
 @dataclass(frozen=True)
 class Gloss:
-    """A word's translation and how sure it is: Dice's coefficient of the sentences that hold the two, 0 to 1."""
+    """A word's translation, and Dice's coefficient of the sentences that contain the two, 0 to 1."""
 
     word: str
     dice: float
 
 
 def glosses(text: ParallelText, words: Callable[[str], Iterable[str]]) -> dict[str, Gloss]:
-    """The likeliest translation of every word of the text's first language.
+    """Return the likeliest translation of every word of a text's first language.
 
     It is the word of the second language with the highest Dice coefficient 2 n(a, b) / (n(a) + n(b)), where n counts
     sentence pairs; of equals the more frequent one.
 
     Args:
-        text: of it the first 50,000 pairs are counted.
-        words: gives the words of a sentence.
+        text: the first `MOST_COUNTED` pairs are counted.
+        words: returns the words of a sentence.
     """
     sides = text.first[:MOST_COUNTED], text.second[:MOST_COUNTED]
     own_words, other_words = ([dict.fromkeys(words(sentence)) for sentence in side] for side in sides)
@@ -113,7 +111,7 @@ def glosses(text: ParallelText, words: Callable[[str], Iterable[str]]) -> dict[s
 
 
 def _incidence(sentences: Sequence[Iterable[str]]) -> tuple[list[str], csr_array]:
-    """Return the words of sentences that have each once, and whether each sentence has each: (sentences, words)."""
+    """Return the words of sentences, and whether each sentence contains each word: (sentences, words)."""
     number: dict[str, int] = {}
     rows, columns = list[int](), list[int]()
     for row, sentence in enumerate(sentences):
