@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length, rows_by_language, unit_vectors
+from emu_core.evaluation.arrays import Vectors, check_length, rows_by_language, unit_vectors
 
 MOST_SENTENCES = 10_000  # to cluster; of more, the most uncertain
 LEAST_WEIGHT = 1e-6  # of a certain sentence: K-means needs positive weights
@@ -30,9 +30,7 @@ class Uncertainty(StrEnum):
     """- sum of p log p, divided by its maximum log k (Shannon 1948): 0 is certain, 1 is a uniform p."""
 
 
-def uncertainty(
-    probabilities: NDArray[np.floating], by: Uncertainty = Uncertainty.MARGIN
-) -> NDArray[np.float64]:
+def uncertainty(probabilities: Vectors, by: Uncertainty = Uncertainty.MARGIN) -> NDArray[np.float64]:
     """Return a classifier's uncertainty about N sentences, from 0 to 1, (N,), from its probabilities (N, k).
 
     Raises:
@@ -71,8 +69,8 @@ def fair_shares(labelled: Sequence[str], unlabelled: Sequence[str], count: int) 
 
 
 def choose_sentences(
-    vectors: NDArray[np.floating],
-    unsure: NDArray[np.floating],
+    vectors: Vectors,
+    unsure: Vectors,
     languages: Sequence[str],
     count: int,
     labelled_languages: Sequence[str] = (),

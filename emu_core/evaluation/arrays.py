@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from emu_core.data.languages import ordered
 from emu_core.errors import DataError
 
+Vectors = NDArray[np.floating]
+"""Sentence vectors, (N, d)."""
+
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> (N, d) sentence vectors."""
 
@@ -34,7 +37,7 @@ class DistinctTexts:
         return np.fromiter((self._rows[text] for text in texts), np.int64)
 
 
-def as_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def as_matrix(vectors: Vectors) -> NDArray[np.float32]:
     """Return vectors (N, d) as float32; a number too large for float32 becomes infinite.
 
     Raises:
@@ -47,7 +50,7 @@ def as_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     return vectors
 
 
-def unit_vectors(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def unit_vectors(vectors: Vectors) -> NDArray[np.float32]:
     """Scale vectors (N, d) to length 1, so that a dot product is a cosine; return a new array (N, d).
 
     Raises:
@@ -79,7 +82,7 @@ def check_paired(first: Sequence[Any] | NDArray[Any], second: Sequence[Any] | ND
         raise DataError(f"{len(first):,} and {len(second):,} sentences can't be paired; give as many of both")
 
 
-def check_dimensions(first: NDArray[np.floating], second: NDArray[np.floating]) -> None:
+def check_dimensions(first: Vectors, second: Vectors) -> None:
     """Raise a DataError unless the vectors of two arrays, (N, d) and (M, d), have the same length."""
     if first.shape[1] != second.shape[1]:
         raise DataError(
@@ -87,7 +90,7 @@ def check_dimensions(first: NDArray[np.floating], second: NDArray[np.floating]) 
         )
 
 
-def paired_cosines(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
+def paired_cosines(first: Vectors, second: Vectors) -> NDArray[np.float64]:
     """Return the cosine (N,) of each row of two arrays (N, d), to six places, so that equal sentences have exactly 1.
 
     Raises:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import as_matrix, check_length, id_keys
+from emu_core.evaluation.arrays import Vectors, as_matrix, check_length, id_keys
 from emu_core.threads import one_thread_for_small_products
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ ALWAYS, NOT_DRAWN = -1, -2  # instead of a fold: sentences in every training par
 
 
 def logistic_regression(
-    vectors: NDArray[np.floating], labels: Sequence[str], ids: Sequence[str] = ()
+    vectors: Vectors, labels: Sequence[str], ids: Sequence[str] = ()
 ) -> "LogisticRegression":
     """Fit a logistic regression with the C of `C_VALUES` that is most often right on held-out sentences.
 

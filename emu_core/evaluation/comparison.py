@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.arrays import Vectors, pair_name
 from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leakage import Leakage, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
@@ -27,8 +27,6 @@ TRIPLES = 12  # suggested of each kind
 EXAMPLE_LANGUAGES = 3  # of `Comparison.example_rows`
 COLUMNS = ("text", "intent", "language", "id")
 _SLOW = ("measured", "suggested", "accuracy", "metrics", "wilcoxon")  # properties of `Comparison`
-
-Vectors = NDArray[np.floating]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import DistinctTexts, pair_name
+from emu_core.evaluation.arrays import DistinctTexts, Vectors, pair_name
 from emu_core.evaluation.leakage import Leakage, language_leakage
 from emu_core.evaluation.retrieval import (
     TemplateRetrieval,
@@ -19,7 +16,7 @@ from emu_core.evaluation.retrieval import (
     translation_retrieval,
 )
 
-PartsOf = Callable[[Sequence[str]], Mapping[Any, NDArray[np.floating]]]  # by the name of the embedding
+PartsOf = Callable[[Sequence[str]], Mapping[Any, Vectors]]  # by the name of the embedding
 """Return the embeddings, (N, d) each, of N sentences."""
 
 
@@ -37,7 +34,7 @@ class Embedded:
         self.parts = tuple(parts)
         self._vectors = {part: embedded[part] for part in parts}
 
-    def of(self, part: str, texts: Iterable[str]) -> NDArray[np.floating]:
+    def of(self, part: str, texts: Iterable[str]) -> Vectors:
         """Return an embedding of sentences, (N, d)."""
         return self._vectors[part][self._distinct.rows(texts)]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_paired, unit_vectors
+from emu_core.evaluation.arrays import Vectors, check_paired, unit_vectors
 from emu_core.evaluation.retrieval import blocks
 
 Distance = Literal["angular", "cosine", "euclidean"]
@@ -51,8 +51,8 @@ class EigenSimilarity:
 
 
 def eigen_similarity(
-    sources: NDArray[np.floating],
-    targets: NDArray[np.floating],
+    sources: Vectors,
+    targets: Vectors,
     *,
     size: int = 10,
     samples: int = 1_000,
@@ -90,9 +90,7 @@ def eigen_similarity(
     return EigenSimilarity(rows, _spectra(sources, rows, distance), _spectra(targets, rows, distance))
 
 
-def _spectra(
-    vectors: NDArray[np.floating], rows: NDArray[np.int64], distance: Distance
-) -> NDArray[np.float64]:
+def _spectra(vectors: Vectors, rows: NDArray[np.int64], distance: Distance) -> NDArray[np.float64]:
     """Return the Laplacian eigenvalues of each sample, ascending: (samples, size)."""
     units = unit_vectors(vectors)  # also checks them
     points = np.asarray(vectors, dtype=np.float64)

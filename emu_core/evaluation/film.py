@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import pair_name, unit_vectors
+from emu_core.evaluation.arrays import Vectors, pair_name, unit_vectors
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import principal_axes, turned_onto, with_a_sign
 
@@ -35,7 +35,7 @@ class Film:
     measure: str
 
 
-def film(sentences: pd.DataFrame, frames: Sequence[NDArray[np.floating]], titles: Sequence[str]) -> Film:
+def film(sentences: pd.DataFrame, frames: Sequence[Vectors], titles: Sequence[str]) -> Film:
     """Lay out all frames on one map and measure each.
 
     The map is the PCA of all frames together. First each frame is centred and rotated onto the next one (orthogonal

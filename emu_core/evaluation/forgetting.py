@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.data.languages import language_name, split_pair
-from emu_core.evaluation.arrays import paired_cosines
+from emu_core.evaluation.arrays import Vectors, paired_cosines
 from emu_core.evaluation.retrieval import translation_retrieval
 from emu_core.evaluation.significance import paired_test
 from emu_core.evaluation.similarity import check_scored
@@ -76,8 +76,8 @@ def measure_name(part: str, name: str) -> str:
 
 
 def similarity_change(
-    base: tuple[NDArray[np.floating], NDArray[np.floating]],
-    specialised: tuple[NDArray[np.floating], NDArray[np.floating]],
+    base: tuple[Vectors, Vectors],
+    specialised: tuple[Vectors, Vectors],
     scores: Sequence[float],
     *,
     seed: int = 0,
@@ -112,9 +112,7 @@ def similarity_change(
 
 
 def retrieval_change(
-    base: tuple[NDArray[np.floating], NDArray[np.floating]],
-    specialised: tuple[NDArray[np.floating], NDArray[np.floating]],
-    answers: Sequence[str],
+    base: tuple[Vectors, Vectors], specialised: tuple[Vectors, Vectors], answers: Sequence[str]
 ) -> MeasureChange:
     """Compare how often a sentence's translation is its nearest neighbour by cosine among all translations.
 

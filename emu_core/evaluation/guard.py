@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import pair_name
+from emu_core.evaluation.arrays import Vectors, pair_name
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
 from emu_core.evaluation.significance import student_interval
 
@@ -120,7 +120,6 @@ def language_change(
     )
 
 
-Vectors = NDArray[np.floating]
 Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
 """Rows to learn from -> the map of the base encoder's vectors that the method fits on them."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, id_keys, rows_by_language, unit_vectors
+from emu_core.evaluation.arrays import Vectors, codes, id_keys, rows_by_language, unit_vectors
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.retrieval import nearest_rows
 from emu_core.threads import one_thread_for_small_products
@@ -47,7 +47,7 @@ class Leakage:
 
 
 def language_leakage(
-    vectors: NDArray[np.floating], languages: Sequence[str], ids: Sequence[str], *, seed: int = 0
+    vectors: Vectors, languages: Sequence[str], ids: Sequence[str], *, seed: int = 0
 ) -> Leakage:
     """Measure on up to `MOST_SENTENCES`, drawn from each language in proportion.
 

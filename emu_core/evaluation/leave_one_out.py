@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length, codes, id_keys, pair_name, rows_by_language, unit_vectors
+from emu_core.evaluation.arrays import (
+    Vectors,
+    check_length,
+    codes,
+    id_keys,
+    pair_name,
+    rows_by_language,
+    unit_vectors,
+)
 from emu_core.evaluation.retrieval import TIE, nearest_rows
 
 Rows = Mapping[str, NDArray[np.int64]]
@@ -112,7 +120,7 @@ class PoolAccuracy(NeighbourAccuracy):
 
 
 def leave_one_out(
-    vectors: NDArray[np.floating],
+    vectors: Vectors,
     intents: Sequence[str],
     languages: Sequence[str],
     ids: Sequence[str],
@@ -155,10 +163,10 @@ def leave_one_out(
 
 
 def pool_accuracy(
-    query_vectors: NDArray[np.floating],
+    query_vectors: Vectors,
     query_intents: Sequence[str],
     query_languages: Sequence[str],
-    pool_vectors: NDArray[np.floating],
+    pool_vectors: Vectors,
     pool_intents: Sequence[str],
     pool_languages: Sequence[str],
     *,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_dimensions, check_length, codes, id_keys, unit_vectors
+from emu_core.evaluation.arrays import Vectors, check_dimensions, check_length, codes, id_keys, unit_vectors
 from emu_core.evaluation.retrieval import TIE, best_columns, blocks
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class NearestIntent:
 
     def fit(
         self,
-        vectors: NDArray[np.floating],
+        vectors: Vectors,
         intents: Sequence[str],
         ids: Sequence[str],
         *,
@@ -122,7 +122,7 @@ class NearestIntent:
                 found.margins[known], is_right[known]
             )
 
-    def predict(self, vectors: NDArray[np.floating], k: int = 3) -> Answers:
+    def predict(self, vectors: Vectors, k: int = 3) -> Answers:
         """Return the answers to sentences, given their vectors (Q, d), with the k nearest sentences of the pool.
 
         Raises:

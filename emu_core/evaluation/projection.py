@@ -12,6 +12,7 @@ from scipy.linalg import eigh
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import (
+    Vectors,
     check_dimensions,
     check_length,
     check_paired,
@@ -51,7 +52,7 @@ class Projection(StrEnum):
 
 
 def project(
-    vectors: NDArray[np.floating], method: Projection | str, *, seed: int = 0, on_map: OnMap | None = None
+    vectors: Vectors, method: Projection | str, *, seed: int = 0, on_map: OnMap | None = None
 ) -> NDArray[np.float32]:
     """Lay out sentence vectors on a plane by their directions, since all measures use cosine.
 
@@ -109,14 +110,14 @@ def aligned(points: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray
     return np.asarray(turned * scale + middle, dtype=np.float32)
 
 
-def turned_onto(centred: NDArray[np.floating], target: NDArray[np.floating]) -> NDArray[np.floating]:
+def turned_onto(centred: Vectors, target: Vectors) -> Vectors:
     """Rotate or mirror centred points (N, d) to lie nearest to a centred target (N, d)."""
     left, _, right = np.linalg.svd(centred.T @ target)
-    turned: NDArray[np.floating] = centred @ (left @ right)
+    turned: Vectors = centred @ (left @ right)
     return turned
 
 
-def trustworthiness(vectors: NDArray[np.floating], points: NDArray[np.floating], seed: int = 0) -> float:
+def trustworthiness(vectors: Vectors, points: Vectors, seed: int = 0) -> float:
     """Return the trustworthiness of a map: 1 if neighbours on it are neighbours by cosine, 0.5 by chance.
 
     Venna and Kaski 2001, with `TRUSTED_NEIGHBOURS` neighbours, on at most `TRUSTED_POINTS` sentences drawn at random.
@@ -144,10 +145,7 @@ def trustworthiness(vectors: NDArray[np.floating], points: NDArray[np.floating],
 
 
 def place_on_map(
-    vectors: NDArray[np.floating],
-    points: NDArray[np.float32],
-    new_vectors: NDArray[np.floating],
-    k: int = PLACED_BY,
+    vectors: Vectors, points: NDArray[np.float32], new_vectors: Vectors, k: int = PLACED_BY
 ) -> NDArray[np.float32]:
     """Place new sentences on a map, each at the mean of its k nearest sentences, weighted by cosine.
 
@@ -256,7 +254,7 @@ def principal_axes(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def with_a_sign(points: NDArray[np.floating]) -> NDArray[np.floating]:
+def with_a_sign(points: Vectors) -> Vectors:
     """Mirror points (..., 2) so that the largest number in each direction is positive: a PCA leaves the sign open."""
     flat = points.reshape(-1, 2)
     largest = np.abs(flat).argmax(axis=0)
@@ -270,7 +268,7 @@ class _Progress:
         self._tell, self._places, self._told = tell, start, -np.inf
         self(0.0)
 
-    def __call__(self, share: float, places: NDArray[np.floating] | None = None) -> None:
+    def __call__(self, share: float, places: Vectors | None = None) -> None:
         """Report the share done and the map; without `places` the map is unchanged."""
         if self._tell is not None and time.monotonic() - self._told >= EVERY_S:
             if places is not None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_dimensions, check_paired, codes, id_keys, unit_vectors
+from emu_core.evaluation.arrays import Vectors, check_dimensions, check_paired, codes, id_keys, unit_vectors
 
 TIE = 1e-6
 """Cosines this close to the highest count as equal to it. float32 is no more precise, and its last digits change
@@ -106,7 +106,7 @@ class Neighbours:
 
 
 def nearest(
-    vectors: NDArray[np.floating], query_rows: Sequence[int], k: int, ids: Sequence[str] | None = None
+    vectors: Vectors, query_rows: Sequence[int], k: int, ids: Sequence[str] | None = None
 ) -> Neighbours:
     """Find the k nearest sentences by cosine of each of Q sentences.
 
@@ -148,7 +148,7 @@ class TranslationRetrieval:
 
 
 def translation_retrieval(
-    queries: NDArray[np.floating], pool: NDArray[np.floating], pool_texts: Sequence[str] | None = None
+    queries: Vectors, pool: Vectors, pool_texts: Sequence[str] | None = None
 ) -> TranslationRetrieval:
     """Find each sentence's nearest neighbour by cosine among all translations; swap the two for the other direction.
 
@@ -206,9 +206,7 @@ class TemplateRetrieval:
 
 
 def template_retrieval(
-    sources: NDArray[np.floating],
-    targets: NDArray[np.floating],
-    target_texts: Sequence[str] | None = None,
+    sources: Vectors, targets: Vectors, target_texts: Sequence[str] | None = None
 ) -> TemplateRetrieval:
     """Rank each source's targets by cosine in the pool of all targets; no source is in the pool.
 

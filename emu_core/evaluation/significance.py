@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from emu_core.errors import DataError
+from emu_core.evaluation.arrays import Vectors
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def accuracy_interval(correct: NDArray[np.bool_], confidence: float = 0.95) -> I
     return binomial_interval(int(np.sum(correct)), len(correct), confidence)
 
 
-def mean_interval(values: NDArray[np.floating], confidence: float = 0.95) -> Interval:
+def mean_interval(values: Vectors, confidence: float = 0.95) -> Interval:
     """Return an interval of the mean of scores from 0 to 1, in percent.
 
     Student's t over the scores and one additional score each of 0 and 1, as in the language guard: a plain t interval
@@ -104,7 +105,7 @@ def mean_interval(values: NDArray[np.floating], confidence: float = 0.95) -> Int
     return Interval(100 * float(low), 100 * float(high))
 
 
-def student_interval(values: NDArray[np.floating], confidence: float) -> tuple[float, float]:
+def student_interval(values: Vectors, confidence: float) -> tuple[float, float]:
     """Return Student's t interval of the mean of values (N,)."""
     n = len(values)
     margin = stdtrit(n - 1, 0.5 + confidence / 2) * values.std(ddof=1) / np.sqrt(n)
@@ -149,7 +150,7 @@ def paired_test(
     return PairedTest(gained, lost, p_value, 100 * (gained - lost) / n, 100 * float(low), 100 * float(high))
 
 
-def wilcoxon(differences: Sequence[float] | NDArray[np.floating]) -> SignedRank:
+def wilcoxon(differences: Sequence[float] | Vectors) -> SignedRank:
     """Test whether differences lie around zero (Wilcoxon signed-rank test; Emu, Table 5, over the language pairs).
 
     Differences of zero are left out, as by Wilcoxon; if all are zero the p-value is 1.

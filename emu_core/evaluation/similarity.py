@@ -11,13 +11,13 @@ from emu_core.data.languages import ordered
 from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import check_length, pair_name, paired_cosines, unit_vectors
+from emu_core.evaluation.arrays import Vectors, check_length, pair_name, paired_cosines, unit_vectors
 
 MAX_SENTENCES = 5000
 """With more, a matrix takes over 100 MB and can't be read."""
 
 
-def cosine_matrix(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def cosine_matrix(vectors: Vectors) -> NDArray[np.float32]:
     """Return the cosine of every two of N vectors (N, d): (N, N), symmetric, from -1 to 1, exactly 1 on the diagonal.
 
     Raises:
@@ -60,7 +60,7 @@ class Correlation:
     count: int
 
 
-def angular_similarity(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
+def angular_similarity(first: Vectors, second: Vectors) -> NDArray[np.float64]:
     """Return -arccos(u v / (|u| |v|)) of each row of two arrays (N, d), from -pi (opposite) to 0 (equal directions).
 
     Raises:
@@ -69,7 +69,7 @@ def angular_similarity(first: NDArray[np.floating], second: NDArray[np.floating]
     return -np.arccos(np.clip(paired_cosines(first, second), -1, 1))
 
 
-def correlation(similarities: NDArray[np.floating], scores: Sequence[float]) -> Correlation:
+def correlation(similarities: Vectors, scores: Sequence[float]) -> Correlation:
     """Return the correlation of N similarities with N human scores.
 
     Raises:
@@ -82,7 +82,7 @@ def correlation(similarities: NDArray[np.floating], scores: Sequence[float]) -> 
 
 
 def check_scored(
-    similarities: NDArray[np.floating], scores: Sequence[float]
+    similarities: Vectors, scores: Sequence[float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return N similarities and N scores as arrays, after checking that they have a correlation.
 
@@ -102,8 +102,7 @@ def check_scored(
 
 
 def sts(
-    vectors: Mapping[str, tuple[NDArray[np.floating], NDArray[np.floating]]],
-    scores: Mapping[str, Sequence[float]],
+    vectors: Mapping[str, tuple[Vectors, Vectors]], scores: Mapping[str, Sequence[float]]
 ) -> dict[str, Correlation]:
     """Return the correlation in each language, by its code.
 
@@ -121,8 +120,7 @@ def sts(
 
 
 def sts_across(
-    vectors: Mapping[str, tuple[NDArray[np.floating], NDArray[np.floating]]],
-    scores: Mapping[str, Sequence[float]],
+    vectors: Mapping[str, tuple[Vectors, Vectors]], scores: Mapping[str, Sequence[float]]
 ) -> dict[str, Correlation]:
     """Return the correlation of first sentences in language a with second sentences in language b, by "a-b".
 
@@ -164,9 +162,7 @@ def _check_aligned(a: str, first: Sequence[float], b: str, second: Sequence[floa
         )
 
 
-def _correlation(
-    first: NDArray[np.floating], second: NDArray[np.floating], scores: Sequence[float], what: str
-) -> Correlation:
+def _correlation(first: Vectors, second: Vectors, scores: Sequence[float], what: str) -> Correlation:
     try:
         return correlation(angular_similarity(first, second), scores)
     except DataError as error:

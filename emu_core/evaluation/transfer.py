@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from emu_core.data.languages import ordered
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import as_matrix, check_dimensions, check_length
+from emu_core.evaluation.arrays import Vectors, as_matrix, check_dimensions, check_length
 
 if TYPE_CHECKING:
     import torch
@@ -25,7 +25,7 @@ SHARES = (0, 10, 20, 40, 80, 100)
 class LabelledVectors:
     """Sentence vectors (N, d) of one language and their N labels."""
 
-    vectors: NDArray[np.floating]
+    vectors: Vectors
     labels: Sequence[str]
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ def few_shot(
     return found
 
 
-def accuracy(predict: Callable[[NDArray[np.floating]], list[str]], test: LabelledVectors) -> float:
+def accuracy(predict: Callable[[Vectors], list[str]], test: LabelledVectors) -> float:
     """Return the percent of labels that a classifier has right."""
     pairs = zip(predict(test.vectors), test.labels, strict=True)
     return 100 * sum(found == label for found, label in pairs) / len(test.labels)
@@ -147,7 +147,7 @@ def accuracy(predict: Callable[[NDArray[np.floating]], list[str]], test: Labelle
 
 def fit_classifier(
     train: LabelledVectors, settings: TransferSettings = PAPER, *, seed: int = 0
-) -> Callable[[NDArray[np.floating]], list[str]]:
+) -> Callable[[Vectors], list[str]]:
     """Train a feed-forward softmax classifier on vectors, and return its function of other vectors.
 
     The vectors are divided by the training vectors' root mean square, so that their scale does not matter. The epoch
@@ -174,7 +174,7 @@ def fit_classifier(
     scale = float(np.sqrt(np.square(train.vectors, dtype=np.float64).mean())) or 1.0
     dim = train.vectors.shape[1]
 
-    def scaled(vectors: NDArray[np.floating]) -> torch.Tensor:
+    def scaled(vectors: Vectors) -> torch.Tensor:
         check_dimensions(train.vectors, vectors)
         return torch.from_numpy((vectors / scale).astype(np.float32))
 
@@ -202,7 +202,7 @@ def fit_classifier(
                 best_state = {name: value.clone() for name, value in network.state_dict().items()}
     network.load_state_dict(best_state)
 
-    def predict(vectors: NDArray[np.floating]) -> list[str]:
+    def predict(vectors: Vectors) -> list[str]:
         with torch.no_grad():
             return [names[number] for number in network(scaled(vectors)).argmax(dim=1).tolist()]
 
@@ -253,7 +253,7 @@ class TransferAccuracy:
 
 
 def document_vectors(
-    sentences: NDArray[np.floating], document: NDArray[np.integer], documents: int
+    sentences: Vectors, document: NDArray[np.integer], documents: int
 ) -> NDArray[np.float64]:
     """Return the mean of each document's sentence vectors (section 4.2).
 
@@ -373,18 +373,13 @@ class AveragedPerceptron:
 
     weights: NDArray[np.float64]
 
-    def predict(self, vectors: NDArray[np.floating]) -> NDArray[np.int64]:
+    def predict(self, vectors: Vectors) -> NDArray[np.int64]:
         """Return the class of each of N vectors (N, d): that of the highest product, of equals the first."""
         return np.argmax(vectors @ self.weights.T, axis=1).astype(np.int64)
 
 
 def averaged_perceptron(
-    vectors: NDArray[np.floating],
-    labels: NDArray[np.integer],
-    classes: int,
-    *,
-    epochs: int = 10,
-    seed: int = 0,
+    vectors: Vectors, labels: NDArray[np.integer], classes: int, *, epochs: int = 10, seed: int = 0
 ) -> AveragedPerceptron:
     """Train an averaged perceptron without bias on one example after another.
 

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import as_matrix, check_dimensions, check_paired, codes
+from emu_core.evaluation.arrays import Vectors, as_matrix, check_dimensions, check_paired, codes
 from emu_core.evaluation.retrieval import TIE, best_columns, blocks, ranks_before
 from emu_core.evaluation.significance import Interval, accuracy_interval
 
@@ -40,8 +40,8 @@ class TranslationRanking:
 
 
 def translation_ranking(
-    sources: NDArray[np.floating],
-    targets: NDArray[np.floating],
+    sources: Vectors,
+    targets: Vectors,
     target_texts: Sequence[str] | None = None,
     *,
     distractors: int | None = None,
@@ -87,8 +87,8 @@ def translation_ranking(
 
 
 def both_ways(
-    first: tuple[NDArray[np.floating], Sequence[str] | None],
-    second: tuple[NDArray[np.floating], Sequence[str] | None],
+    first: tuple[Vectors, Sequence[str] | None],
+    second: tuple[Vectors, Sequence[str] | None],
     *,
     distractors: int | None = None,
     seed: int = 0,
@@ -108,9 +108,7 @@ def both_ways(
     return there, back
 
 
-def ranked(
-    queries: NDArray[np.floating], targets: NDArray[np.floating], k: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return each query's k best targets by dot product, the best first; of equal scores the one that comes first.
 
     Args:
@@ -174,9 +172,7 @@ class FoundTranslations:
         )
 
 
-def find_translations(
-    queries: NDArray[np.floating], targets: NDArray[np.floating], target_texts: Sequence[str]
-) -> FoundTranslations:
+def find_translations(queries: Vectors, targets: Vectors, target_texts: Sequence[str]) -> FoundTranslations:
     """Rank N translations by cosine, where a zero vector has cosine 0 to all.
 
     Args:
@@ -193,8 +189,8 @@ def find_translations(
 
 
 def nearest_translations(
-    vector: NDArray[np.floating],
-    targets: NDArray[np.floating],
+    vector: Vectors,
+    targets: Vectors,
     target_texts: Sequence[str],
     k: int,
     *,
@@ -231,13 +227,13 @@ def nearest_translations(
     )
 
 
-def _normalised(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def _normalised(vectors: Vectors) -> NDArray[np.float32]:
     """Scale vectors (N, d) to length 1; a zero vector stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), dtype=np.float32)
 
 
-def _scorable(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def _scorable(vectors: Vectors) -> NDArray[np.float32]:
     vectors = as_matrix(vectors)
     # Squares must be finite, too, or two scores could both be infinite.
     if not np.isfinite(np.einsum("nd,nd->n", vectors, vectors)).all():
@@ -262,11 +258,7 @@ def _drawn(draws: np.random.Generator, rows: NDArray[np.int64], n: int, count: i
 
 
 def ranking_by(
-    measure: str,
-    sources: NDArray[np.floating],
-    targets: NDArray[np.floating],
-    texts: Sequence[str],
-    distractors: int | None = None,
+    measure: str, sources: Vectors, targets: Vectors, texts: Sequence[str], distractors: int | None = None
 ) -> TranslationRanking:
     """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance.
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import codes, id_keys, turns, unit_vectors
+from emu_core.evaluation.arrays import Vectors, codes, id_keys, turns, unit_vectors
 from emu_core.evaluation.retrieval import BLOCK, TIE
 
 PAIRS = ((1, 2), (1, 3), (2, 3))
@@ -35,7 +35,7 @@ class Triple:
         return self.s12, self.s13, self.s23
 
 
-def triple(vectors: NDArray[np.floating]) -> Triple:
+def triple(vectors: Vectors) -> Triple:
     """Return the cosines of three sentences' vectors (3, d).
 
     Raises:
@@ -50,9 +50,7 @@ def triple(vectors: NDArray[np.floating]) -> Triple:
     return Triple(s12, s13, s23, PAIRS[first])
 
 
-def triple_cosines(
-    first: NDArray[np.floating], second: NDArray[np.floating], third: NDArray[np.floating]
-) -> NDArray[np.float64]:
+def triple_cosines(first: Vectors, second: Vectors, third: Vectors) -> NDArray[np.float64]:
     """Return the cosines (N, 3) of N triples, in the order of `PAIRS`, from the vectors (N, d) of S1, S2 and S3.
 
     An encoder is right where s13 > s12. Raises a DataError where a vector is zero or not finite.
@@ -62,7 +60,7 @@ def triple_cosines(
 
 
 def suggest_triples(
-    vectors: NDArray[np.floating],
+    vectors: Vectors,
     intents: Sequence[str],
     texts: Sequence[str],
     languages: Sequence[str],

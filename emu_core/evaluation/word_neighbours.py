@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from emu_core.data.languages import language_name
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
+from emu_core.evaluation.arrays import Vectors
 
 MOST_COUNTED = 50_000  # sentence pairs in which words are counted
-Words = tuple[Sequence[str], NDArray[np.floating]]
+Words = tuple[Sequence[str], Vectors]
 """Words of a language and their vectors (words, d)."""
 
 
