@@ -1,13 +1,12 @@
-"""What the language discriminator costs: a training step with it against the same step without it.
+"""Measure the cost of the language discriminator: a training step with it against the same step without it.
 
-Prints one JSON object on one line. Both steps run in this process on the same batches of the demo set, in turn, so
+Prints one JSON object on one line. Both steps run in turn in this process on the same batches of the demo set, so
 that a busy machine slows both; the ratio is the median over the pairs.
 """
 
 import argparse
 import json
 import time
-from statistics import median
 
 import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
 
@@ -22,7 +21,7 @@ from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
 from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.emu_data import Batch, epoch_batches, prepare
+from emu_core.trainers.emu_data import epoch_batches, prepare
 
 LIMIT = 2.5  # a step with the discriminator may cost this many times the step without it
 WARM_UP = 5
@@ -30,7 +29,7 @@ LANGUAGE = "en"
 
 
 def make_trainer(config: EmuConfig, device: str, seed: int) -> EmuTrainer:
-    """A trainer on the demo set's train rows: English labels, the other languages unlabelled."""
+    """Return a trainer on the demo set's training rows: English with labels, the other languages without."""
     encoder = load_encoder("use", device=device)
     demo = load_demo().train_part()
     others = unlabelled_from(demo, [language for language in demo.languages if language != LANGUAGE])
@@ -40,13 +39,6 @@ def make_trainer(config: EmuConfig, device: str, seed: int) -> EmuTrainer:
     trainer.start_stage(0)
     encoder.train()
     return trainer
-
-
-def step_seconds(trainer: EmuTrainer, batch: Batch) -> float:
-    """Wall-clock time of one step; its values are numbers on return, so a GPU has finished too."""
-    began = time.perf_counter()
-    trainer.step(batch)
-    return time.perf_counter() - began
 
 
 def main() -> None:
@@ -61,33 +53,32 @@ def main() -> None:
     with_critic = make_trainer(config, device, options.seed)
     without = make_trainer(configure("emu", "use", adversary=Adversary.NONE), device, options.seed)
     rng = np.random.default_rng(options.seed)
-    pairs: list[tuple[float, float]] = []
+    trainers = with_critic, without
+    pairs: list[list[float]] = []
     while len(pairs) < WARM_UP + options.repetitions:
         for batch in epoch_batches(without.data.labelled, config.batch_size, rng):
-            if len(pairs) % 2:  # each goes first every other time
-                pairs.append((step_seconds(with_critic, batch), step_seconds(without, batch)))
-            else:
-                alone = step_seconds(without, batch)
-                pairs.append((step_seconds(with_critic, batch), alone))
-    measured = pairs[WARM_UP : WARM_UP + options.repetitions]
-    ratios = sorted(a / b for a, b in measured)
-    print(
-        json.dumps(
-            {
-                "benchmark": "critic_step",
-                "ratio": round(median(ratios), 3),
-                "limit": LIMIT,
-                "ratio_quartiles": [round(q, 3) for q in np.quantile(ratios, [0.25, 0.75]).tolist()],
-                "with_ms": round(1000 * median(a for a, _ in measured), 2),
-                "without_ms": round(1000 * median(b for _, b in measured), 2),
-                "repetitions": len(measured),
-                "batch_size": config.batch_size,
-                "critic_steps": config.critic_steps,
-                "device": device,
-                "threads": torch.get_num_threads(),
-            }
-        )
-    )
+            pairs.append([0.0, 0.0])
+            for side in ((1, 0), (0, 1))[len(pairs) % 2]:  # each first every other time
+                began = time.perf_counter()
+                trainers[side].step(batch)  # returns numbers, so a GPU has finished, too
+                pairs[-1][side] = time.perf_counter() - began
+    measured = np.array(pairs[WARM_UP : WARM_UP + options.repetitions])
+    low, ratio, high = np.quantile(measured[:, 0] / measured[:, 1], [0.25, 0.5, 0.75]).round(3).tolist()
+    with_ms, without_ms = (1000 * np.median(measured, axis=0)).round(2).tolist()
+    found = {
+        "benchmark": "critic_step",
+        "ratio": ratio,
+        "limit": LIMIT,
+        "ratio_quartiles": [low, high],
+        "with_ms": with_ms,
+        "without_ms": without_ms,
+        "repetitions": len(measured),
+        "batch_size": config.batch_size,
+        "critic_steps": config.critic_steps,
+        "device": device,
+        "threads": torch.get_num_threads(),
+    }
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

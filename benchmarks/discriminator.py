@@ -1,11 +1,11 @@
-"""When does Emu's language discriminator matter? Training with and without it, one condition changed at a time.
+"""When does Emu's language discriminator matter? Train with and without it, changing one condition at a time.
 
     python -m benchmarks.discriminator DATA [--seeds 0 1 2]
 
 DATA is a folder with sib200 and multi30k. English labels, split dev as the test, the last epoch's weights. The weak
-encoder is a dual encoder trained on Multi30k's captions (en, de and fr), and measured in those languages. Writes
-benchmarks/results/discriminator.csv, a row for each training, and draws docs/discriminator.png. Finished rows are kept:
-what was stopped goes on. One thread.
+encoder is a dual encoder trained on Multi30k's captions (en, de and fr) and measured in those languages. Writes
+benchmarks/results/discriminator.csv, a row for each training, and draws docs/discriminator.png. Finished rows are not
+repeated, so that a stopped benchmark can be continued. One thread.
 """
 
 import argparse
@@ -35,19 +35,12 @@ SCRATCH = ("en", "de", "fr")
 
 @dataclass(frozen=True)
 class Condition:
-    """What differs from the defaults.
+    """A condition: its differences from the defaults."""
 
-    Attributes:
-        encoder: "use", or "scratch".
-        share: of the English training sentences that are labelled, each so many-th.
-        settings: hyper-parameters of both trainings.
-        adversary: hyper-parameters of the discriminator.
-    """
-
-    encoder: str = "use"
-    share: int = 1
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    adversary: Mapping[str, Any] = field(default_factory=dict)
+    encoder: str = "use"  # or "scratch"
+    share: int = 1  # every n-th of the English training sentences is labelled
+    settings: Mapping[str, Any] = field(default_factory=dict)  # hyper-parameters of both trainings
+    adversary: Mapping[str, Any] = field(default_factory=dict)  # hyper-parameters of the discriminator
 
 
 RATE = {"use": configure("emu", "use").learning_rate, "scratch": 1e-3}  # type: ignore[attr-defined]
@@ -68,7 +61,7 @@ CONDITIONS = {
 
 
 def labelled(data: Path, condition: Condition) -> LabelledSet:
-    """Return SIB-200 with dev as the test, and labelled English sentences thinned out evenly."""
+    """Return SIB-200 with dev as the test, and a share of the labelled English sentences."""
     whole, _ = read_labelled(sorted((data / "sib200").glob("*.csv")))
     frame = whole.select(languages=None if condition.encoder == "use" else SCRATCH).frame
     frame = frame.assign(split=frame["split"].replace("dev", "test"))
@@ -85,7 +78,7 @@ def scratch(data: Path, folder: Path) -> str:
 
 
 def measured(run: Any) -> tuple[float, float, float]:
-    """Return Acc@1 of other languages against English, both ways, and within English; and the probe's: percent."""
+    """Return Acc@1 between English and other languages, within English, and of the probe, in percent."""
     metrics = run.metrics()
     of, languages = metrics["specialised"], metrics["languages"]
     others = [
@@ -95,7 +88,7 @@ def measured(run: Any) -> tuple[float, float, float]:
 
 
 def rows(data: Path, seeds: list[int], done: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Train what is not done yet and yield its rows."""
+    """Run the missing trainings and yield their rows."""
     known = set(zip(done["condition"], done["seed"], done["discriminator"], strict=True))
     with TemporaryDirectory() as folder:
         weak = ""
@@ -109,8 +102,7 @@ def rows(data: Path, seeds: list[int], done: pd.DataFrame) -> Iterator[tuple[Any
                     changes = {**condition.settings, **(condition.adversary if has_it else {})}
                     run = train(
                         labelled(data, condition),
-                        out=Path(folder)
-                        / f"{len(known)}-{name.replace(' ', '-').replace('/', '')}-{seed}-{method}",
+                        out=Path(folder) / f"{list(CONDITIONS).index(name)}-{seed}-{method}",
                         method=method,
                         encoder="use" if condition.encoder == "use" else weak,
                         seed=seed,
@@ -120,7 +112,7 @@ def rows(data: Path, seeds: list[int], done: pd.DataFrame) -> Iterator[tuple[Any
 
 
 def draw(table: pd.DataFrame) -> None:
-    """Draw what the discriminator adds, a point a seed and their mean."""
+    """Draw the effect of the discriminator: a point for each seed, and their mean."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -151,7 +143,7 @@ def draw(table: pd.DataFrame) -> None:
 
 
 def main() -> None:
-    """Train, write and draw; each finished training is in the file at once."""
+    """Train, write and draw; each finished training is written at once."""
     parser = argparse.ArgumentParser(description="With and without the language discriminator.")
     parser.add_argument("data", type=Path, help="a folder with sib200 and multi30k")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])

@@ -1,7 +1,7 @@
-"""How fast sentences are encoded: `use` against its package and the core's matrix products; `e5-small`; loading.
+"""Measure the speed of encoding: `use` against its package and the core's matrix products; `e5-small`; loading.
 
-Prints one JSON object on one line. Both sides take the same texts, tokenising included, in turn in this process, so
-that a busy machine slows both; a ratio is the median over the repetitions of their time over ours.
+Prints one JSON object on one line. Both sides encode the same texts in turn in this process, including tokenisation, so
+that a busy machine slows both; a ratio is the median over the repetitions of their time divided by ours.
 """
 
 import argparse
@@ -32,11 +32,11 @@ from emu_core.encoders.use.network import _product
 from emu_core.exporting.writers import write_sentence_transformers
 
 USE_LIMIT = 5.0  # times its package's sentences a second
-E5_LIMIT = 1.0  # times those of sentence-transformers
+E5_LIMIT = 1.0  # times the sentences a second of sentence-transformers
 LOAD_SECONDS, LOAD_MB = 2.0, 450.0
-SHORT = 12  # tokens, those that begin and end a sentence among them
+SHORT = 12  # tokens, including those that begin and end a sentence
 DEFAULT_BATCH, OTHER_BATCHES = 32, (64, 128)  # sentences, of sentence-transformers
-# The kernel's count for the new program alone; what getrusage counts begins with the parent's memory.
+# The kernel's count for the new program alone: that of getrusage includes the parent's memory.
 LOAD = """
 import time
 began = time.perf_counter()
@@ -48,45 +48,38 @@ peak = next(line.split()[1] for line in open("/proc/self/status") if line.starts
 print(imported - began, loaded - imported, int(peak) * 1024 / 1e6)
 """
 Run = Callable[[Sequence[str]], Any]
-SIDE = 1024  # of the square matrices whose product is the measure of a core
+SIDE = 1024  # of the square matrices whose product measures a core
 
 
 def short_texts(encoder: Encoder) -> list[str]:
-    """The demo set's sentences of at most SHORT tokens of `use`."""
+    """Return the demo set's sentences of at most SHORT tokens of `use`."""
     texts = load_demo().frame["text"].tolist()
     return [t for t, ids in zip(texts, encoder.token_ids(texts), strict=True) if len(ids) <= SHORT]
 
 
-def seconds(run: Run, texts: Sequence[str]) -> float:
-    """Wall-clock time of one run."""
-    began = time.perf_counter()
-    run(texts)
-    return time.perf_counter() - began
-
-
 def in_turn(ours: Run, theirs: Run, texts: Sequence[str], repetitions: int) -> dict[str, Any]:
-    """Medians over the repetitions; each side goes first every other time, after one run that warms it up."""
+    """Compare the times of both, each first every other time, after a run of each to warm up."""
     difference = float(np.abs(ours(texts) - theirs(texts)).max())
-    pairs = []
+    seconds = np.empty((repetitions, 2))
     for repetition in range(repetitions):
-        if repetition % 2:
-            their_time = seconds(theirs, texts)
-            pairs.append((seconds(ours, texts), their_time))
-        else:
-            pairs.append((seconds(ours, texts), seconds(theirs, texts)))
-    ratios = [b / a for a, b in pairs]
+        for side in ((0, 1), (1, 0))[repetition % 2]:
+            began = time.perf_counter()
+            (ours, theirs)[side](texts)
+            seconds[repetition, side] = time.perf_counter() - began
+    low, ratio, high = np.quantile(seconds[:, 1] / seconds[:, 0], [0.25, 0.5, 0.75]).round(2).tolist()
+    our_rate, their_rate = (round(len(texts) / taken) for taken in np.median(seconds, axis=0))
     return {
-        "ratio": round(median(ratios), 2),
-        "ratio_quartiles": [round(q, 2) for q in np.quantile(ratios, [0.25, 0.75]).tolist()],
-        "ours_per_second": round(len(texts) / median(a for a, _ in pairs)),
-        "theirs_per_second": round(len(texts) / median(b for _, b in pairs)),
+        "ratio": ratio,
+        "ratio_quartiles": [low, high],
+        "ours_per_second": our_rate,
+        "theirs_per_second": their_rate,
         "largest_difference": float(f"{difference:.1e}"),
         "repetitions": repetitions,
     }
 
 
 def compare_use(encoder: Encoder, texts: Sequence[str], repetitions: int, slow: int) -> dict[str, Any]:
-    """`use` against the package with our number of threads, and as it comes."""
+    """Compare `use` with its package at our number of threads, and at the package's default."""
     threads = torch.get_num_threads()
     same, default = USE(threads=threads), USE()
     return {
@@ -98,7 +91,7 @@ def compare_use(encoder: Encoder, texts: Sequence[str], repetitions: int, slow: 
 
 
 def product_rate(multiply: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], repetitions: int) -> float:
-    """GFLOP a processor second of the product of two square matrices, the median."""
+    """Return the median GFLOP a CPU second of the product of two square matrices."""
     a, b = torch.randn(2, SIDE, SIDE)
     spans = []
     for _ in range(repetitions + 1):  # the first warms up
@@ -109,10 +102,10 @@ def product_rate(multiply: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
 
 
 def share_of_products(encoder: Encoder, texts: Sequence[str], repetitions: int) -> dict[str, Any]:
-    """The matrix products that `use` does, over the whole time of encoding, beside what a core can do with one thread.
+    """Compare the rate of matrix products over the whole time of encoding with that of one thread's bare products.
 
-    sgemm is that of torch's BLAS, the other that of oneDNN, in which the encoder's products run. Products that the
-    encoder saves, since pieces and windows repeat, are not counted.
+    The bare products are torch's BLAS (sgemm), and oneDNN, which the encoder uses. Products that the encoder saves,
+    since pieces and windows repeat, are not counted.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -137,7 +130,7 @@ def share_of_products(encoder: Encoder, texts: Sequence[str], repetitions: int) 
 
 
 def compare_e5(texts: Sequence[str], repetitions: int) -> dict[str, Any]:
-    """`e5-small` against sentence-transformers on the folder that Emu exports."""
+    """Compare `e5-small` with sentence-transformers on the folder that Emu exports."""
     encoder = load_encoder("e5-small", device="cpu")
     with tempfile.TemporaryDirectory() as folder, quietly():
         write_sentence_transformers(encoder, Path(folder))
@@ -156,7 +149,7 @@ def compare_e5(texts: Sequence[str], repetitions: int) -> dict[str, Any]:
 
 
 def loading(repetitions: int) -> dict[str, Any]:
-    """Loading `use` in a Python of its own: the import of torch, the load, and the most memory it ever held."""
+    """Load `use` in new Python processes; return the medians of import time, load time and peak memory."""
     runs = []
     for _ in range(repetitions):
         done = subprocess.run([sys.executable, "-c", LOAD], check=True, capture_output=True, text=True)

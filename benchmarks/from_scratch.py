@@ -1,8 +1,8 @@
-"""The figures of docs/evidence.md on encoders trained from scratch, as one tidy table.
+"""Measure encoders trained from scratch for docs/evidence.md.
 
-Writes benchmarks/results/from_scratch.csv, a row for each system, the pairs it is trained on, measure and direction:
-right answers of translation retrieval by cosine, Pearson's correlation with STS's scores across languages, and the CPU
-seconds of training. Tests compute the page's table from this file. One thread, seed 0.
+Writes benchmarks/results/from_scratch.csv, a row for each system, its training pairs, measure and direction: right
+answers of translation retrieval by cosine, Pearson's correlation with STS scores across languages, and CPU seconds of
+training. Tests recompute the page's table from this file. One thread, seed 0.
 """
 
 import argparse
@@ -43,11 +43,11 @@ _TRAINED: dict[str, Recipe] = {
 
 
 def jobs() -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Yield a system and the pairs of one model of it, as the page has them."""
+    """Yield a system and the training pairs of each model on the page."""
     yield "bicvm", PAIRS[:1]
     yield "bicvm", PAIRS
     for system in list(_TRAINED)[1:]:
-        for pair in PAIRS[:1] if system == "dual-encoder" else PAIRS:  # whose layer takes most of the time
+        for pair in PAIRS[:1] if system == "dual-encoder" else PAIRS:  # the slowest to train
             yield system, (pair,)
 
 
@@ -80,7 +80,7 @@ def measured(
 
 
 def main() -> None:
-    """Train, measure and write; each finished model is in the file at once."""
+    """Train, measure and write; each finished model is written at once."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="a folder with multi30k and stsb")
     options = parser.parse_args()

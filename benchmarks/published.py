@@ -1,8 +1,8 @@
-"""The figures of README.md and docs/evidence.md that leave the encoder as it is: one tidy table, counted anew.
+"""Measure everything on frozen encoders that README.md and docs/evidence.md quote.
 
-Writes benchmarks/results/frozen.csv, a row for each encoder, set, system and direction: how many queries were right.
-The encoder as it is, the default method, and two peers on the same vectors and English labels: a logistic regression
-and LDA, each read as a space and as a classifier. Tests compute the tables of the pages from this file.
+Writes benchmarks/results/frozen.csv, a row for each encoder, set, system and direction: the number of right queries.
+The systems are the encoder itself, the default method, and two peers on the same vectors and English labels: logistic
+regression and LDA, each as an embedding and as a classifier. Tests recompute the pages' tables from this file.
 """
 
 import argparse
@@ -29,17 +29,17 @@ Mask = NDArray[np.bool_]
 
 
 class Part(NamedTuple):
-    """What is learnt from and what is measured of a set."""
+    """The training rows and the measured rows of a set."""
 
     name: str  # such as "demo test"
     data: Labelled
     train: Mask
     asked: Mask
-    pooled: bool = False  # against the English sentences, which are the ones learnt from
+    pooled: bool = False  # whether the pool is the English training sentences
 
 
 def parts(vault: Vault) -> Iterator[Part]:
-    """Yield each set of the pages, and each random half of the intents whose sentences have no label."""
+    """Yield each set of the pages, and parts in which a random half of the intents has no labels."""
     for name, of, measured in (("demo", vault.demo, "test"), ("sib", vault.sib, "dev")):
         data = Labelled(*of)
         train, test = data.splits == "train", data.splits == measured
@@ -53,7 +53,7 @@ def parts(vault: Vault) -> Iterator[Part]:
 
 
 def peer(kind: Peer) -> Fit:
-    """Return what fits a peer on the vectors of labelled sentences; a text is the number of its vector."""
+    """Return a function that fits a peer on vectors; a text is the number of its vector."""
 
     def fit(labels: Labels) -> Map:
         known: dict[str, Vectors] = {}
@@ -81,7 +81,7 @@ def peer(kind: Peer) -> Fit:
 
 
 def nearest(part: Part, apply: Map) -> NeighbourAccuracy:
-    """Return what the nearest neighbours have right: leave-one-out, or against the pool."""
+    """Return nearest-neighbour accuracy: leave-one-out, or against the pool."""
 
     def of(rows: Mask) -> tuple[Vectors, list[str], list[str]]:
         data = part.data
@@ -93,7 +93,7 @@ def nearest(part: Part, apply: Map) -> NeighbourAccuracy:
 
 
 def rows(vault: Vault) -> Iterator[tuple[object, ...]]:
-    """Yield encoder, set, system, measure, direction or language, queries that are right, and queries."""
+    """Yield encoder, set, system, measure, direction or language, right queries, and queries."""
     systems: Mapping[str, Fit] = {
         "base": base,
         "posterior": posterior(configure("posterior", vault.encoder)),
@@ -106,7 +106,7 @@ def rows(vault: Vault) -> Iterator[tuple[object, ...]]:
             apply = fit(labels)
             for where, right in nearest(part, apply).correct.items():
                 if LABELLED not in where.split("-"):
-                    continue  # the pages have the directions with English on a side
+                    continue  # the pages quote only directions with English
                 yield vault.encoder, part.name, system, "retrieval", where, int(right.sum()), len(right)
             if hasattr(apply, "classify") and " new " not in part.name:
                 names = np.unique(part.data.intents[part.train & (part.data.languages == LABELLED)])

@@ -1,8 +1,8 @@
-"""Labelling simulated: what `suggest_labels` chooses against a random choice of as many sentences.
+"""Simulate labelling: the choices of `suggest_labels` against a random choice of as many sentences.
 
-Prints one JSON object a data set and choice. The sentences' labels are hidden, a few are given, and in each round the
-labels of as many sentences as are chosen: at random, the most uncertain ones, or as `Suggester.suggest` has it. After
-each round the default method is fitted on what is labelled, and held-out sentences are measured.
+Prints one JSON object for each data set and choice. A few sentences begin with labels; each round reveals the labels of
+more: random ones, the most uncertain ones, or those that `Suggester.suggest` chooses. After each round the default
+method is fitted on the labelled sentences, and held-out sentences are measured.
 """
 
 import argparse
@@ -29,20 +29,20 @@ HELD_OUT = 0.3  # of a set without a split
 def at_random(
     _: Suggester, unlabelled: UnlabelledSet, count: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Any sentences."""
+    """Choose sentences at random."""
     return rng.permutation(len(unlabelled))[:count]
 
 
 def most_uncertain(
     suggester: Suggester, unlabelled: UnlabelledSet, count: int, _: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The sentences of the smallest margin, however alike, in whatever language."""
+    """Choose the sentences with the smallest margin, regardless of similarity and language."""
     ranked = suggester.suggest(unlabelled, len(unlabelled))
     return ranked["row"].to_numpy()[:count]
 
 
 def suggested(by: Uncertainty) -> Choose:
-    """What `Suggester.suggest` chooses by a measure."""
+    """Return the choice of `Suggester.suggest` by a measure."""
     return lambda suggester, unlabelled, count, _: suggester.suggest(unlabelled, count, by=by)[
         "row"
     ].to_numpy()
@@ -56,7 +56,7 @@ CHOICES: dict[str, Choose] = {
 
 
 def divided(frame: pd.DataFrame, seed: int) -> tuple[pd.DataFrame, LabelledSet]:
-    """Return the sentences to label, each in one language drawn at random, and those that are held out."""
+    """Return the sentences to label, each in one random language, and the held-out ones."""
     labelled = LabelledSet(frame, "all")
     if not labelled.splits:
         labelled = labelled.hold_out(HELD_OUT, seed)
@@ -69,7 +69,7 @@ def simulate(
     frame: pd.DataFrame, encode: Callable[[Sequence[str]], NDArray[np.float32]], choose: Choose,
     *, first: int, count: int, rounds: int, seed: int,
 ) -> list[tuple[int, float]]:  # fmt: skip
-    """Return the labelled sentences and the percent of held-out ones that are right, before and after each round."""
+    """Return the number of labelled sentences and the held-out accuracy in percent, before and after each round."""
     rng = np.random.default_rng(seed)
     pool, held_out = divided(frame, seed)
     has_label = (pool.groupby("intent").cumcount() < first).to_numpy().copy()
@@ -115,7 +115,7 @@ def main() -> None:
             ]  # fmt: skip
             scores[choice] = np.array([[score for _, score in run] for run in runs])
             means = scores[choice].mean(axis=0)
-            # By seed, over the rounds after the first labels, which are the same for all.
+            # For each seed, over the rounds after the first labels, which are the same for all choices.
             gain = (scores[choice] - scores[options.choices[0]])[:, 1:].mean(axis=1)
             report = {
                 "data": name, "choice": choice, "seeds": options.seeds,

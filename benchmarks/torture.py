@@ -1,9 +1,9 @@
-"""Kill trainings at each renaming and at random moments, go on with them, and compare the weights to the bit.
+"""Kill trainings at each renaming and at random moments, resume them, and compare the weights bit by bit.
 
     python -m benchmarks.torture --moments 100 --method bicvm --method emu
 
-One JSON on stdout: for each method how many moments there were, at how many of them a process died, and how many runs
-then finished, with no sentence and no partial file left, with the very files of a run that nobody killed.
+Prints one JSON object: for each method the number of moments, the number of processes that died, and the number of runs
+that then finished with the same files as an uninterrupted run and left neither sentences nor partial files.
 """
 
 import argparse
@@ -42,16 +42,10 @@ def main() -> None:
 
 
 def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
-    """Kill runs of a method: one at each renaming, for half of the moments at most, the others at random moments.
-
-    Args:
-        method: its name.
-        moments: how many runs are killed.
-        draw: gives the random moments.
-    """
+    """Kill `moments` runs of a method: at most half of them at a renaming each, the others at random moments."""
     with tempfile.TemporaryDirectory() as folder:
         root, arguments = Path(folder), small_plan(method, Path(folder))
-        exit_code(int)  # starts the process that the others are forked from
+        exit_code(int)  # starts the process from which the others are forked
         began = time.monotonic()
         exit_code(create_and_finish, str(root / "whole"), *arguments, CHECKPOINT_S)
         seconds, whole = time.monotonic() - began, (root / "whole" / "encoder" / CHECKSUMS).read_bytes()
@@ -68,7 +62,7 @@ def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
 
 
 def small_plan(method: str, folder: Path) -> Plan:
-    """Return what a run of a second or less is created with; `folder` gets the encoder that it may need."""
+    """Return the arguments of a run of at most a second; an encoder that it needs is written to `folder`."""
     if method not in ("emu", "posterior"):
         return plan(method, folder)
     settings = {"epochs": 3, "critic_steps": 2, "adversary_every": 3} if method == "emu" else {}
@@ -79,12 +73,12 @@ def small_plan(method: str, folder: Path) -> Plan:
 
 
 def killed_at_renaming(run: Run, arguments: Plan, number: int) -> bool:
-    """Return whether the process died; a run that renames less often finishes."""
+    """Return whether the process died; a run with fewer renamings finishes."""
     return exit_code(create_and_finish, str(run.folder), *arguments, CHECKPOINT_S, number) != 0
 
 
 def killed_after(seconds: float, run: Run, arguments: Plan) -> bool:
-    """Return whether the process died within its time; one that was quicker has finished."""
+    """Return whether the process was killed before it finished."""
     child = started(create_and_finish, str(run.folder), *arguments, CHECKPOINT_S)
     child.join(seconds)
     child.kill()
@@ -93,7 +87,7 @@ def killed_after(seconds: float, run: Run, arguments: Plan) -> bool:
 
 
 def goes_on(run: Run, arguments: Plan, whole: bytes) -> bool:
-    """Give the command again, and return whether the run then is as if nobody had killed it."""
+    """Run the command again, and return whether the run is then equal to an uninterrupted one."""
     ended = exit_code(create_and_finish, str(run.folder), *arguments, CHECKPOINT_S) == 0
     if not ended or run.status().state is not RunState.FINISHED:
         return False

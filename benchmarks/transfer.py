@@ -1,13 +1,13 @@
-"""What frozen vectors are worth to a classifier, and inference pairs across languages: two tables of docs/evidence.md.
+"""Measure classifiers on frozen vectors, and inference across languages, for two tables of docs/evidence.md.
 
 Writes benchmarks/results/transfer.csv, a row for each encoder, measure and set: English sentences that a logistic
-regression has right in ten folds, as SentEval does it (Conneau and Kiela 2018; the dual encoder's paper, Table 1),
-Pearson's correlation on STS-B's English dev pairs, and inference pairs that are right in each language (Table 4). `use`
-as it is, and dual encoders without layers, trained here on Multi30k's en-de captions with one thread.
+regression has right in ten folds, as in SentEval (Conneau and Kiela 2018; the dual encoder's paper, Table 1),
+Pearson's correlation on STS-B's English dev pairs, and right inference pairs in each language (Table 4). The encoders
+are `use`, and dual encoders without layers trained on Multi30k's en-de captions with one thread.
 
-No data of natural language inference is at hand: pairs of STS-B stand in for it, with labels made of people's scores
-from 0 to 5: 4 or more is entailment, below 2 contradiction, and else neutral. Of every three English pairs two are
-learnt from, and the third is measured, in each language.
+In place of data of natural language inference, pairs of STS-B get labels from human scores from 0 to 5: 4 or more is
+entailment, below 2 contradiction, and the rest neutral. Of every three English pairs two are for training, and the
+third is measured in each language.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from emu_core.runs.costs import Pace
 
 OUT = Path(__file__).parent / "results" / "transfer.csv"
 FOLDS, STRENGTHS = 10, (1.0, 10.0, 100.0)
-EACH = 3  # pairs of STS-B, of which one is measured
+EACH = 3  # one of so many pairs of STS-B is measured
 PAIR = ("en", "de")
 
 
@@ -58,7 +58,7 @@ def relations(pairs: ScoredPairs, language: str, *, measured: bool) -> Nli:
 
 
 def encoders(data: Path) -> Iterator[tuple[str, Encoder]]:
-    """Yield each encoder of the tables with its name."""
+    """Yield the name and the encoder of each row of the tables."""
     yield "use", load_encoder("use")
     text = captions(data, "train", *PAIR)
     train, dev = hold_out([text], usual_count([text]), SEED)
@@ -75,7 +75,7 @@ def encoders(data: Path) -> Iterator[tuple[str, Encoder]]:
 
 
 def sets(data: Path) -> Iterator[tuple[str, list[str], NDArray[np.str_]]]:
-    """Yield name, English sentences and intents of each labelled set; without intents of fewer sentences than folds."""
+    """Yield name, English sentences and intents of each set, without intents of fewer sentences than folds."""
     files = {"sib": [str(data / "sib200" / "en.csv")], "home": [str(data / "home_assistant" / "en.csv")]}
     for name in (*files, "demo"):
         frame = labelled_set(files.get(name, "demo"))[0].frame
@@ -85,9 +85,9 @@ def sets(data: Path) -> Iterator[tuple[str, list[str], NDArray[np.str_]]]:
 
 
 def right_in_folds(vectors: NDArray[np.float32], labels: NDArray[np.str_]) -> int:
-    """Return how many sentences are classified right, each by what was fitted on the other folds.
+    """Return the number of sentences classified right by a regression fitted on the other folds.
 
-    How loose the regression is, the following fold decides, which is then learnt from as well.
+    Its C is chosen on the next fold, which is then also used for fitting.
     """
     parts = [
         rows for _, rows in StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(vectors, labels)
@@ -116,7 +116,7 @@ def measured(encoder: Encoder, data: Path) -> Iterator[tuple[str, str, float, in
         yield "majority", name, int(np.unique(labels, return_counts=True)[1].max()), len(labels)
     pairs = read_scored_pairs(data / "stsb")
     own, head = pairs["en"], encoder.relations if isinstance(encoder, DualEncoder) else None
-    if head is None:  # which learnt from these scores
+    if head is None:  # the others were trained on these scores
         alike = angular_similarity(encode_in(encoder, own.first, "en"), encode_in(encoder, own.second, "en"))
         yield "pearson", "stsb", round(correlation(alike, own.scores).pearson, 4), len(own.scores)
     for code in PAIR if head is not None else ():
@@ -127,7 +127,7 @@ def measured(encoder: Encoder, data: Path) -> Iterator[tuple[str, str, float, in
 
 
 def main() -> None:
-    """Measure and write; each encoder that is done is in the file at once."""
+    """Measure and write; each finished encoder is written at once."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="a folder with sib200, home_assistant, stsb and multi30k")
     options = parser.parse_args()
