@@ -19,11 +19,10 @@ from emu_core.methods.memory import OnForecast, check_memory
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import method_named
 from emu_core.processes import ALONE
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import ParallelData
-from emu_core.runs.versions import versions
 
 File = str | Path
 Kind = TypeVar("Kind")

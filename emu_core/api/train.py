@@ -18,11 +18,10 @@ from emu_core.methods.memory import OnForecast, check_memory
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
 from emu_core.processes import join_processes
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import LabelledData
-from emu_core.runs.versions import versions
 
 
 def train(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from emu_core.config.settings import Settings, infos, setting
 from emu_core.errors import RunError, TrainingError
 from emu_core.methods.method import Needs
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig, Task, versions
 
 if TYPE_CHECKING:
     from emu_core.bench.experiment import Experiment
@@ -215,7 +215,6 @@ class Paper:
             EmuError: the data can't be read, or is unsuitable.
         """
         from emu_core.devices import pick_device
-        from emu_core.runs.versions import versions
 
         own = {info.name: options.pop(info.name) for info in infos(self.settings) if info.name in options}
         if "parts" in own:

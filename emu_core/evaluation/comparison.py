@@ -164,8 +164,8 @@ class Comparison:
         `difference_high`), `fixed` and `broken` (sentences that only one encoder has right) and `p_value`, all of the
         paired test (exact McNemar).
         """
-        accuracies = [measured.accuracy for measured in self.measured]
-        return pd.DataFrame([_direction(*accuracies, *pair) for pair in product(self.languages, repeat=2)])
+        base, other = (measured.accuracy for measured in self.measured)
+        return pd.DataFrame([_direction(base, other, *pair) for pair in product(self.languages, repeat=2)])
 
     @cached_property
     def means(self) -> pd.DataFrame:
@@ -226,19 +226,16 @@ class Comparison:
         found = self.metrics["leakage"]
         if found is None:
             return None
-        base, other = found["base"], found["specialised"]
+        base, measures = found["base"], ["probe", "neighbours"]
         return pd.DataFrame(
-            [
-                {
-                    "measure": name,
-                    "base": base[name],
-                    "other": other[name],
-                    "chance": base[f"{name}_chance"],
-                    "sentences": base["sentences"],
-                    "languages": base["languages"],
-                }
-                for name in ("probe", "neighbours")
-            ]
+            {
+                "measure": measures,
+                "base": [base[name] for name in measures],
+                "other": [found["specialised"][name] for name in measures],
+                "chance": [base[f"{name}_chance"] for name in measures],
+                "sentences": base["sentences"],
+                "languages": base["languages"],
+            }
         )
 
     def changes(self, pool: str | None = None) -> pd.DataFrame:

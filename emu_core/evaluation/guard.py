@@ -213,16 +213,8 @@ def cross_validation(
 
     A sentence is right if its nearest neighbour, among the sentences of its own language that were fitted on, has
     its intent. Translations are in one fold, and each fold has its share of every intent (Stone 1974; scikit-learn's
-    `StratifiedGroupKFold`). The unit of the interval is the sentence, as in `language_change`.
-
-    Args:
-        vectors: (N, d), the labelled sentences by the base encoder.
-        intents: N intents.
-        languages: N language codes; queries are compared with sentences of their own language.
-        ids: N ids; sentences with the same one are translations of each other, and "" is no id.
-        refit: the method.
-        folds: the number of folds.
-        most_rows: of more sentences, a random sample of this size is asked; None asks all. All others are fitted on.
+    `StratifiedGroupKFold`). The arguments are those of `new_intent_guard`, except that `most_rows` limits the queries
+    only: the method is fitted on all others.
 
     Returns:
         None where no intent has as many sentences, translations counted once, as there are folds.

@@ -1,11 +1,14 @@
 """The settings of a run: the contents of config.json, and the only code that writes or reads them."""
 
+import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from importlib.metadata import version
 from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
+from emu_core import __version__
 from emu_core.errors import RunError
 
 Scalar = float | int | str | bool | None
@@ -89,6 +92,12 @@ class RunConfig:
         found["pairs"] = tuple((first, second) for first, second in found.get("pairs", ()))
         found["task"] = Task(found.get("task", Task.TRAIN))
         return cls(**found)
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the versions of this library, Python, torch, numpy and other packages, by name."""
+    ours = {"emu_core": __version__, "python": platform.python_version()}
+    return ours | {name: version(name) for name in ("torch", "numpy", *packages)}
 
 
 def has_shape(value: object, shape: Any) -> bool:
