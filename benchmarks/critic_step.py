@@ -60,7 +60,7 @@ def main() -> None:
             pairs.append([0.0, 0.0])
             for side in ((1, 0), (0, 1))[len(pairs) % 2]:  # each first every other time
                 began = time.perf_counter()
-                trainers[side].step(batch)  # returns numbers, so a GPU has finished, too
+                trainers[side].step(batch)  # returns numbers, so a GPU has finished
                 pairs[-1][side] = time.perf_counter() - began
     measured = np.array(pairs[WARM_UP : WARM_UP + options.repetitions])
     low, ratio, high = np.quantile(measured[:, 0] / measured[:, 1], [0.25, 0.5, 0.75]).round(3).tolist()

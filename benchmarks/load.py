@@ -235,14 +235,10 @@ async def measure(host: str, process: psutil.Process, sessions: int, pages: int)
     crowd = [Session(host, f"mark{number}x") for number in range(sessions)]
     await asyncio.gather(*(walk(session, pages, seed) for seed, session in enumerate(crowd)))
     times = sorted(second for session in crowd for all_ in session.seconds.values() for second in all_)
-    by_page = {
-        page: sorted(second for session in crowd for second in session.seconds.get(page, []))
-        for page in first.pages
-    }
     slowest = {
         page or "workbench": round(found[int(len(found) * 0.9)], 2)
-        for page, found in by_page.items()
-        if found
+        for page in first.pages
+        if (found := sorted(second for session in crowd for second in session.seconds.get(page, [])))
     }
     before = memory_mb(process)
     print(f"{len(times)} pages of {sessions} sessions done", file=sys.stderr)

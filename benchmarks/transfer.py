@@ -43,7 +43,7 @@ from emu_core.runs.costs import Pace
 
 OUT = Path(__file__).parent / "results" / "transfer.csv"
 FOLDS, STRENGTHS = 10, (1.0, 10.0, 100.0)
-EACH = 3  # one of so many pairs of STS-B is measured
+EACH = 3  # every third pair of STS-B is measured
 PAIR = ("en", "de")
 
 

@@ -1,4 +1,4 @@
-"""The model card that a run leaves with its encoder, and the card that it shows in a notebook."""
+"""The model card that a run writes beside its encoder, and the card that it shows in a notebook."""
 
 import html
 import re
@@ -62,14 +62,14 @@ vectors = load_encoder("run:{name}").encode(["{sentence}"])
 def html_card(
     name: str, config: RunConfig, metrics: Facts, history: Sequence[dict[str, Any]], unfinished: str
 ) -> str:
-    """Return a run as HTML for a notebook: what it is, what came of it, its guards and its curves.
+    """Return a run as HTML for a notebook: settings, results, guards and curves.
 
     Args:
         name: the run's name.
         config: config.json.
         metrics: metrics.json.
-        history: its log so far.
-        unfinished: how far it is; "" where it is finished.
+        history: the log so far.
+        unfinished: the progress of a run that is not finished, else "".
     """
     what = f"{config.method} on {config.data}" + (f", from {config.encoder}" if config.encoder else "")
     parts = [f"<h3>{escaped(name)}</h3>", paragraph(what, "note")]
@@ -267,7 +267,7 @@ def _named(found: Mapping[str, Facts]) -> list[dict[str, Any]]:
 
 
 def _literal(name: str) -> str:
-    """Return a file's name, which may be anybody's, as Markdown that shows it and does nothing."""
+    """Return an untrusted file name as Markdown without any markup."""
     return re.sub(r"([\\`*\[\]|~!])", r"\\\1", html.escape(" ".join(str(name).split()), quote=False))
 
 

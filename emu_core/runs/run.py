@@ -51,7 +51,7 @@ _DATA: Mapping[str, Any] = {
 _REMARKS: Mapping[str, Any] = {"note": str, "tags": list[str]}
 REMARKS = "remarks.json"
 MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags of a run
-TRASH = ".deleted"  # a folder beside the runs, which no run can be named
+TRASH = ".deleted"  # in the folder of the runs; no run can have this name
 MOST = 1e11  # of any number in a status; as a time in seconds, the year 5138
 BESIDE_STEPS = frozenset(
     {"loading", "encoding", "fitting", "leaving intents out", "measuring the parts", "evaluating", "saving"}
