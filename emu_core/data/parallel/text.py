@@ -180,43 +180,34 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
         DataError: a row is empty in one of two languages, or no pair is left.
     """
     name = ", ".join(dict.fromkeys((rows.files[source], rows.files[target])))
-    pairs: list[tuple[str, str]] = []
-    starts: list[int] = []
-    begins, dropped, alone = True, 0, 0
-    for row, (first, second) in enumerate(zip(rows.texts[source], rows.texts[target], strict=True)):
-        if first is None or second is None:
-            alone += (first is None) != (second is None)
-        elif first and second:
-            if begins:
-                starts.append(len(pairs))
-                begins = False
-            pairs.append((first, second))
-        elif not (first or second):
-            begins = True
-        elif drop_empty:
-            dropped += 1
-        else:
-            empty, full, text = (target, source, first) if first else (source, target, second)
-            raise DataError(
-                f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but is "
-                f"'{shown(text, 40)}' in {full}; add the translation, or leave out pairs with an empty side "
-                "(drop_empty; in the command --drop-empty)"
-            )
-    if not pairs:
+    first, second = (pd.Series(rows.texts[code], dtype="object") for code in (source, target))
+    is_full = first.notna() & second.notna() & (first != "") & (second != "")
+    is_blank = (first == "") & (second == "")
+    is_half = first.notna() & second.notna() & ~is_full & ~is_blank
+    if is_half.any() and not drop_empty:
+        row = int(is_half.to_numpy().argmax())
+        empty, full, text = (target, source, first[row]) if first[row] else (source, target, second[row])
+        raise DataError(
+            f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but is "
+            f"'{shown(text, 40)}' in {full}; add the translation, or leave out pairs with an empty side "
+            "(drop_empty; in the command --drop-empty)"
+        )
+    if not is_full.any():
         raise DataError(
             f"{shown(name)}: no row has text in both {source} and {target}; check that these are the files you mean"
         )
-    sources, targets = (tuple(side) for side in zip(*pairs, strict=True))
+    sources, targets = tuple(first[is_full]), tuple(second[is_full])
+    starts = np.flatnonzero(np.diff(is_blank.cumsum()[is_full], prepend=-1)).tolist()
     notes = list(rows.notes)
     same = sum(a == b for a, b in zip(normalised(sources), normalised(targets), strict=True))
-    if 2 * same > len(pairs):
+    if 2 * same > len(sources):
         notes.append(
-            f"{shown(name)}: {same:,} of {counted(len(pairs), 'pair')} are the same in {source} and {target}; is one "
+            f"{shown(name)}: {same:,} of {counted(len(sources), 'pair')} are the same in {source} and {target}; is one "
             "of the files the wrong one?"
         )
-    if dropped:
+    if dropped := int(is_half.sum()):
         notes.append(f"{shown(name)}: {counted(dropped, 'pair')} with an empty side left out.")
-    if alone:
+    if alone := int((first.notna() != second.notna()).sum()):
         notes.append(
             f"{shown(name)}: {counted(alone, 'unit')} in only one of {source} and {target} left out."
         )
