@@ -64,26 +64,18 @@ def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]
     Args:
         pairs: two questions each, which are duplicates.
     """
-    neighbours: dict[str, set[str]] = {}
+    group_of: dict[str, set[str]] = {}  # each question with its duplicates
     for first, second in ((one.strip(), other.strip()) for one, other in pairs):
         if first and second and first != second:
-            neighbours.setdefault(first, set()).add(second)
-            neighbours.setdefault(second, set()).add(first)
-    order = {text: place for place, text in enumerate(neighbours)}
-    seen: set[str] = set()
-    found = []
-    for start in neighbours:
-        if start in seen:
-            continue
-        group, waiting = {start}, [start]
-        while waiting:
-            new = neighbours[waiting.pop()] - group
-            group |= new
-            waiting += new
-        seen |= group
-        if all(len(neighbours[text]) == len(group) - 1 for text in group):
-            found.append(tuple(sorted(group, key=order.__getitem__)))
-    return found
+            group_of.setdefault(first, {first}).add(second)
+            group_of.setdefault(second, {second}).add(first)
+    order = {text: place for place, text in enumerate(group_of)}
+    cliques = (
+        tuple(sorted(group, key=order.__getitem__))
+        for group in group_of.values()
+        if all(group_of[text] == group for text in group)
+    )
+    return list(dict.fromkeys(cliques))
 
 
 def largest(cliques: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:

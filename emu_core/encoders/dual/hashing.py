@@ -3,6 +3,7 @@
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from zlib import crc32
 
 NO_WORD = 0  # the word bucket of a text without words
@@ -63,19 +64,15 @@ class Hashing:
 def split_words(chunk: str) -> list[str]:
     """Split a text without spaces into words: runs of letters, marks and digits, or any other or CJK character."""
     words: list[str] = []
-    joins = False
-    for letter in chunk:
-        goes_on = unicodedata.category(letter)[0] in "LMN" and not _is_cjk(letter)
-        if goes_on and joins:
-            words[-1] += letter
-        else:
-            words.append(letter)
-        joins = goes_on
+    for is_run, letters in groupby(chunk, key=_is_joined):
+        run = "".join(letters)
+        words += [run] if is_run else run
     return words
 
 
-def _is_cjk(letter: str) -> bool:
-    return any(low <= ord(letter) <= high for low, high in _CJK)
+def _is_joined(letter: str) -> bool:
+    is_cjk = any(low <= ord(letter) <= high for low, high in _CJK)
+    return unicodedata.category(letter)[0] in "LMN" and not is_cjk
 
 
 @lru_cache(maxsize=1 << 17)
