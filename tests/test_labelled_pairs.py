@@ -71,5 +71,5 @@ def test_what_can_not_be_drawn_is_said(size: int, samples: int) -> None:
     points = np.eye(30, dtype=np.float32)
     with pytest.raises(DataError, match="sample"):
         eigen_similarity(points, points, size=size, samples=samples)
-    with pytest.raises(DataError, match="no pairs"):
+    with pytest.raises(DataError, match="can't be paired"):
         eigen_similarity(points, points[:9])
