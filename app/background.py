@@ -1,7 +1,7 @@
-"""Long functions run in a warm process beside the server, their results stored.
+"""A queue of long functions that run in warm processes beside the server, which keeps their results.
 
-The process is our own and no `ProcessPoolExecutor`: an executor waits for its running task when the server ends, fails
-every waiting task when one of them crashes, and says nothing of a task's progress.
+This is not a `ProcessPoolExecutor`: an executor waits for its running task when the server ends, fails every waiting
+task when one of them crashes, and reports no progress.
 """
 
 import multiprocessing
@@ -22,14 +22,14 @@ from emu_core.errors import EmuError
 STOPPED = "the helper process stopped, perhaps for lack of memory; try again with fewer sentences"
 TOO_LONG = "this took over {limit_s:.0f} seconds and was ended; try again with a smaller or simpler file"
 NO_MEMORY = "there is not enough memory for this; try again with fewer sentences"
-QUIET_S = 2.0  # so long without a task is an idle moment
-LOOK_S = 0.2  # how often a worker looks whether somebody still waits for its task
-GONE_S = 30.0  # who has not asked for so long is gone: a closed tab, another page
+QUIET_S = 2.0  # without a task for this long, a process is idle
+LOOK_S = 0.2  # how often a thread checks whether anybody still waits for its task
+GONE_S = 30.0  # an asker that has not asked for this long is gone: a closed tab, another page
 
 
 @dataclass(frozen=True)
 class Pending:
-    """A task that waits or runs: its key, how far it is (0 to 1), and what it has so far, if it says."""
+    """A task that waits or runs: its key, its progress (0 to 1), and the result so far if it reports one."""
 
     key: str
     progress: float = 0.0
@@ -45,17 +45,17 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why a task has no result, in one sentence."""
+    """Why a task failed, in one sentence."""
 
     message: str
 
 
 Outcome = Pending | Done | Failed
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
-Limited = tuple[Task, float | None]  # and the seconds it may take
-# A share from 0 to 1 with what there is so far, a packed result, an error's sentence, or nothing of a stopped task.
+Limited = tuple[Task, float | None]  # with its time limit in seconds
+# A progress with the result so far, a pickled result, an error's sentence, or nothing if the task was stopped.
 Message = tuple[type[Outcome] | None, Any]
-_listener: Connection | None = None  # in the process beside the server
+_listener: Connection | None = None  # in the helper process: the server's end
 
 
 class StoppedError(Exception):
@@ -63,16 +63,15 @@ class StoppedError(Exception):
 
 
 class Background:
-    """A queue and the processes that work it off. Every method may be called from any thread.
+    """A queue and the processes that run its tasks. Its methods may be called from any thread.
 
-    A task is known by its key: submitting a key again does nothing, so that a page can do so in each of its
-    runs. Results are stored until their total size passes `max_bytes`; then those unused for longest go.
-    Functions must be importable by name and their arguments picklable; one says how far it is, and what it has so far,
-    with `report`.
+    A task is identified by its key: submitting a known key does nothing, so a page may do so on each of its runs.
+    Results are kept until their total size passes `max_bytes`; then the least recently used go. Functions must be
+    importable by name and their arguments picklable; they call `report` to report progress.
 
-    A task that is submitted with an `asker`, such as a session, goes on only as long as one of its askers wants it:
-    asks for it again at least every `GONE_S` and does not say `stop`. Then it ends at its next `report`, or never
-    begins, and its key is unknown again.
+    A task submitted with an `asker`, such as a session, runs only while one of its askers wants it: asks for it again
+    at least every `GONE_S` and does not `stop` it. Otherwise it ends at its next `report`, or never starts, and its
+    key becomes unknown again.
     """
 
     def __init__(
@@ -83,21 +82,21 @@ class Background:
         niceness: int = 0,
         processes: int = 1,
     ) -> None:
-        """Make the queue; the first process starts with `start`, all with the first task.
+        """Create the queue; `start` starts the first process, the first task starts all of them.
 
         Args:
-            max_bytes: memory for results; the newest stays even if it is larger.
-            warm_up: run beside the tasks, once, when a fresh process has its first idle moment; importable by name.
-            memory_bytes: data that the process may hold; a task that asks for more fails. Enforced on Linux.
-            niceness: of the process, as `os.nice` takes it: above 0 it yields to the server, which draws the pages.
-            processes: tasks that run at the same time.
+            max_bytes: memory for results; the newest is kept even if it is larger.
+            warm_up: runs once in each process when it is first idle, in a thread; importable by name.
+            memory_bytes: limit of a process's data, beyond which a task fails; enforced on Linux.
+            niceness: of the processes, as in `os.nice`.
+            processes: how many tasks run at the same time.
         """
         self._max_bytes, self._start_process = max_bytes, partial(_start, warm_up, memory_bytes, niceness)
         self._changed = threading.Condition()
         self._queue: deque[tuple[str, Limited]] = deque()
-        self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the one used last comes last
-        self._sizes: dict[str, int] = {}  # bytes of each task that is over
-        self._askers: dict[str, dict[str, float]] = {}  # of a task: when each asked last
+        self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the most recently used last
+        self._sizes: dict[str, int] = {}  # bytes, of each task that is over
+        self._askers: dict[str, dict[str, float]] = {}  # by task: when each asker last asked
         self._processes, self._threads = processes, list[threading.Thread]()
 
     def submit(
@@ -108,9 +107,9 @@ class Background:
         limit_s: float | None = None,
         asker: str | None = None,
     ) -> None:
-        """Queue `function(*args)` under `key`, unless the key is known; it fails once it has run for `limit_s`.
+        """Queue `function(*args)` unless the key is known; the task fails once it has run for `limit_s` seconds.
 
-        With an `asker` it runs for those alone who ask for it.
+        With an `asker` it runs only for those who keep asking for it.
         """
         with self._changed:
             if key not in self._outcomes:
@@ -123,15 +122,15 @@ class Background:
             self._note(key, asker)
 
     def stop(self, key: str, asker: str) -> None:
-        """Want a task no longer; it ends unless others do."""
+        """Withdraw an asker from a task, which ends unless others want it."""
         with self._changed:
             self._askers.get(key, {}).pop(asker, None)
 
     def result(self, key: str, asker: str | None = None) -> Outcome:
-        """Return how a task stands; `asker` goes on wanting it.
+        """Return a task's outcome so far; the `asker` keeps wanting it.
 
         Raises:
-            KeyError: the key was never submitted, or was forgotten, or its result made room for others.
+            KeyError: the key is unknown: never submitted, forgotten, or evicted.
         """
         with self._changed:
             self._outcomes.move_to_end(key)
@@ -142,37 +141,30 @@ class Background:
         if asker is not None and key in self._askers:
             self._askers[key][asker] = time.monotonic()
 
-    def run(
-        self,
-        key: str,
-        function: Callable[..., Any],
-        *args: Any,
-        limit_s: float | None = None,
-        asker: str | None = None,
-    ) -> Outcome:
-        """Submit a task if need be, and return how it stands."""
+    def run(self, key: str, function: Callable[..., Any], *args: Any, asker: str | None = None) -> Outcome:
+        """Submit a task if need be, and return its outcome so far."""
         with self._changed:
-            self.submit(key, function, *args, limit_s=limit_s, asker=asker)
+            self.submit(key, function, *args, asker=asker)
             return self.result(key)
 
     def wait(self, key: str, timeout_s: float) -> Outcome:
-        """Wait for a task's end, at most `timeout_s`, and return how it stands; pages wait a moment only.
+        """Wait at most `timeout_s` for a task's end and return its outcome so far.
 
-        Pending, too, where another session has taken the result, or it made room for others: submit the task anew.
+        It is pending, too, if its result was forgotten or evicted meanwhile: submit the task again.
         """
         with self._changed:
             self._changed.wait_for(lambda: not isinstance(self._outcomes.get(key), Pending), timeout_s)
             return self._outcomes.get(key, Pending(key))
 
     def forget(self, key: str) -> None:
-        """Drop a result or a failure, so that the key can be submitted anew; a pending task stays."""
+        """Drop a result or a failure, so that the key can be submitted again; a pending task is left alone."""
         with self._changed:
             if not isinstance(self._outcomes.get(key), Pending):
                 self._outcomes.pop(key, None)
                 self._sizes.pop(key, None)
 
     def start(self) -> None:
-        """Start a process, unless one runs, so that the first task need not wait for it."""
+        """Start a process unless one runs, so that the first task need not wait for it."""
         with self._changed:
             self._start(1)
 
@@ -182,7 +174,7 @@ class Background:
             self._threads[-1].start()
 
     def _serve(self) -> None:
-        """Hand out the tasks one by one as long as the server lives."""
+        """Hand out the tasks one by one for as long as the server lives."""
         process, connection = self._start_process()
         while True:
             with self._changed:
@@ -193,25 +185,22 @@ class Background:
                 continue
             if not process.is_alive():
                 process, connection = self._start_process()
+            message: Message
             try:
                 connection.send(task)
-                message = self._last_message(
-                    connection, key, None if limit_s is None else time.monotonic() + limit_s
-                )
-            except TimeoutError:
+                end = None if limit_s is None else time.monotonic() + limit_s
+                message = self._last_message(connection, key, end)
+            except (TimeoutError, EOFError, OSError) as error:
                 process.kill()
                 process.join()
-                message = (Failed, TOO_LONG.format(limit_s=limit_s))
-            except (EOFError, OSError):
-                process.kill()
-                process.join()
-                message = (Failed, STOPPED)
-            except Exception as error:  # the task itself can't be sent
+                timed_out = isinstance(error, TimeoutError)
+                message = (Failed, TOO_LONG.format(limit_s=limit_s) if timed_out else STOPPED)
+            except Exception as error:  # the task itself can't be pickled
                 message = (Failed, f"this can't be run beside the page: {error}")
             self._settle(key, *message)
 
     def _last_message(self, connection: Connection, key: str, end: float | None) -> Message:
-        """Return what a task ends with; store what it reports. Raises TimeoutError at `end`, of `time.monotonic`."""
+        """Return a task's last message and store its reports. Raises TimeoutError at `end`, of `time.monotonic`."""
         told = False
         while True:
             if end is not None and time.monotonic() >= end:
@@ -251,16 +240,16 @@ class Background:
 
 
 def report(done: float, total: float, value: Any = None) -> None:
-    """Say how far the running task is, and what it has so far; outside its process nobody listens.
+    """Report the running task's progress and its result so far; outside a helper process this does nothing.
 
-    Fits `on_progress=` as it is.
+    It can be passed as an `on_progress` callback.
 
     Raises:
         StoppedError: nobody waits for the task any more.
     """
     if _listener is None or not total:
         return
-    if _listener.poll():  # while a task runs, the server has nothing else to say
+    if _listener.poll():  # while a task runs, the server sends nothing else
         _listener.recv()
         raise StoppedError
     _listener.send((Pending, (done / total, value)))
@@ -269,16 +258,12 @@ def report(done: float, total: float, value: Any = None) -> None:
 def _start(
     warm_up: Callable[[], None] | None, memory_bytes: int | None, niceness: int
 ) -> tuple[Any, Connection]:
-    """Start the process; return it and the server's end of the pipe to it."""
-    # Spawned, not forked: a fork of a server with threads, or of one that has used CUDA, hangs.
+    """Start a process; return it and the server's end of the pipe to it."""
+    # Spawned: the fork of a server with threads, or of one that has used CUDA, hangs.
     context = multiprocessing.get_context("spawn")
     connection, other_end = context.Pipe()
-    process = context.Process(
-        target=_work,
-        args=(other_end, warm_up, QUIET_S, memory_bytes, niceness),
-        name="emu helper",
-        daemon=True,
-    )
+    args = (other_end, warm_up, QUIET_S, memory_bytes, niceness)
+    process = context.Process(target=_work, args=args, name="emu helper", daemon=True)
     process.start()
     other_end.close()  # so that the pipe breaks when the process dies
     return process, connection
@@ -289,9 +274,9 @@ def _work(
     warm_up: Callable[[], None] | None,
     quiet_s: float,
     memory_bytes: int | None,
-    niceness: int = 0,
+    niceness: int,
 ) -> None:
-    """Run tasks until the other end is gone; a warm-up runs in a thread, so that a task need not wait for it."""
+    """Run tasks until the server is gone; a warm-up runs in a thread, so that a task need not wait for it."""
     global _listener  # noqa: PLW0603 - one process, one listener
     _listener = connection
     if hasattr(os, "nice"):  # not on Windows
@@ -299,7 +284,7 @@ def _work(
     if memory_bytes is not None and sys.platform == "linux":
         import resource
 
-        # Of data, not of addresses: libraries reserve gigabytes of those and use none.
+        # A limit of data, not of addresses: libraries reserve gigabytes of those and use none.
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     try:
         if warm_up is not None:
@@ -314,14 +299,14 @@ def _work(
 
 def _answer(connection: Connection) -> None:
     task: Task | None = connection.recv()
-    if task is not None:  # else the last task was to stop, and had ended
+    if task is not None:  # else it is a stop that came after the task's end
         connection.send(_outcome(task))
 
 
 def _outcome(task: Task) -> Message:
     function, args = task
     try:
-        # Packed here, so that its size is known and one that can't be sent fails as the task's own error.
+        # Pickled here, so that its size is known, and a result that can't be pickled is the task's own error.
         return Done, bytes(ForkingPickler.dumps(function(*args)))
     except StoppedError:
         return None, None
@@ -329,5 +314,5 @@ def _outcome(task: Task) -> Message:
         return Failed, str(error)
     except MemoryError:
         return Failed, NO_MEMORY
-    except Exception as error:  # a bug must reach the page as a sentence and leave the process alive
+    except Exception as error:  # a bug is shown as a sentence and leaves the process alive
         return Failed, f"this failed with {type(error).__name__}: {error}"

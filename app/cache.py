@@ -1,4 +1,4 @@
-"""Work in the background, as pages wait for it: vectors of sentences, and what is computed from them."""
+"""Work in the background, as pages wait for it: vectors of sentences and what is computed from them."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -20,34 +20,34 @@ from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError, EmuError, EncoderError
 
 POLL_S = 0.5
-FETCH = "fetch:"  # begins the key of a task that gets a model from the hub
+FETCH = "fetch:"  # the prefix of the key of a task that downloads a model
 QUICK_BYTES = 5_000_000  # audited in about a second
-# An uploaded file decides how much its reading takes: a few kilobytes can unfold to gigabytes, or take minutes.
-MOST_MEMORY = 3 * 2**30  # bytes; a table of 192 MB and a million rows is read within them
+# An uploaded file of a few kilobytes can unfold to gigabytes or take minutes to read.
+MOST_MEMORY = 3 * 2**30  # bytes; enough for a table of 192 MB and a million rows
 LEAST_READ_S, BYTES_READ_IN_A_S = 30.0, 250_000
-MOMENT_S = 1.0  # that a page waits for a file before it draws a bar
+MOMENT_S = 1.0  # how long a page waits for a file before it draws a progress bar
 
 
 @st.cache_resource(show_spinner=False)
 def background() -> Background:
-    """Return the background worker of this server for all that has no worker of its own."""
+    """Return this server's worker for everything that has no worker of its own."""
     return Background(niceness=NICENESS)
 
 
 @st.cache_resource(show_spinner=False)
 def mapper() -> Background:
-    """Return what lays out maps: one of two encoders doesn't wait for the other, and no encoding for either."""
+    """Return the worker that lays out maps: two at a time, and none waits for an encoder."""
     return Background(warm_up=warm_up, niceness=NICENESS, processes=2)
 
 
 @st.cache_resource(show_spinner=False)
 def upload_reader() -> Background:
-    """Return the process that reads uploaded files: what a file does to it, no page feels."""
+    """Return the worker that reads uploaded files, so that a hostile file can't harm the server."""
     return Background(memory_bytes=MOST_MEMORY)
 
 
 def start_helpers() -> None:
-    """Start what works beside the pages, so that it is warm in time, and the queue that an older server left."""
+    """Start the workers, so that they are warm in time, and the queue that an earlier server left."""
     background().start()
     mapper().start()
     upload_reader().start()
@@ -57,9 +57,9 @@ def start_helpers() -> None:
 def encoded(
     specs: Mapping[str, str], data_sha: str, texts: Sequence[str], *, parts: bool = False
 ) -> dict[str, FloatArray] | None:
-    """Return each encoder's vectors (N, dim) of the texts, or None, and draw why, while they are not there yet.
+    """Return each encoder's vectors (N, dim) of the texts; None, with progress or error drawn, until they are there.
 
-    The arguments are those of `embeddings`; `specs` has a spec for each encoder's name.
+    `specs` maps an encoder's name to its spec; the other arguments are those of `embeddings`.
     """
     try:
         found = {name: embeddings(spec, data_sha, texts, parts=parts) for name, spec in specs.items()}
@@ -69,7 +69,7 @@ def encoded(
     ready: dict[str, FloatArray] = {}
     for name, vectors in found.items():
         if isinstance(vectors, Pending):
-            label = f"Splitting {counted(len(texts), 'sentence')}, each encoded once for all of its parts"
+            label = f"Splitting {counted(len(texts), 'sentence')}; each is encoded once for all of its parts"
             show_pending(vectors, label if parts else _doing(vectors, name, specs[name], len(texts)))
             return None
         ready[name] = np.asarray(vectors)
@@ -77,9 +77,10 @@ def encoded(
 
 
 def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
-    """Return what a person waits for, as markdown."""
+    """Return the label of an encoder's progress bar, as markdown."""
     if pending.key.startswith(FETCH):
-        return f"{name} encoder: fetching {literal(spec.removeprefix(HF), 80)} from the Hugging Face hub, this once"
+        model = literal(spec.removeprefix(HF), 80)
+        return f"{name} encoder: downloading {model} from the Hugging Face hub, only this once"
     named = f"{name} encoder" + ("" if spec.startswith(RUN) else f" {literal(spec, 80)}")
     return f"{named}: opening it and encoding {counted(sentences, 'sentence')}"
 
@@ -89,31 +90,30 @@ def embeddings(
 ) -> Pending | FloatArray:
     """Return the vectors (N, dim) of texts, float32 and read-only, or Pending while they are being encoded.
 
-    A model of the hub that is not in the cache is fetched first, in a task of its own. Vectors are stored on disk by
-    encoder, weights and texts, so that nothing is encoded twice, not even after a restart.
+    A hub model that is not in the cache is downloaded first, in a task of its own. Vectors are stored on disk by
+    encoder, weights and texts, so that nothing is encoded twice, even after a restart.
 
     Args:
-        encoder_spec: what `load_encoder` takes, such as "use", "hf:NAME", or "run:DIR" with a finished run's folder.
-        data_sha: of the set that the texts are of, or "" for texts that are in no set.
+        encoder_spec: a spec of `load_encoder`, such as "use", "hf:NAME", or "run:DIR" of a finished run.
+        data_sha: the hash of the set that the texts belong to, or "" if they belong to none.
         texts: N sentences.
-        parts: every embedding instead that a run of FMDA or its baseline splits a text into: (P, N, dim).
+        parts: return all embeddings (P, N, dim) into which a run of FMDA or its baseline splits a text.
 
     Raises:
         EncoderError: the encoder can't be loaded, or the worker failed.
     """
     if must_be_fetched(encoder_spec):
-        fetching = f"{FETCH}{encoder_spec}"
-        outcome = _taken(fetching, fetch, encoder_spec)
+        outcome = _taken(f"{FETCH}{encoder_spec}", fetch, encoder_spec)
         if isinstance(outcome, Pending):
             return outcome
     weights = weights_of(encoder_spec)
     path = vectors_path(all_runs_root(), f"parts of {weights}" if parts else weights, data_sha, texts)
-    while not path.is_file():  # once more where it was done long ago, and cleared away since
+    while not path.is_file():  # a second time if the file was pruned since it was written
         write = parts_to_file if parts else encode_to_file
         outcome = _taken(str(path), write, encoder_spec, weights, list(texts), path)
         if isinstance(outcome, Pending):
             return outcome
-    os.utime(path)  # the files used longest ago are the first to go
+    os.utime(path)  # the least recently used files are pruned first
     vectors: FloatArray = np.load(path, mmap_mode="r")
     return vectors
 
@@ -121,13 +121,11 @@ def embeddings(
 def _taken(
     key: str, function: Callable[..., Any], *args: Any, error: type[EmuError] = EncoderError
 ) -> Pending | Done:
-    """Return what became of a task, which the worker then forgets; raise an error where it failed."""
+    """Return a task's outcome, which the worker then forgets. Raises an error of this type if it failed."""
     return _unless_failed(background(), key, background().run(key, function, *args), error)
 
 
-def _unless_failed(
-    worker: Background, key: str, outcome: Outcome, error: type[EmuError] = EncoderError
-) -> Pending | Done:
+def _unless_failed(worker: Background, key: str, outcome: Outcome, error: type[EmuError]) -> Pending | Done:
     if not isinstance(outcome, Pending):
         worker.forget(key)
     if isinstance(outcome, Failed):
@@ -138,32 +136,28 @@ def _unless_failed(
 def read_in_limits(
     key: str, files: Sequence[tuple[str, bytes]], function: Callable[..., Any], *args: Any
 ) -> Any | None:
-    """Return `function(*args)`, which reads uploaded files; None while they take more than a moment, which is drawn.
+    """Return `function(*args)`, which reads uploaded files; None, with progress drawn, while it takes long.
 
     Args:
-        key: names this very work.
-        files: the files, each a name and its bytes: their size gives the time that reading may take.
-        function: importable by name; returns no None.
+        key: identifies the work.
+        files: names and bytes of the files; their size determines the time limit.
+        function: importable by name; never returns None.
         args: its arguments.
 
     Raises:
-        DataError: the function did, or a file takes too much memory or time.
+        DataError: the function raised one, or a file takes too much memory or time.
     """
     limit_s = LEAST_READ_S + sum(len(payload) for _, payload in files) / BYTES_READ_IN_A_S
     reader = upload_reader()
     reader.submit(key, function, *args, limit_s=limit_s)
     outcome = _unless_failed(reader, key, reader.wait(key, MOMENT_S), DataError)
-    if isinstance(outcome, Pending):
-        show_pending(outcome, "Reading ...", reader)
-        return None
-    return outcome.value
+    return _value_or_bar(outcome, "Reading ...", reader)
 
 
 def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:
-    """Return what became of `function(*args)` in the background; until it is over None, and draw how far it is.
+    """Return the outcome of `function(*args)` in the background; None, with its progress drawn, until it is over.
 
-    A failure is drawn, too. `key` identifies the function and all it is given; `label`, as markdown, says what the
-    person waits for.
+    A failure is drawn, too. `key` identifies the function and its arguments; `label` is markdown for the bar.
     """
     outcome = background().run(key, function, *args)
     if isinstance(outcome, Pending):
@@ -178,31 +172,39 @@ def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed
 
 
 def computed(key: str, label: str, function: Any, *args: Any) -> Any | None:
-    """Return the value of `outcome_of`, None while there is none."""
+    """Return the value of `outcome_of`; None while there is none."""
     outcome = outcome_of(key, label, function, *args)
     return outcome.value if isinstance(outcome, Done) else None
 
 
 def done_or_shown(key: str, size: int, label: str, function: Callable[..., Any], *args: Any) -> Any | None:
-    """Return `function(*args)`, at once on small data; None while a large one runs in the background, which is drawn.
+    """Return `function(*args)`, at once for small data; None, with progress drawn, while large data take time.
 
-    It works on `size` bytes and returns no None; `key` names this very work, `label` what the person waits for.
+    Args:
+        key: identifies the work.
+        size: bytes of the data.
+        label: of the progress bar.
+        function: importable by name; never returns None.
+        args: its arguments.
 
     Raises:
-        DataError: the function did.
+        DataError: the function raised one.
     """
     if size <= QUICK_BYTES:
         with st.spinner(label):
             return function(*args)
-    outcome = _taken(key, function, *args, error=DataError)  # the session keeps it from here on
-    if isinstance(outcome, Pending):
-        show_pending(outcome, label)
-        return None
-    return outcome.value
+    return _value_or_bar(_taken(key, function, *args, error=DataError), label)
+
+
+def _value_or_bar(outcome: Pending | Done, label: str, worker: Background | None = None) -> Any | None:
+    if isinstance(outcome, Done):
+        return outcome.value
+    show_pending(outcome, label, worker)
+    return None
 
 
 def show_pending(pending: Pending, label: str, worker: Background | None = None) -> None:
-    """Draw how far a task is, and run the page again when it is over; a page calls it and then stops."""
+    """Draw a task's progress, and run the page again when it is over; the page should then stop."""
     worker = worker or background()
 
     @st.fragment(run_every=POLL_S)

@@ -1,4 +1,4 @@
-"""The queue of runs: one after another on a device, each in a process that outlives page and server."""
+"""The queue of runs: one at a time on a device, each in a process that outlives page and server."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -38,14 +39,16 @@ from emu_core.runs.run import (
 COMMAND = (sys.executable, "-m", "emu_core")
 LOG = "process.log"
 POLL_S = 0.5
-NICENESS = 10  # of work that nobody waits for at a page, so that pages come first
-UNDO_S = 3_600.0  # what was deleted earlier goes for good
-GRACE_S = 30.0  # a run that was asked to cancel looks at its next step; loading and evaluating have no steps
+NICENESS = 10  # of background work, so that pages come first
+UNDO_S = 3_600.0  # how long a deletion can be undone
+GRACE_S = (
+    30.0  # until a cancelled run is killed; it checks at each step, and loading and evaluating have none
+)
 OUTDATED = "it was queued by an earlier version, without its data; start it again"
 
 
 def job_manager() -> "JobManager":
-    """Return the one job manager of this server."""
+    """Return this server's job manager."""
     return _job_manager(all_runs_root())
 
 
@@ -55,26 +58,26 @@ def _job_manager(root: Path) -> "JobManager":
 
 
 class JobManager:
-    """Queues runs and starts them, first come first served, one at a time on a device.
+    """Queues runs and starts them in order, one at a time on a device.
 
-    A run is a folder that `create_run` made, be it a training or a benchmark; `emu resume` starts it or goes on with
-    it. All that matters is in the run folders: a manager made anew finds running runs there and waits for their
-    device. What somebody else has queued there waits until a person starts it. Users share the queue, and have a folder
-    of runs each. Methods may be called from any thread.
+    A run, a training or a benchmark, is a folder that `create_run` made, and `emu resume` starts or resumes it. All
+    state is in the run folders: a new manager finds the running runs there and waits for their device. A run that
+    another server queued waits until a person starts it. All users share the queue; each has a folder of runs.
+    Methods may be called from any thread.
     """
 
     def __init__(
         self, root: Path, command: Sequence[str] = COMMAND, limits: ServerSettings | None = None
     ) -> None:
-        """Begin with an empty queue, and delete what was put aside and sentences that finished trainings may have left.
+        """Create an empty queue, empty the trash and delete sentences that finished trainings may have left.
 
         Args:
-            root: the folder of everybody's runs.
-            command: starts a process, which gets `resume` and a run's folder.
-            limits: how much a user may take; by default nothing is limited.
+            root: the folder of all users' runs.
+            command: runs the `emu` command; `resume` and a run's folder are appended.
+            limits: the limits of a user; by default there are none.
         """
         self._root, self._command, self._limits = root, tuple(command), limits or ServerSettings()
-        self._starting = threading.Lock()  # held from the look at a user's limits until the run is queued
+        self._starting = threading.Lock()  # held from checking a user's limits until the run is queued
         self._changed = threading.Condition()
         self._queues: dict[str, deque[Run]] = {}  # by device
         self._current: dict[str, Run] = {}  # by device
@@ -87,16 +90,10 @@ class JobManager:
                 run.tidy()
 
     def submit(self, name: str, config: RunConfig, data: Storable, root: Path | None = None) -> Run:
-        """Make a run's folder and queue the run.
-
-        Args:
-            name: the run's, and its folder's.
-            config: how it trains.
-            data: what it trains on.
-            root: the user's folder of runs; by default that of all.
+        """Create a run in the user's folder `root`, by default that of all, and queue it.
 
         Raises:
-            RunError: the name is taken, or can't name a run, the folder can't be written, or a limit is reached.
+            RunError: the name is taken or invalid, the folder can't be written, or a limit is reached.
         """
         check_name(name)
         folder = (root or self._root) / name
@@ -109,35 +106,33 @@ class JobManager:
         return run
 
     def resume(self, run: Run) -> None:
-        """Queue a run that stopped before its end, to go on from its checkpoint, or a benchmark once more.
-
-        A run that somebody else has queued is queued here, too.
+        """Queue a run that stopped early or that another server queued, or a finished benchmark.
 
         Raises:
-            RunError: it can't go on, or it is about to already, or a limit is reached.
+            RunError: it can't be resumed, or is queued already, or a limit is reached.
         """
         with self._starting:
             self._check_limits(run.folder.parent)
             with self._changed:
                 again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
                 if self.holds(run) or not (run.can_resume or again):
-                    raise RunError(f"the run '{run.name}' can't go on now; look at its state")
+                    raise RunError(f"the run '{run.name}' can't be resumed now; look at its state")
                 run.uncancel()
                 run.write_status(Status())
                 self._enqueue(run)
 
     def holds(self, run: Run) -> bool:
-        """Return whether the run waits for its turn, or its process is there."""
+        """Return whether the run waits in this queue or has a process."""
         return run.folder in self._held()
 
     def count(self, root: Path) -> tuple[int, int]:
-        """Return how many runs wait or run, of the user with a folder of runs and of all others."""
+        """Return how many runs wait or run: those in a user's folder, and all others."""
         held = self._held()
         own = sum(folder.parent == root for folder in held)
         return own, len(held) - own
 
     def ahead_of(self, run: Run) -> int:
-        """Return how many runs must end before this one, which waits, begins."""
+        """Return how many runs are ahead of a waiting run."""
         with self._changed:
             for device, queue in self._queues.items():
                 folders = [other.folder for other in queue]
@@ -146,33 +141,33 @@ class JobManager:
         return 0
 
     def cancel(self, run: Run) -> None:
-        """Stop a run: at its next step, or before it begins."""
+        """Stop a run at its next step, or before it starts."""
         run.cancel()
         with self._changed:
             for queue in self._queues.values():
                 for waiting in [other for other in queue if other.folder == run.folder]:
                     queue.remove(waiting)
             if status_of(run).state is RunState.QUEUED and not self.holds(run):
-                _never_begin(run)  # nobody else will
+                _never_begin(run)
             self._changed.notify_all()
 
     def delete(self, run: Run) -> None:
-        """Put a run aside that is over, and whose process is gone; `undelete` brings it back within the hour.
+        """Move a run that is over to the trash, from which `undelete` restores it.
 
         Raises:
-            RunError: it is not, or is none any more, or its folder can't be written.
+            RunError: the run is not over or no longer exists, or its folder can't be written.
         """
-        with self._starting:  # so that it is not resumed meanwhile
+        with self._starting:  # so that nobody resumes it meanwhile
             self._check_over(run)
             run.put_aside()
 
     def undelete(self, run: Run) -> Run:
-        """Bring a run back from the trash and return it. Raises RunError where another has its name by now."""
+        """Restore a run from the trash and return it. Raises RunError if another has its name by now."""
         with self._starting:
             return run.put_back()
 
     def rename(self, run: Run, name: str) -> Run:
-        """Give a run that is over, and whose process is gone, another name. Raises what `Run.rename` raises."""
+        """Rename a run that is over and return it. Raises what `Run.rename` raises."""
         with self._starting:
             self._check_over(run)
             return run.rename(name)
@@ -182,17 +177,17 @@ class JobManager:
             raise RunError(f"the run '{run.name}' is not over; cancel it first")
 
     def wait(self, run: Run, timeout_s: float) -> Status:
-        """Wait until a run is over, at most `timeout_s`; for tests, not for pages."""
+        """Wait at most `timeout_s` until a run is over; for tests."""
         with self._changed:
             self._changed.wait_for(lambda: run.status().state.is_over and not self.holds(run), timeout_s)
         return run.status()
 
     def _runs(self) -> list[Run]:
-        """Return everybody's runs."""
+        """Return the runs of all users."""
         return [run for root in self._roots() for run in list_runs(root)]
 
     def _roots(self) -> list[Path]:
-        """Return everybody's folders of runs."""
+        """Return the folders of runs of all users."""
         return [self._root, *(self._root / USERS).glob("*")]
 
     def _held(self) -> set[Path]:
@@ -203,19 +198,19 @@ class JobManager:
             }
 
     def _check_limits(self, root: Path) -> None:
-        """Raise RunError when the user with a folder of runs may begin none now."""
+        """Raise RunError if the user with this folder of runs may not start one now."""
         queued, disk_mb = self._limits.queued, self._limits.disk_mb
         if queued is not None and self.count(root)[0] >= queued:
             raise RunError(
                 f"{counted(queued, 'run')} of yours {'waits or runs' if queued == 1 else 'wait or run'}, and this "
-                "server takes no more of a user; wait for the end of one, or cancel it"
+                "server accepts no more from one user; wait until one ends, or cancel it"
             )
         if disk_mb is None or _megabytes(root) < disk_mb:
             return
         empty_trash(root)
         if (taken := _megabytes(root)) >= disk_mb:
             raise RunError(
-                f"your runs take {taken:,.0f} MB, and this server has {disk_mb:,} MB for each user; delete a run"
+                f"your runs take {taken:,.0f} MB, and this server allows {disk_mb:,} MB for each user; delete a run"
             )
 
     def _enqueue(self, run: Run) -> None:
@@ -223,9 +218,8 @@ class JobManager:
         with self._changed:
             if device not in self._queues:
                 self._queues[device] = deque()
-                threading.Thread(
-                    target=self._work, args=(device,), name=f"jobs {device}", daemon=True
-                ).start()
+                worker = partial(self._work, device)
+                threading.Thread(target=worker, name=f"jobs {device}", daemon=True).start()
             self._queues[device].append(run)
             self._changed.notify_all()
 
@@ -239,14 +233,14 @@ class JobManager:
                     self._changed.wait(POLL_S)
                     continue
                 self._current[device] = queue.popleft()
-            with suppress(OSError, RunError):  # somebody has deleted the run's folder
+            with suppress(OSError, RunError):  # the run's folder was deleted
                 self._run(run)
             with self._changed:
                 del self._current[device]
                 self._changed.notify_all()
 
     def _is_taken(self, device: str) -> bool:
-        """Return whether a run that somebody else has started, such as an older server, is on the device."""
+        """Return whether a run that another server started is on the device."""
         running = (run for run in self._runs() if status_of(run).state is RunState.RUNNING)
         return any((config := config_of(run)) is not None and config.device == device for run in running)
 
@@ -262,9 +256,9 @@ class JobManager:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     env=environment(),
-                    start_new_session=True,  # Ctrl+C at the server is not meant for the run
+                    start_new_session=True,  # Ctrl+C at the server must not end the run
                 )
-                if hasattr(os, "setpriority"):  # not on Windows; the threads it starts later inherit it
+                if hasattr(os, "setpriority"):  # not on Windows; its threads inherit it
                     own = os.getpriority(os.PRIO_PROCESS, 0)
                     os.setpriority(os.PRIO_PROCESS, process.pid, max(own, NICENESS))
         except (OSError, ValueError) as error:
@@ -274,7 +268,7 @@ class JobManager:
 
 
 def _megabytes(folder: Path) -> float:
-    """Return what the files below a folder take."""
+    """Return the size of all files in a folder."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -288,7 +282,7 @@ def _never_begin(run: Run) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes], run: Run) -> int:
-    """Wait for the process; end it when the run was cancelled and the process takes no notice."""
+    """Return the exit code of a process; kill it if its run was cancelled and it does not react."""
     patience_ends: float | None = None
     while True:
         try:
@@ -303,12 +297,12 @@ def _wait(process: subprocess.Popen[bytes], run: Run) -> int:
 
 
 def _conclude(run: Run, pid: int, code: int) -> None:
-    """Write the last status of a run whose process ended without doing so."""
+    """Write the final status of a run whose process ended without writing one."""
     status = run.status()
     if status.state.is_over and status.state is not RunState.INTERRUPTED:
         return
     if status.state is RunState.RUNNING and status.pid != pid:
-        return  # a run that another process took over is that one's to conclude
+        return  # another process has taken over the run
     if run.cancel_asked:
         run.write_status(replace(status, state=RunState.CANCELLED, message="cancelled before the end"))
         return
@@ -320,7 +314,7 @@ def _conclude(run: Run, pid: int, code: int) -> None:
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of a process's log that says something, without the command's name before it."""
+    """Return the last non-empty line of a process's log, without the command's name."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 4096))
@@ -331,7 +325,7 @@ def last_line(log: Path) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return the server's environment, with the way to this very emu_core from any folder."""
+    """Return the server's environment, with a PYTHONPATH that finds this emu_core from any folder."""
     package = str(Path(emu_core.__file__).parent.parent)
     known = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": os.pathsep.join([package, known] if known else [package])}

@@ -1,4 +1,4 @@
-"""The tasks of the processes that lay out maps. Nothing here imports torch: each process takes half of the memory."""
+"""Tasks of the processes that lay out maps. Without torch, each process takes half of the memory."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from emu_core.evaluation.projection import Projection, project, trustworthiness
 
 
 def lay_out(vectors: NDArray[np.float32], method: Projection) -> tuple[NDArray[np.float32], float]:
-    """Return the map (N, 2) of vectors (N, dim) and its trustworthiness; report the map in the making.
+    """Return the map (N, 2) of vectors (N, dim) and its trustworthiness, and report the map so far.
 
     Raises:
         DataError: what `project` raises.
@@ -18,7 +18,7 @@ def lay_out(vectors: NDArray[np.float32], method: Projection) -> tuple[NDArray[n
 
 
 def warm_up() -> None:
-    """Import t-SNE and UMAP, and have UMAP compiled: seconds that nobody should wait through."""
+    """Import t-SNE and UMAP and compile UMAP in advance, which takes seconds."""
     few = np.random.default_rng(0).random((64, 8), dtype=np.float32)
     for method in (Projection.TSNE, Projection.UMAP):
         project(few, method)

@@ -1,12 +1,12 @@
-// Streamlit mounts a chart anew whenever its figure differs, and two fresh WebGL contexts take a browser up to a second.
-// So the chart's own figure stays the same, and this changes what is drawn in place: another figure of the same places,
-// plotly's list of selected points, in every map at once, what dragging does, and, where there is little room, the
-// maps one above the other. The chart takes over what is in data and layout when it hears that a trace was restyled.
+// Streamlit remounts a chart whenever its figure changes, and two new WebGL contexts take a browser up to a second.
+// So the chart's own figure stays the same, and this script changes the drawn one in place: another figure of the same
+// places, the selected points in all maps at once, what dragging does and, on a narrow page, the maps one above the
+// other. The chart adopts changes of data and layout when a trace is restyled.
 const NARROW = 640 // pixels
 const FEW_NAMES = 6 // on a narrow map
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 
-// Every point that is drawn and can be picked, by its pixels in the graph.
+// Every visible point that can be picked, with its pixels in the graph.
 const pointsOf = graph => graph._fullData.flatMap(trace => {
   if (!trace.customdata || trace.visible !== true) return []
   const [across, up] = ['x', 'y'].map(axis => graph._fullLayout[`${axis}axis${trace[`${axis}axis`].slice(1)}`])
@@ -20,7 +20,7 @@ const pointsOf = graph => graph._fullData.flatMap(trace => {
 
 const nearest = (points, far) => points.reduce((best, point) => (far(point) < far(best) ? point : best), points[0])
 
-// The nearest point within 45 degrees of a way; the first one is near the middle.
+// The nearest point within 45 degrees of a direction; the first one is near the middle.
 const step = (points, at, [right, down]) => {
   if (!at) {
     const middle = ['x', 'y'].map(axis => points.reduce((sum, point) => sum + point[axis], 0) / points.length)
@@ -33,7 +33,7 @@ const step = (points, at, [right, down]) => {
   return ahead.length ? nearest(ahead, point => Math.hypot(point.x - at.x, point.y - at.y)) : at
 }
 
-// With the keyboard: arrows walk from point to point, Enter picks.
+// On the keyboard, arrows move from point to point and Enter picks one.
 const walkable = (graph, pick) => {
   graph.emuPick = pick
   if (graph.emuWalks) return
@@ -72,12 +72,11 @@ const walkable = (graph, pick) => {
   graph.addEventListener('blur', () => show(null))
 }
 
-// Two maps side by side are too small on a phone: one above the other; and no legends, since names stand on the maps.
-// A chart that is hidden for a moment has no width at all.
+// On a phone, two maps are one above the other, without legends, since the maps have names. A hidden chart has no width.
 const isNarrow = graph => graph.clientWidth > 0 && graph.clientWidth < NARROW
 const STACKED = { xaxis: [0, 1], xaxis2: [0, 1], yaxis: [0.53, 1], yaxis2: [0, 0.47] }
 
-// The layout of a figure in the graph's room; frame, zoom and theme stay.
+// The layout of a figure in the graph's space; frame, zoom and theme stay.
 const arranged = (graph, { id, layout: { annotations: notes = [], legend, legend2 } }) => {
   const [layout, narrow] = [graph.layout, isNarrow(graph)]
   const axes = !layout.xaxis2 ? {} : Object.fromEntries(Object.keys(STACKED).map(axis => (
@@ -103,8 +102,7 @@ const paint = (graph, figure) => {
 }
 
 const paintedOn = layout => layout.meta?.figure ?? ''
-// By the chart's key, what is drawn instead of its own figure; on the window, for the mount that tells and the one that
-// draws to meet there.
+// The figures to draw instead of the charts' own, by key; on the window, which both mounts of the component share.
 const figures = (window.emuFigures ??= {})
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -116,7 +114,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   const rows = new Set(data.rows)
   const tell = () => {
-    // A chart that another one replaces is kept for a while, hidden.
+    // Streamlit keeps a replaced chart for a while, hidden.
     const graph = document.querySelector(`.st-key-${data.chart}:not([data-retained]) .js-plotly-plot`)
     if (!graph?._fullData?.length || !graph._fullLayout?.xaxis) return
     walkable(graph, row => setTriggerValue('picked', row))
@@ -125,7 +123,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (paintedOn(graph._fullLayout) !== painted) return // it is being drawn
     const wanted = figures[data.chart] ?? graph.emuOwn
     if (wanted.id !== painted) {
-      if (rows.size) graph.emuTold = null // its points are to stand out, too
+      if (rows.size) graph.emuTold = null // emphasise its points, too
       return paint(graph, wanted)
     }
     const told = JSON.stringify([data, graph._fullLayout.xaxis.uirevision])
@@ -133,25 +131,25 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!room && graph.emuTold === told) return
     const before = graph.emuTold
     graph.emuTold = told
-    // Told each time: a layout of before a redraw may be without it, and then a click picks nothing.
+    // Set each time: an earlier layout may lack it, and then a click picks nothing.
     const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
     const { dragmode, clickmode: clicks } = graph._fullLayout
-    // A fresh figure that has all this already is not drawn a second time: a click just then would be lost.
+    // A new figure that has all this already is not redrawn, since a click at that moment would be lost.
     if (!room && !before && !rows.size && dragmode === data.drag && clicks === clickmode) return
     const picked = graph.data.map((_, index) => {
       const drawn = graph._fullData.find(full => full.index === index)?.customdata
       return drawn && Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
     })
-    const any = picked.some(places => places?.length) // where a filter leaves out all picked points, none fades
+    const any = picked.some(places => places?.length) // if a filter hides all picked points, none fades
     graph.data = graph.data.map((trace, index) => (
       picked[index] ? { ...trace, selectedpoints: any ? picked[index] : null } : trace
     ))
     graph.layout = { ...(room ?? graph.layout), dragmode: data.drag, clickmode, selections: [] }
     graph.emit('plotly_restyle', [])
-    // So that the same points can be picked again: the chart reports no selection twice.
+    // So that the same points can be picked again: the chart never reports a selection twice.
     if (before && !rows.size) graph.emit('plotly_deselect')
   }
   clearInterval(parentElement.emuTimer)
-  parentElement.emuTimer = setInterval(tell, 100) // a new figure comes some time after this
+  parentElement.emuTimer = setInterval(tell, 100) // a new figure arrives some time later
   return () => clearInterval(parentElement.emuTimer)
 }

@@ -1,4 +1,4 @@
-"""The app as it is served: large downloads go out piece by piece, from the disk, and never fill the memory."""
+"""The app as it is served: large downloads are sent in pieces from the disk and never fill the memory."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
@@ -13,13 +13,13 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class InPieces:
-    """Sends a view of a file, which `app.workbench.takeaway` offers, in pieces, each when the one before is on its way.
+    """Sends a memory view of a file, as `app.workbench.takeaway` offers it, in pieces.
 
-    Sent whole, as Streamlit does, it would be copied four times over.
+    Sent whole, as Streamlit does, it would be copied four times.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        """Take the application that answers."""
+        """Wrap the application that answers."""
         self._app = app
 
     async def __call__(self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Send) -> None:

@@ -31,25 +31,21 @@ from emu_core.files import disk_fault, whole_file
 from emu_core.runs.run import Run, cant_write
 from emu_core.runs.snapshots import read_film
 
-MOST_WORDS = 20_000  # of each language; rarer ones have little to say, and a page can't hold them all
+MOST_WORDS = 20_000  # of each language, the most frequent; a page can't hold them all
 
 
 def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
-    """Encode N texts and leave the vectors (N, dim), float32, in a .npy file, whole or not at all.
+    """Write the vectors (N, dim), float32, of N texts to a .npy file, whole or not at all.
 
-    The encoder is loaded again when `weights` is another value.
-
-    Raises:
-        EncoderError: the encoder can't be loaded.
+    Another value of `weights` loads the encoder again. Raises EncoderError if it can't be loaded.
     """
     _write(_encoder(spec, weights).encode(texts, on_progress=report), path)
 
 
 def parts_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
-    """As `encode_to_file`, every embedding of each text (P, N, dim), in the order of `part_names`.
+    """Write every embedding of each text (P, N, dim), in the order of `part_names`, as `encode_to_file` does.
 
-    Raises:
-        EncoderError: the encoder can't be loaded, or splits nothing.
+    Raises EncoderError, too, if the encoder does not split sentences.
     """
     encoder = _splitting(spec, weights)
     parts = encoder.parts(texts, on_progress=report)
@@ -57,16 +53,12 @@ def parts_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> 
 
 
 def split(spec: str, weights: str, text: str) -> SplitSentence:
-    """Split one sentence.
-
-    Raises:
-        EncoderError: the encoder can't be loaded, or splits nothing.
-    """
+    """Split one sentence. Raises EncoderError if the encoder can't be loaded, or does not split sentences."""
     return split_sentence(_splitting(spec, weights), text)
 
 
 def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], FloatArray]]:
-    """Return each language's `MOST_WORDS` most frequent words and their vectors (words, dim).
+    """Return each language's most frequent words and their vectors (words, dim).
 
     Raises:
         EncoderError: the encoder can't be loaded, or has no word vectors.
@@ -79,14 +71,14 @@ def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], Flo
 
 
 def film_of(folder: Path) -> Film:
-    """Lay out and measure the snapshots of the run in a folder; raises what `read_film` raises."""
+    """Lay out and evaluate the snapshots of the run in a folder; raises what `read_film` raises."""
     return read_film(Run(folder))
 
 
 def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int:
-    """Write an encoder for another program as one zip of a folder, whole or not at all; return its bytes.
+    """Export an encoder to a folder in a zip file, whole or not at all, and return its size in bytes.
 
-    From file to file: nothing but the encoder itself is in memory.
+    Nothing but the encoder itself is held in memory.
 
     Raises:
         EncoderError: the encoder can't be opened or exported.
@@ -99,9 +91,8 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
             folder = export(source, Path(made) / name, format=format, on_progress=_exported)
             files = sorted(file for file in folder.rglob("*") if file.is_file())
             sizes = [file.stat().st_size for file in files]
-            with ZipFile(
-                partial, "w", ZIP_STORED
-            ) as archive:  # weights hardly shrink, and that takes minutes
+            # Stored: compressing weights takes minutes and saves little.
+            with ZipFile(partial, "w", ZIP_STORED) as archive:
                 for place, file in enumerate(files):
                     report(2 + sum(sizes[:place]) / sum(sizes), 3)
                     archive.write(file, file.relative_to(made))
@@ -116,13 +107,7 @@ def _exported(done: int, _parts: int) -> None:
 
 
 def measure_forgetting(folder: Path) -> bool:
-    """Measure forgetting of the run in a folder on the small set that comes with Emu; True.
-
-    Raises:
-        DataError: its encoder knows no two languages of the set.
-        EncoderError: an encoder can't be opened.
-        RunError: the run is not finished.
-    """
+    """Measure forgetting of the run in a folder on the bundled set; raises what `forgetting` raises."""
     forgetting(folder, on_progress=report)
     return True
 
@@ -134,17 +119,10 @@ def predictions(
     texts: Sequence[str],
     vectors: FloatArray,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return what `Predictor.predict` does of N texts, with five neighbours each, and the predictor's facts.
+    """Predict the intents of N texts from a labelled pool and five neighbours each; return them with their facts.
 
-    Args:
-        pool: P labelled sentences.
-        pool_vectors: (P, dim) of them.
-        asked: rows of the pool that leave-one-out may ask.
-        texts: N sentences.
-        vectors: (N, dim) of them.
-
-    Raises:
-        DataError: a sentence has no vector.
+    `asked` are the rows of the pool that leave-one-out may ask; vectors are (P, dim) and (N, dim). Raises DataError if
+    a sentence has no vector.
     """
     predictor = Predictor(k=5).fit(pool, vectors=pool_vectors, asked=asked)
     return predictor.predict(texts, vectors=vectors), predictor.facts
@@ -158,34 +136,24 @@ def suggestions(
     texts: Sequence[str],
     vectors: FloatArray,
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return what `Suggester` suggests to label next and, where the set has held-out sentences, its score on them.
+    """Return the sentences to label next and, if sentences are held out, the score on them.
 
-    Args:
-        encoder: what `load_encoder` takes.
-        labelled: the set.
-        unlabelled: the sentences to choose from.
-        count: how many.
-        texts: N texts, all that are encoded.
-        vectors: (N, dim) of them.
-
-    Raises:
-        EmuError: nothing can be learnt of the set.
+    `vectors` (N, dim) are those of all N texts that are encoded. Raises EmuError if nothing can be learnt of the set.
     """
     row = {text: place for place, text in enumerate(texts)}
-    suggester = Suggester(encoder, encode=lambda wanted: vectors[[row[text] for text in wanted]]).fit(
-        labelled
-    )
+    suggester = Suggester(encoder, encode=lambda wanted: vectors[[row[text] for text in wanted]])
+    suggester.fit(labelled)
     held_out = labelled.held_out_part()
     return suggester.suggest(unlabelled, count), {} if held_out is None else suggester.score(held_out)
 
 
 def fetch(spec: str) -> bool:
-    """Have a model of the hub in the cache; True. Raises EncoderError when it can't be had."""
+    """Download a model of the hub into the cache. Raises EncoderError if it is not available."""
     load_encoder(spec)
     return True
 
 
-# A base and a specialised encoder stay loaded, so that a typed sentence is answered at once. No third: some are large.
+# A base and a specialised encoder stay loaded, so that a typed sentence is answered at once; a third may be too large.
 @lru_cache(maxsize=2)
 def _encoder(spec: str, weights: str) -> Encoder:
     return load_encoder(spec, device=pick_device("auto"))
@@ -194,7 +162,9 @@ def _encoder(spec: str, weights: str) -> Encoder:
 def _splitting(spec: str, weights: str) -> DisentangledEncoder:
     encoder = _encoder(spec, weights)
     if not isinstance(encoder, DisentangledEncoder):
-        raise EncoderError(f"{spec} splits no sentences; choose a run of the method fmda or meaning-language")
+        raise EncoderError(
+            f"{spec} does not split sentences; choose a run of the method fmda or meaning-language"
+        )
     return encoder
 
 

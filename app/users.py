@@ -1,4 +1,4 @@
-"""Who uses the app: whoever sits at this machine, or people who sign in, each with runs of their own."""
+"""The users of the app: the person at this machine, or people who sign in and have their own runs."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ from emu_core.data.wording import shown
 from emu_core.errors import DataError, EmuError
 from emu_core.files import write_json
 
-USERS = ".users"  # under the folder of runs, a folder a user; the dot keeps them apart from runs
+USERS = ".users"  # in the folder of runs: a folder for each user; the dot tells it from a run
 OWNER = ".owner.json"
 
 
 def server() -> ServerSettings:
-    """Return what the file that $EMU_SETTINGS names allows. Raises EmuError where it can't be read."""
+    """Return the settings in the file named by $EMU_SETTINGS. Raises EmuError if it can't be read."""
     return _settings(os.environ.get("EMU_SETTINGS", ""))
 
 
@@ -29,26 +29,24 @@ def _settings(path: str) -> ServerSettings:
 
 
 def all_runs_root() -> Path:
-    """Return the folder with everybody's runs: $EMU_RUNS, or ./runs."""
+    """Return the folder of all users' runs: $EMU_RUNS, or ./runs."""
     return Path(os.environ.get("EMU_RUNS") or "runs").absolute()
 
 
 def runs_root() -> Path:
-    """Return the user's folder of runs; the one of all where nobody signs in.
+    """Return the user's folder of runs; without a sign-in the folder of all.
 
     Raises:
-        EmuError: nobody has signed in who has to, or the provider does not say who it is.
+        EmuError: a sign-in is required and missing, or the provider does not identify the user.
     """
     root = all_runs_root()
     return root / USERS / _folder_name() if server().sign_in else root
 
 
 def _folder_name() -> str:
-    """Return a name that stands for who has signed in, made of nothing but digits and letters from a to f."""
-    who = [
-        st.user.get("iss"),
-        st.user.get("sub"),
-    ]  # by OpenID Connect never given to another person, as an address is
+    """Return a hash, in hexadecimal, of the signed-in user's identity."""
+    # Unlike an email address, OpenID Connect never gives issuer and subject to another person.
+    who = [st.user.get("iss"), st.user.get("sub")]
     if not st.user.get("is_logged_in"):
         raise EmuError("sign in first")
     if not all(isinstance(part, str) and part for part in who):
@@ -57,7 +55,7 @@ def _folder_name() -> str:
 
 
 def draw_sign_in() -> bool:
-    """Draw the way in or out where people sign in; return whether the pages are open to whoever looks at them."""
+    """Draw the sign-in if there is one; return whether the user may see the pages."""
     try:
         settings = server()
         if not settings.sign_in:
@@ -69,11 +67,13 @@ def draw_sign_in() -> bool:
             return False
         root, email = runs_root(), st.user.get("email")
         if settings.admits(email, verified=st.user.get("email_verified") is True):
-            if not (root / OWNER).exists():  # so that whoever runs the server can tell whose folder it is
+            if not (root / OWNER).exists():  # tells the administrator whose folder it is
                 root.mkdir(parents=True, exist_ok=True)
                 write_json(root / OWNER, {key: st.user.get(key) for key in ("iss", "sub", "email", "name")})
             return True
-        st.error(f"{literal(_name())} may not use this server. Ask whoever runs it.", icon=":material/block:")
+        st.error(
+            f"{literal(_name())} may not use this server. Ask its administrator.", icon=":material/block:"
+        )
         _draw_sign_out()
     except (EmuError, OSError) as error:
         st.error(sentence(error), icon=":material/error:")
@@ -81,7 +81,7 @@ def draw_sign_in() -> bool:
 
 
 def draw_account() -> None:
-    """Draw who has signed in and the way out, where people sign in."""
+    """Draw the signed-in user's name and the sign-out button."""
     if server().sign_in:
         with st.popover("Account", icon=":material/account_circle:", type="tertiary"):
             st.text(f"Signed in as {_name()}")  # as markdown an address becomes a link
@@ -97,9 +97,9 @@ def _draw_sign_out() -> None:
 
 
 def check_upload(rows: int) -> None:
-    """Raise DataError when an upload has more rows than the server takes."""
+    """Raise DataError if an upload has more rows than the server accepts."""
     most = server().rows
     if most is not None and rows > most:
         raise DataError(
-            f"this has {rows:,} rows, and the server takes {most:,} in an upload; take a sample of it"
+            f"this has {rows:,} rows, and the server accepts {most:,} in an upload; upload a sample of it"
         )

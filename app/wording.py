@@ -1,11 +1,11 @@
-"""Words on the page: text of unknown origin made literal, spans of time in words."""
+"""Text for the page: untrusted text made literal, error messages as sentences, times in words."""
 
 import re
 from collections.abc import Sequence
 
 from emu_core.data.wording import shown
 
-# What Streamlit makes links of even where it is escaped: addresses by their beginning, and those of mail.
+# Web and mail addresses, which Streamlit makes links of even if they are escaped.
 _AUTOLINK = re.compile(r":(?=//)|www(?=\.)|@(?=[-\w]+\.\w)", re.IGNORECASE)
 _OF_COMMAND = re.compile(r" ?\((?:in the command: |--).*?\)(?=[ .,;]|$)")
 _FILE_NAME = re.compile(r"\S*\w\.\w")  # in the first word
@@ -14,10 +14,10 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&\"'/@^=])")
 
 
 def literal(text: object, limit: int = 2_000) -> str:
-    """Return text so that markdown shows it as it is: no link, no picture, no colour, on one line.
+    """Escape text so that markdown shows it as it is, on one line: no link, no picture, no colour.
 
-    File names, column names, intents and the messages that quote them are other people's; Streamlit reads most of
-    what it is given to show as markdown. An address gets a character without width, so that it becomes no link.
+    File names, column names, intents and the messages that quote them are untrusted, and Streamlit renders most text
+    as markdown. A zero-width character keeps an address from becoming a link.
     """
     return _MARKDOWN.sub(r"\\\1", _AUTOLINK.sub(rf"\g<0>{_UNSEEN}", shown(text, limit)))
 
@@ -31,9 +31,10 @@ def time_span(seconds: float) -> str:
 
 
 def sentence(text: object, names: Sequence[str] = ()) -> str:
-    """Return an error's message as a sentence of its own: literal, a capital first, a full stop last.
+    """Return an error message as a literal sentence with a capital and a full stop.
 
-    What it says of the command is left out. A name that it begins with stays as it is: one of `names`, or a file's.
+    Remarks on the command line are left out. A message that begins with a file's name, or one of `names`, is not
+    capitalised.
     """
     plain = _OF_COMMAND.sub("", shown(text, 2_000))
     named = _FILE_NAME.match(plain) or plain.startswith(tuple(names))

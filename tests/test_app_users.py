@@ -176,7 +176,7 @@ def test_a_session_asks_before_it_stops_what_another_began(queue: JobManager, tm
     until(lambda: run.status().state is RunState.RUNNING)
     assert "Cancel" in labels(mine.run())
     other = train_page()  # of somebody else, or of the same person after a reload
-    assert "Cancel" not in labels(other) and "begun in another browser session" in said(other)
+    assert "Cancel" not in labels(other) and "started in another browser session" in said(other)
     assert not run.cancel_asked
     press(other, "Cancel it anyway")
     assert queue.wait(run, PATIENCE_S).state is RunState.CANCELLED
@@ -204,7 +204,7 @@ def test_quotas_refuse_in_a_sentence_and_are_each_users_own(tmp_path: Path, queu
     go(anna), go(ben)
     queue.wait(first, PATIENCE_S), queue.wait(other, PATIENCE_S)
     (first.folder / "big").write_bytes(bytes(1_000_000))
-    with pytest.raises(RunError, match=r"your runs take 1 MB, and this server has 1 MB.*delete a run"):
+    with pytest.raises(RunError, match=r"your runs take 1 MB, and this server allows 1 MB.*delete a run"):
         queue.submit("third", config(), NoData(), root=anna)
     assert not (anna / "third").exists()
     queue.delete(first)
@@ -222,7 +222,7 @@ def test_an_upload_of_more_rows_than_allowed_is_refused(
         )
         app.file_uploader[0].set_value([("a.csv", rows.to_csv(index=False).encode(), "")])
         app.run()
-        assert ("takes 3 in an upload" in said(app)) is refused
+        assert ("accepts 3 in an upload" in said(app)) is refused
         assert (app.header[0].value == "In use: Demo set") is refused
 
 

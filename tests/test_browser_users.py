@@ -116,7 +116,7 @@ def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser,
     ben.locator('input[type="file"]').set_input_files(
         {"name": "six.csv", "mimeType": "text/csv", "buffer": f"text,intent,language\n{rows}".encode()}
     )
-    refusal = "This has 6 rows, and the server takes 5 in an upload; take a sample of it."
+    refusal = "This has 6 rows, and the server accepts 5 in an upload; upload a sample of it."
     expect(ben.get_by_text(refusal)).to_be_visible()
     ben.get_by_role("button", name="Account").click()
     expect(ben.get_by_text("Signed in as ben@example.org")).to_be_visible()

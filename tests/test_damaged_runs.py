@@ -103,7 +103,7 @@ def test_a_page_shows_the_sound_runs_whatever_the_others_hold(page: str, root: P
             app.query_params["watched"] = name
             app.run()
             assert not app.exception, name
-        assert "Somebody else has queued it" in app.info[0].value  # the last one waits, and is not started
+        assert "It was queued by somebody else" in app.info[0].value  # the last one waits, and is not started
         assert [button.label for button in app.button if button.key == "resume-waiting"] == ["Start"]
         assert Run(root / "waiting").status().state is RunState.QUEUED
 

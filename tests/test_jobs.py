@@ -160,7 +160,7 @@ def test_nothing_that_lies_in_the_folder_is_started_or_changed_but_sentences_of_
     finished = stopped(root, "finished", Status(state=RunState.FINISHED))
     jobs_ = manager(root)
     assert state(old) is RunState.QUEUED and jobs_._queues == {} and not finished.training_folder.exists()
-    with pytest.raises(RunError, match="can't go on now"):
+    with pytest.raises(RunError, match="can't be resumed now"):
         jobs_.resume(old)
     jobs_.cancel(damaged)  # nothing will ever look at its flag
     assert state(damaged) is RunState.CANCELLED
@@ -195,7 +195,7 @@ def test_one_that_goes_on_waits_its_turn_and_may_be_cancelled_and_resumed_again(
     until(lambda: state(first) is RunState.RUNNING)
     jobs_.resume(second)
     assert state(second) is RunState.QUEUED and jobs_.ahead_of(second) == 1
-    with pytest.raises(RunError, match="can't go on now"):
+    with pytest.raises(RunError, match="can't be resumed now"):
         jobs_.resume(second)
     jobs_.cancel(second)
     go(root)
@@ -209,7 +209,7 @@ def test_what_can_not_go_on_is_not_queued_but_a_finished_benchmark_is(root: Path
     done = stopped(root, "done", Status(state=RunState.FINISHED))
     bare = past(root, "bare", Status(state=RunState.FAILED))
     for run in (done, bare):
-        with pytest.raises(RunError, match="can't go on now"):
+        with pytest.raises(RunError, match="can't be resumed now"):
             jobs_.resume(run)
     bench = create_run(root / "bench", bench_config(), NoData())
     bench.write_status(Status(state=RunState.FINISHED))

@@ -1,4 +1,4 @@
-"""The name of a transformer, as a person types it: a model of the Hugging Face hub, or a folder on this machine."""
+"""Names of encoders: runs, models of the Hugging Face hub, and folders on this machine."""
 
 import re
 from pathlib import Path
@@ -10,33 +10,35 @@ from emu_core.errors import EncoderError
 HF = "hf:"
 RUN = "run:"
 EXAMPLE = "intfloat/multilingual-e5-small"
-# As the hub names them: an owner and a name, or one of the oldest models by its name alone.
+# On the hub: an owner and a name, or only the name of one of the oldest models.
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,95}"
 _HUB = re.compile(rf"{_PART}(?:/{_PART})?")
 _PATH = re.compile(r"[/\\.~]|[A-Za-z]:[/\\]")
-_HOLD = ("modules.json", "config.json")  # every folder that holds a model has one of them
+_HOLD = ("modules.json", "config.json")  # every folder of a model has one of them
 
 
 def model_spec(typed: str, *, folders: bool = True) -> str:
-    """Return what `load_encoder` takes for a model that a person typed; a folder's path becomes an absolute one.
+    """Return the spec for `load_encoder` of a model's name or folder that a person typed; paths become absolute.
 
-    Nothing is opened and nothing fetched. Without `folders` only models of the hub are taken, and no path is looked at.
+    Nothing is opened or fetched. Without `folders` only names of the hub are accepted, and no path is looked at.
 
     Raises:
-        EncoderError: it can't be a model, and why.
+        EncoderError: it can't be a model.
     """
     name = typed.strip().removeprefix(HF).strip()
     if not name:
-        raise EncoderError(f"name a transformer: of the hub, such as {EXAMPLE}, or a folder on this machine")
+        raise EncoderError(
+            f"name a transformer: a model of the hub, such as {EXAMPLE}, or a folder on this machine"
+        )
     if "://" in name:
         raise EncoderError(f"'{shown(name, 80)}' is an address; type the model's name, such as {EXAMPLE}")
     folder = as_folder(name)
     if not folders and (folder is not None or not _HUB.fullmatch(name)):
-        raise EncoderError(f"name a model as the hub does, such as {EXAMPLE}; this server opens no folders")
+        raise EncoderError(f"name a model of the hub, such as {EXAMPLE}; this server opens no folders")
     if folder is not None:
         if not any((folder / file).is_file() for file in _HOLD):
             raise EncoderError(
-                f"the folder {shown(name, 80)} holds no model: it has neither {' nor '.join(_HOLD)}; name another"
+                f"the folder {shown(name, 80)} contains no model: it has neither {' nor '.join(_HOLD)}; name another"
             )
         return f"{HF}{folder.resolve()}"
     if _PATH.match(name):
@@ -45,26 +47,26 @@ def model_spec(typed: str, *, folders: bool = True) -> str:
         )
     if not _HUB.fullmatch(name):
         raise EncoderError(
-            f"'{shown(name, 80)}' is neither a folder here nor a name as the hub gives them, such as {EXAMPLE}"
+            f"'{shown(name, 80)}' is neither a folder here nor a name of the hub, such as {EXAMPLE}"
         )
     return f"{HF}{name}"
 
 
 def short_name(spec: str) -> str:
-    """Return an encoder's spec short enough for a run's name: of a model its last part, of a run its name."""
+    """Return a short name for an encoder's spec: the run's name, or the last part of the model's."""
     if spec.startswith(RUN):
         return Path(spec.removeprefix(RUN)).name
     return f"hf-{Path(spec.removeprefix(HF)).name}" if spec.startswith(HF) else spec
 
 
 def must_be_fetched(spec: str) -> bool:
-    """Whether opening an encoder begins with a download from the hub."""
+    """Return whether opening an encoder starts with a download from the hub."""
     name = spec.removeprefix(HF)
     return spec.startswith(HF) and as_folder(name) is None and not any(map(in_cache, hub_names(name)))
 
 
 def hub_names(name: str) -> tuple[str, ...]:
-    """Return the names that a model of the hub may have in the cache."""
+    """Return the names under which a hub model may be in the cache."""
     if not _HUB.fullmatch(name):
         return ()
     return (name,) if "/" in name else (name, f"sentence-transformers/{name}")
