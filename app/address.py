@@ -1,4 +1,4 @@
-"""What a person has chosen, as parameters of the page's address: a reload, Back and a link give the same view."""
+"""A person's choices as parameters of the page's address, so that a reload, Back and a link restore the view."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,19 +6,21 @@ from typing import Any
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-# Those of pages are the keys of their choosers.
+# Parameters of a single page are the keys of its choosers.
 _PARAMS = {
     "data", "a", "b", "on", "tab", "part", "run", "encoder", "method", "pretrain-method",
     "watched", "pretrain-watched", "bench-watched",
 }  # fmt: skip
-_RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # those that may name a run
+_RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # parameters that may name a run
 _CHOICES, _WRITTEN = "choices", "choices-written"
-PROBLEMS = "choices-problems"  # of the session: what of the address could not be opened, until another choice
-CHOSEN = "choices-made"  # of the session: which parameters a person chose; the others are defaults
+PROBLEMS = (
+    "choices-problems"  # of the session: what the address names and can't be opened, until another choice
+)
+CHOSEN = "choices-made"  # of the session: the parameters that a person chose; the others are defaults
 
 
 def take_address() -> set[str]:
-    """Take over what the address names and this session did not write: a link's, or of Back; return its parameters."""
+    """Adopt what a link or Back put into the address, and return those parameters."""
     written = st.session_state.get(_WRITTEN, {})
     named = {param: st.query_params[param] for param in _PARAMS & st.query_params.keys()}
     named = {param: value for param, value in named.items() if value != written.get(param)}
@@ -36,16 +38,16 @@ def linked(
     changed: Callable[[str], str] = str,
     **about: Any,
 ) -> str:
-    """Ask for one of several options and keep the choice in the address, so that a reload or a link brings it back.
+    """Ask for one of several options and keep the choice in the address.
 
     Args:
         param: the parameter of the address.
-        label: of the chooser.
-        options: what there is to choose from.
-        key: the chooser's, where it is not the parameter's.
-        first: the choice until there is another; by default the first option.
-        changed: makes the parameter's value of what a person chose.
-        about: what else `st.selectbox` takes.
+        label: the chooser's label.
+        options: what to choose from.
+        key: the chooser's key; by default it is made of the parameter.
+        first: the choice at first; by default the first option.
+        changed: turns a person's choice into the parameter's value.
+        about: other options of `st.selectbox`.
     """
     choices, widget = choices_of_session(), key or f"choose-{param}"
     if choices.get(param) not in options:
@@ -53,9 +55,8 @@ def linked(
     st.session_state[widget] = choices[param]
 
     def choose() -> None:
-        choices[param] = changed(st.session_state[widget])
+        keep(param, changed(st.session_state[widget]))
         st.session_state.pop(PROBLEMS, None)
-        st.session_state.setdefault(CHOSEN, set()).add(param)
 
     value: str = st.selectbox(label, options, key=widget, on_change=choose, **about)
     _write(param, value)
@@ -63,7 +64,7 @@ def linked(
 
 
 def kept_tab(key: str, tabs: Sequence[str], param: str = "tab") -> dict[str, Any]:
-    """Return options of `st.tabs` that keep the open one in the address; only the open one is drawn."""
+    """Return options of `st.tabs` that keep the open tab in the address and draw only that one."""
     choices = choices_of_session()
     if choices.get(param) not in tabs:
         choices[param] = tabs[0]
@@ -77,13 +78,13 @@ def kept_tab(key: str, tabs: Sequence[str], param: str = "tab") -> dict[str, Any
 
 
 def keep(param: str, value: str) -> None:
-    """Have a choice that `linked` draws be another from the next run of the page on."""
+    """Set a choice as if a person had made it; `linked` shows it from the page's next run on."""
     choices_of_session()[param] = value
     st.session_state.setdefault(CHOSEN, set()).add(param)
 
 
 def keep_renamed(name: str, new: str = "") -> None:
-    """Have every choice of a run follow it to its new name; without one no choice is left of it."""
+    """Rename a run in every choice; without a new name, drop the choices of that run."""
     choices = choices_of_session()
     for param in _RUNS & choices.keys():
         prefix, _, last = choices[param].rpartition(":")
@@ -96,18 +97,18 @@ def keep_renamed(name: str, new: str = "") -> None:
 
 
 def draw_link(page: str | StreamlitPage, label: str, icon: str, **choices: str) -> None:
-    """Draw a link to another page of the app, which finds the bar as it is here, but for these choices."""
+    """Draw a link to another page of the app, which keeps the session's choices except for the given ones."""
     st.page_link(page, label=label, icon=icon, query_params=choices_of_session() | choices)
 
 
 def choices_of_session() -> dict[str, str]:
-    """Return the session's choices by the parameters of the address."""
+    """Return the session's choices by parameter of the address."""
     choices: dict[str, str] = st.session_state.setdefault(_CHOICES, {})
     return choices
 
 
 def _write(param: str, value: str) -> None:
-    """Have the address name a choice, and remember that it does: whatever else it names later is a link's."""
+    """Write a choice into the address, and remember it: any other value found there later is a link's."""
     st.session_state.setdefault(_WRITTEN, {})[param] = value
     if st.query_params.get(param) != value:
         st.query_params[param] = value

@@ -1,4 +1,4 @@
-"""The bar over every page: the data, encoders A and B, and the rows they are measured on; all of it in the address."""
+"""The bar over every page, kept in the address: the data, encoders A and B, and the rows that are measured."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,37 +9,38 @@ import streamlit as st
 from app.address import CHOSEN, PROBLEMS, choices_of_session, draw_link, keep, linked, take_address
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, must_be_fetched, short_name
 from app.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
+from app.panels.widgets import errors_shown
 from app.state import config_of, data_sha_of, finished_runs
 from app.users import runs_root, server
 from app.wording import literal, sentence
 from emu_core.api.compare import ALL, usual_split
 from emu_core.data.wording import shown
 from emu_core.encoders.registry import available_encoders
-from emu_core.errors import DataError, EncoderError
+from emu_core.errors import EncoderError
 from emu_core.runs.run import Run
 
-A, B = "A", "B"  # the two encoders side by side
-NONE = "none"  # in the place of B: encoder A alone
+A, B = "A", "B"  # the names of the two encoders
+NONE = "none"  # as B: encoder A alone
 USUAL = "use"
 _OF_DATA, _CONTEXT = "choices-of-data", "context"
 _OF_ENCODERS = {"a", "b", "on"}  # parameters of the address
 _HELP = {  # by the parameter of the address
-    "a": f"An encoder or a finished run. For any other transformer type its name, such as {EXAMPLE}.",
+    "a": f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE}.",
     "b": "The encoder that is compared with A: a finished run or another encoder.",
-    "on": "Only sentences that an encoder was not trained on show how good it is on new ones.",
+    "on": "Only sentences that an encoder was not trained on show how well it does on new ones.",
 }
 
 
 @dataclass(frozen=True)
 class Context:
-    """The data, encoders and split that every page looks at.
+    """The data, encoders and split that every page shows.
 
     Attributes:
         chosen: the data.
-        a: encoder A as the address has it: what `load_encoder` takes, of a run "run:" and its name.
+        a: encoder A in the address: a spec of `load_encoder`, but for a run "run:" and its name.
         b: encoder B, or `NONE`.
         on: the split that is measured, or "all".
-        problems: what of the address could not be opened, as markdown.
+        problems: what the address names and can't be opened, as markdown.
     """
 
     chosen: ChosenData
@@ -50,7 +51,7 @@ class Context:
 
     @property
     def specs(self) -> dict[str, str]:
-        """The specs that `load_encoder` takes, of encoder A and, unless there is none, of encoder B."""
+        """The specs for `load_encoder`: A's and, if there is an encoder B, B's."""
         values = {A: self.a} if self.b in (NONE, self.a) else {A: self.a, B: self.b}
         return {
             name: f"{RUN}{runs_root() / value.removeprefix(RUN)}" if value.startswith(RUN) else value
@@ -59,7 +60,7 @@ class Context:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """How figures call the encoders, such as "A: use"."""
+        """The encoders' names in figures, such as "A: use"."""
         return tuple(f"{name}: {short_name(spec)}" for name, spec in self.specs.items())
 
     @property
@@ -69,17 +70,12 @@ class Context:
 
     @property
     def run(self) -> Run | None:
-        """The run that is B; None where B is none."""
+        """The run that is B; None if B is not a run."""
         return self.runs[-1] if B in self.specs and self.b.startswith(RUN) else None
-
-    @property
-    def is_gain(self) -> bool:
-        """Whether A is the encoder that B was trained from."""
-        return self.run is not None and base_of(self.run) == self.a
 
 
 def context() -> Context:
-    """Return what the bar of this page says."""
+    """Return what is chosen in the bar."""
     found: Context = st.session_state[_CONTEXT]
     return found
 
@@ -90,14 +86,14 @@ def as_b(run: Run) -> dict[str, str]:
 
 
 def base_of(run: Run | None) -> str:
-    """Return the encoder that a run was trained from, as the address has it; "" where there is none, or none known."""
+    """Return the encoder that a run was trained from, as in the address; "" if it has none or is damaged."""
     config = None if run is None else config_of(run)
     encoder = "" if config is None else config.encoder
     return f"{RUN}{Path(encoder[len(RUN) :]).name}" if encoder.startswith(RUN) else encoder
 
 
 def stay() -> None:
-    """Have the encoders stay when the data that were just chosen are another version of those in use."""
+    """Keep the encoders although another version of the data was just chosen."""
     now = context()
     st.session_state[_OF_DATA] = chosen_data().sha256
     for param, value in (("a", now.a), ("b", now.b), ("on", now.on)):
@@ -105,7 +101,7 @@ def stay() -> None:
 
 
 def draw_bar() -> None:
-    """Draw the choosers and keep what they say; what the address names wins, so that links, reload and Back hold."""
+    """Draw the choosers and store the context; the address takes precedence, so that links, reload and Back work."""
     named, choices = take_address(), choices_of_session()
     problems = draw_data_chooser()
     chosen, runs = chosen_data(), finished_runs()
@@ -116,13 +112,12 @@ def draw_bar() -> None:
     encoders = [value for value in encoders if value != NONE]
 
     def take(value: str) -> str:
-        """Return what a person chose or typed as the address has it."""
-        return (
-            value if value in (NONE, *encoders) or value.startswith(RUN) else f"{HF}{value.removeprefix(HF)}"
-        )
+        """Turn a chosen or typed encoder into a value of the address."""
+        known = value in (NONE, *encoders) or value.startswith(RUN)
+        return value if known else f"{HF}{value.removeprefix(HF)}"
 
     def take_b(value: str) -> str:
-        """Return B as the address has it; A follows it, where A is a base."""
+        """Turn the chosen B into a value of the address; an A that is B's base follows it."""
         value, runs = take(value), finished_runs()
         if choices["a"] in (USUAL, base_of(_run(choices["b"], runs))):
             choices["a"] = base_of(_run(value, runs)) or choices["a"]
@@ -145,7 +140,8 @@ def draw_bar() -> None:
             accept_new_options=True,
         )
     splits = [*chosen.labelled.splits, ALL]
-    linked("on", "Measured on", splits, format_func=_split_title, help=_HELP["on"], width=150)
+    titles = {ALL: "all rows"} | {split: f"split {split}" for split in chosen.labelled.splits}
+    linked("on", "Measured on", splits, format_func=titles.__getitem__, help=_HELP["on"], width=150)
     if named or problems:
         st.session_state[PROBLEMS] = tuple(problems)
     known_problems = st.session_state.get(PROBLEMS, ())
@@ -153,7 +149,7 @@ def draw_bar() -> None:
 
 
 def draw_problems() -> None:
-    """Draw what of the address could not be opened, and ways to the data of runs that were trained on others."""
+    """Draw what the address names and can't be opened, and links to the data of runs trained on other data."""
     now = context()
     for problem in now.problems:
         st.warning(problem, icon=":material/link_off:")
@@ -166,17 +162,14 @@ def _draw_data_button(run: Run) -> None:
     label = f"Open the data that {run.name} was trained on"
     if not st.button(label, icon=":material/database:", type="tertiary", key=f"data-of-{run.name}"):
         return
-    try:
+    with errors_shown():
         keep("data", data_of_run(run))
-    except DataError as error:
-        st.error(sentence(error), icon=":material/error:")
-    else:
-        st.session_state[_OF_DATA] = data_sha_of(run)  # the bar's encoders stay
+        st.session_state[_OF_DATA] = data_sha_of(run)  # so that the encoders stay
         st.rerun()
 
 
 def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: set[str]) -> None:
-    """Drop what nobody chose, so that a run that is newer now is B; and what was chosen for other data."""
+    """Drop what nobody chose, so that a newer run can become B, and encoders chosen for other data."""
     made: set[str] = st.session_state.setdefault(CHOSEN, set())
     made |= named
     if st.session_state.get(_OF_DATA, chosen.sha256) != chosen.sha256:
@@ -189,7 +182,7 @@ def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: set[str])
 def _check(
     choices: dict[str, str], chosen: ChosenData, runs: Mapping[str, Run], named: set[str]
 ) -> list[str]:
-    """Give every choice a value that can be opened; return what was wrong with those that had none."""
+    """Replace every choice that can't be opened; return what was wrong with them."""
     problems = []
     for key, name in (("a", A), ("b", B)):
         if key in choices and (problem := _problem(choices[key], runs, by_link=key in named)):
@@ -206,9 +199,9 @@ def _check(
 
 
 def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
-    """Return why a value of the address can't be an encoder, as markdown; "" where it can.
+    """Return why a value of the address can't be an encoder, as markdown; "" if it can.
 
-    A link neither fetches a model nor has a folder of this machine looked at.
+    A link neither downloads a model nor opens a folder of this machine.
     """
     known = {encoder.spec: encoder for encoder in available_encoders() if encoder.spec != HF}
     if value in known and not known[value].available:
@@ -223,12 +216,12 @@ def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
     except EncoderError as error:
         return sentence(error)
     if by_link and must_be_fetched(spec):
-        return f"{literal(shown(value, 80))} is not on this machine yet; type its name above to fetch it."
+        return f"{literal(shown(value, 80))} is not on this machine yet; type its name above to download it."
     return ""
 
 
 def choose_run(runs: Mapping[str, Run], missing: str, **choices: str) -> Run | None:
-    """Ask for one of some finished runs; without any None, with what is missing and a link to Train, with choices."""
+    """Ask for one of the runs; if there are none, draw what is missing with a link to Train, and return None."""
     if runs:
         return runs[linked("run", "Run", list(runs))]
     st.info(missing)
@@ -244,13 +237,9 @@ def _title(value: str) -> str:
     return "no encoder" if value == NONE else short_name(value)
 
 
-def _split_title(split: str) -> str:
-    return "all rows" if split == ALL else f"split {split}"
-
-
 def _stranger(run: Run | None, chosen: ChosenData) -> str:
-    """Return what a reader must know where a run was trained on other data than the chosen; "" where it was on them."""
+    """Return a warning if a run was trained on other data than the chosen; "" if not."""
     config = None if run is None else config_of(run)
     if run is None or config is None or not config.encoder or data_sha_of(run) == chosen.sha256:
         return ""
-    return f"Trained on {literal(config.data, 60)}, and not on {literal(chosen.title, 60)} as it is now."
+    return f"Trained on {literal(config.data, 60)}, not on {literal(chosen.title, 60)} as it is now."

@@ -1,4 +1,4 @@
-"""The library of data: the demo set, and the sets that were uploaded, which stay until they are deleted."""
+"""The library of data: the demo set, and the uploaded sets, which are kept until they are deleted."""
 
 import re
 import shutil
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,7 +30,7 @@ from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
 from emu_core.runs.run import NAME, TRASH, Run, list_runs
 
-FOLDER = ".data"  # beside the runs; the dot keeps it apart
+FOLDER = ".data"  # in the folder of runs; the dot tells it from a run
 _ROWS, _FACTS, _SCORE, _NOT_NAME = "rows.parquet", "data.json", "score.json", r"[^a-z0-9._-]+"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
 _FRESH, _UNDO = "data-added", "data-deleted"
@@ -38,10 +39,13 @@ _ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # of a file's name
 
 @dataclass(frozen=True)
 class ChosenData:
-    """A labelled set with its audit, and what machine translations of its sentences its files have, by the text.
+    """A labelled set with its audit.
 
     Attributes:
-        name: in the library and the address.
+        labelled: the set.
+        audit: its audit.
+        name: in the library and in the address.
+        translations: machine translations of its sentences in its files, by text.
     """
 
     labelled: LabelledSet
@@ -51,7 +55,7 @@ class ChosenData:
 
     @property
     def is_demo(self) -> bool:
-        """Whether it is the set that Emu brings."""
+        """Whether it is the demo set."""
         return self.name == DEMO
 
     @cached_property
@@ -61,7 +65,7 @@ class ChosenData:
 
     @cached_property
     def token(self) -> str:
-        """Tells this set with its audit from every other of this server."""
+        """A random text that identifies this set and its audit on this server."""
         return uuid4().hex
 
     @property
@@ -80,7 +84,7 @@ class ChosenData:
 
 
 def chosen_data() -> ChosenData:
-    """Return the set that every page works on, with its audit: the demo set until another is chosen."""
+    """Return the set that every page works on: the demo set until another is chosen."""
     name = choices_of_session().get("data", DEMO)
     folder = library().get(name)
     if folder is None:
@@ -92,27 +96,21 @@ def chosen_data() -> ChosenData:
 
 
 def library() -> dict[str, Path]:
-    """Return the folders of the uploaded sets by their names, the newest first."""
+    """Return the folders of the uploaded sets by name, the newest first."""
     folders = [path for path in _root().glob("*") if NAME.fullmatch(path.name) and (path / _FACTS).is_file()]
     return {path.name: path for path in sorted(folders, key=_stamp, reverse=True)}
 
 
 def add(
-    chosen: ChosenData,
-    rows: pd.DataFrame,
-    hold_out: float,
-    seed: int,
-    translations: Mapping[str, str],
-    changes: Sequence[str] = (),
+    chosen: ChosenData, rows: pd.DataFrame, hold_out: float, seed: int, changes: Sequence[str] = ()
 ) -> str:
-    """Store a set under a name of its own, or find it where its rows are stored already; choose it, return its name.
+    """Store a set, unless its rows are stored already; choose it and return its name.
 
     Args:
-        chosen: the set; without a name it gets one that is made of its title.
-        rows: of which `labelled_from_frame` makes the set.
-        hold_out: the share of every intent that became split test where no row has a split.
-        seed: of that draw.
-        translations: machine translations of the sentences, by the text.
+        chosen: the set; if it has no name, it gets one that is made of its title.
+        rows: the rows that it was made of by `labelled_from_frame`.
+        hold_out: the share of every intent that became split test if no row has a split.
+        seed: the seed of that draw.
         changes: what was changed in each version before it.
 
     Raises:
@@ -128,16 +126,16 @@ def add(
             _root().mkdir(parents=True, exist_ok=True)
             with whole_folder(_root() / name) as new:
                 rows.to_parquet(new / _ROWS, index=False)
-                write_json(new / _FACTS, facts | {"translations": dict(translations)})
+                write_json(new / _FACTS, facts | {"translations": dict(chosen.translations)})
         except OSError as error:
             raise DataError(f"the set can't be stored: {error.strerror or error}; free some space") from error
-    st.session_state[_FRESH] = replace(chosen, name=name, translations=translations)
+    st.session_state[_FRESH] = replace(chosen, name=name)
     keep("data", name)
     return name
 
 
 def library_table() -> pd.DataFrame:
-    """Return a row for each uploaded set: name, what it was made of, its size, what was changed, and when."""
+    """Return a row for each uploaded set: name, source, size, last change and time."""
     rows = []
     for name, folder in library().items():
         facts = _facts(folder)
@@ -157,13 +155,13 @@ def library_table() -> pd.DataFrame:
 
 
 def rows_of(chosen: ChosenData) -> pd.DataFrame:
-    """Return every row that a set was made of, those left out with them: six columns, row and source."""
+    """Return every row that a set was made of, including those left out: six columns, row and source."""
     folder = library().get(chosen.name)
     return located(chosen.labelled.frame, DEMO) if folder is None else _rows(str(folder), _stamp(folder))
 
 
 def left_out(chosen: ChosenData) -> pd.DataFrame:
-    """Return the rows that the audit leaves out, unless they are repeats of another: six columns."""
+    """Return the rows that the audit leaves out, except exact repeats: six columns."""
     rows, reasons = rows_of(chosen), chosen.audit.dropped
     reasons = reasons[~reasons["reason"].str.startswith("an exact repeat")]
     places = (pd.MultiIndex.from_frame(table[["row", "source"]]) for table in (rows, reasons))
@@ -171,12 +169,12 @@ def left_out(chosen: ChosenData) -> pd.DataFrame:
 
 
 def all_rows(chosen: ChosenData) -> pd.DataFrame:
-    """Return the sentences of a set, with the splits that they have, and then those that are left out."""
+    """Return the sentences of a set with their splits, followed by the rows left out."""
     return pd.concat([chosen.labelled.frame, left_out(chosen)], ignore_index=True)
 
 
 def rows_to_label(chosen: ChosenData) -> pd.DataFrame:
-    """Return the sentences of `all_rows` that have no intent and are not there to be measured on."""
+    """Return the sentences of `all_rows` that have no intent and are not reserved for evaluation."""
     rows = all_rows(chosen).iloc[len(chosen.labelled) :]
     rows = rows.assign(text=stripped(rows["text"]), language=language_codes(stripped(rows["language"])))
     known = rows["language"].map(is_known).astype("bool")
@@ -185,35 +183,35 @@ def rows_to_label(chosen: ChosenData) -> pd.DataFrame:
 
 
 def keep_score(chosen: ChosenData, score: Mapping[str, Any]) -> None:
-    """Keep what was measured of a version beside it."""
+    """Store what was measured on a version of a set with it."""
     if folder := library().get(chosen.name):
         write_json(folder / _SCORE, dict(score))
 
 
 def scores(chosen: ChosenData) -> list[dict[str, Any]]:
-    """Return what was measured of the versions of a set."""
+    """Return what was measured on the versions of a set."""
     stem = _VERSION.sub("", chosen.name)
     folders = [folder for name, folder in library().items() if _VERSION.sub("", name) == stem]
     return [_json(folder / _SCORE) for folder in folders if (folder / _SCORE).is_file()]
 
 
 def changes_of(chosen: ChosenData) -> list[str]:
-    """Return what was changed in each version of a set, the first one first."""
+    """Return what was changed in each version of a set, the earliest first."""
     folder = library().get(chosen.name)
     return [] if folder is None else [str(change) for change in _facts(folder).get("changes", ())]
 
 
 def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: str) -> str:
-    """Store a changed set as a new version beside the old one, choose it, and return its name.
+    """Store a changed set as a new version, choose it, and return its name.
 
     Args:
-        chosen: the set as it was.
-        rows: of the new version, as `rows_of` or `all_rows` gives them; or the set as it is now, with its splits, to
-            which the rows are added that are left out.
-        change: what was done, in a few words.
+        chosen: the set before the change.
+        rows: the rows of the new version, as `rows_of` or `all_rows` returns them; or the changed set with its
+            splits, to which the rows left out are added.
+        change: what was changed, in a few words.
 
     Raises:
-        DataError: it can't be stored, or is no labelled set any more.
+        DataError: it can't be stored, or is no longer a labelled set.
     """
     facts = _facts(library()[chosen.name]) if chosen.name in library() else {}
     hold_out, seed = float(facts.get("hold_out", 0)), int(facts.get("seed", 0))
@@ -222,17 +220,22 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
     if "row" not in rows:
         rows = located(rows, chosen.title)
     stem, title = (_VERSION.sub("", name) for name in (chosen.name, chosen.title))
-    taken = {*library(), DEMO}
-    number = next(n for n in range(2, 10_000) if f"{stem}-v{n}" not in taken)
-    labelled, audit = labelled_from_frame(rows, f"{title} v{number}")
+    number = next(n for n in count(2) if f"{stem}-v{n}" not in {*library(), DEMO})
+    new = _made(rows, f"{title} v{number}", hold_out, seed, f"{stem}-v{number}", chosen.translations)
+    return add(new, rows, hold_out, seed, [*changes_of(chosen), change])
+
+
+def _made(
+    rows: pd.DataFrame, title: str, hold_out: float, seed: int, name: str, translations: Mapping[str, str]
+) -> ChosenData:
+    labelled, audit = labelled_from_frame(rows, title)
     if hold_out and not labelled.splits:
         labelled = labelled.hold_out(hold_out, seed)
-    new = ChosenData(labelled, audit, f"{stem}-v{number}")
-    return add(new, rows, hold_out, seed, chosen.translations, [*changes_of(chosen), change])
+    return ChosenData(labelled, audit, name, translations)
 
 
 def data_of_run(run: Run) -> str:
-    """Return the name of the set that a run was trained on; a finished run itself holds no sentences any more.
+    """Return the name of the set that a run was trained on; a finished run itself keeps no sentences.
 
     Raises:
         DataError: the library does not have it.
@@ -247,19 +250,17 @@ def data_of_run(run: Run) -> str:
 
 
 def free_name(title: str) -> str:
-    """Return a name that no set has yet, made of a title."""
-    plain = (
-        re.sub(_NOT_NAME, "-", re.sub(_ENDING, "", title.lower())).strip("-._")[:60].rstrip("-._") or "data"
-    )
-    taken = {*library(), DEMO}
-    return next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 10_000))) if name not in taken)
+    """Return an unused name for a set, made of a title."""
+    plain = re.sub(_NOT_NAME, "-", re.sub(_ENDING, "", title.lower())).strip("-._")[:60].rstrip("-._")
+    stem, taken = plain or "data", {*library(), DEMO}
+    return stem if stem not in taken else next(n for i in count(2) if (n := f"{stem}-{i}") not in taken)
 
 
 def rename(name: str, new: str) -> None:
-    """Give a set another name. Raises DataError where none can have it."""
+    """Rename a set. Raises DataError if the new name is invalid or taken."""
     if not NAME.fullmatch(new):
         raise DataError(
-            "a name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
+            "a name starts with a lower-case letter or a digit; more of them, '.', '_' and '-' may follow"
         )
     if new in {*library(), DEMO}:
         raise DataError(f"there is a set '{new}' already; choose another name")
@@ -269,7 +270,7 @@ def rename(name: str, new: str) -> None:
 
 
 def delete(name: str) -> None:
-    """Put a set aside; `undelete` brings it back until another is deleted. The demo set is chosen."""
+    """Move a set to the trash and choose the demo set; `undelete` restores it until another is deleted."""
     trash = _root() / TRASH
     shutil.rmtree(trash, ignore_errors=True)
     trash.mkdir(parents=True)
@@ -279,27 +280,27 @@ def delete(name: str) -> None:
 
 
 def discard(name: str) -> None:
-    """Remove a set for good, such as one that was read otherwise a moment later; unless a run was trained on it."""
+    """Delete a set for good, such as an upload that was read differently a moment later, unless a run used it."""
     sha256 = _facts(_root() / name).get("sha256")
     if not any(data_sha_of(run) == sha256 for run in list_runs(runs_root())):
         shutil.rmtree(_root() / name, ignore_errors=True)
 
 
 def deleted() -> str:
-    """Return the name of the set that can be brought back; "" for none."""
+    """Return the name of the set that can be restored; "" for none."""
     name = st.session_state.get(_UNDO, "")
     return name if name and (_root() / TRASH / name).is_dir() and name not in library() else ""
 
 
 def undelete() -> None:
-    """Bring back what was deleted last, and choose it."""
+    """Restore the set that was deleted last, and choose it."""
     if name := deleted():
         (_root() / TRASH / name).rename(_root() / name)
         keep("data", name)
 
 
 def draw_data_chooser() -> list[str]:
-    """Draw the choice of a set; return what was wrong with the one that the address names."""
+    """Ask for a set; return what was wrong with the one in the address."""
     names, choices, problems = [DEMO, *library()], choices_of_session(), []
     if (named := choices.get("data", DEMO)) not in names:
         problems.append(f"There is no data set {literal(shown(named, 80))} here: this is the demo set.")
@@ -342,11 +343,9 @@ def _rows(folder: str, stamp: int) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=8, show_spinner="Opening the data ...")
 def _opened(folder: str, stamp: int) -> ChosenData:
-    facts = _facts(Path(folder))
-    labelled, audit = labelled_from_frame(pd.read_parquet(Path(folder) / _ROWS), str(facts["title"]))
-    if facts["hold_out"] and not labelled.splits:
-        labelled = labelled.hold_out(float(facts["hold_out"]), int(facts["seed"]))
-    return ChosenData(labelled, audit, Path(folder).name, facts["translations"])
+    place, facts = Path(folder), _facts(Path(folder))
+    about = str(facts["title"]), float(facts["hold_out"]), int(facts["seed"])
+    return _made(pd.read_parquet(place / _ROWS), *about, place.name, facts["translations"])
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

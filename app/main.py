@@ -1,4 +1,4 @@
-"""The app's pages, and over each of them the way to the others and the bar."""
+"""The app's entry: the bar with the navigation, and below it the page."""
 
 from pathlib import Path
 from typing import Literal
@@ -6,12 +6,14 @@ from typing import Literal
 import streamlit as st
 
 from app.address import draw_link
+from app.cache import start_helpers
 from app.context import draw_bar, draw_problems
 from app.maps import ink
+from app.panels.widgets import errors_shown
 from app.users import draw_account, draw_sign_in
 
-ICON = Path(__file__).parent / "icon.svg"  # a file: icons by name are fetched from elsewhere
-# The bar takes the place of Streamlit's empty header, whose menu stays at its right end.
+ICON = Path(__file__).parent / "icon.svg"  # a file, since icons by name are fetched from the network
+# The bar replaces Streamlit's empty header, whose menu stays at its right end.
 _STYLE = """
 <style>
 [data-testid="stHeader"] { background: transparent; pointer-events: none; height: 2.75rem; min-height: 0 }
@@ -21,11 +23,11 @@ _STYLE = """
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: 0.25rem; z-index: 1; padding: 0.5rem 1rem; background: Canvas; }
 [data-testid="stElementContainer"]:has(> .stHtml :is(.skip, #page)) { position: absolute; }
-/* The bar shows where one is; who reads by ear still hears the heading. */
+/* The bar shows which page is open; the heading is for screen readers. */
 [data-testid="stElementContainer"]:has(h1) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
 }
-/* The accent is a ground for white letters; as letters on a dark page it would be too faint. */
+/* The accent is a background for white letters; as a text colour on a dark page it is too faint. */
 [aria-checked="true"] p, [role="tab"][aria-selected="true"] p, [data-testid="stSliderThumbValue"] * { color: INK; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
@@ -42,10 +44,11 @@ _STYLE = """
 
 
 def main() -> None:
-    """Show the page that the address names."""
+    """Draw the bar and the page that the address names."""
     st.set_page_config(page_title="Emu", page_icon=ICON, layout="wide", initial_sidebar_state="collapsed")
     if not draw_sign_in():
         return
+    start_helpers()
     tabs = [
         st.Page("views/data.py", title="Data", icon=":material/table:"),
         st.Page("views/train.py", title="Train", icon=":material/model_training:"),
@@ -67,19 +70,20 @@ def main() -> None:
         )
         draw_bar()
     st.html('<div id="page" tabindex="-1"></div>')
-    with ways:  # drawn after the bar, whose choices every link carries
+    with ways:  # after the bar, since every link carries its choices
         for tab in tabs:
             draw_link(tab, tab.title, tab.icon)
         kind: Literal["primary", "tertiary"] = "primary" if page in lab else "tertiary"
-        with st.popover(
-            "Lab", icon=":material/science:", type=kind, key=f"lab-{page.url_path}"
-        ):  # closed on each page
+        key = f"lab-{page.url_path}"  # a new key closes the menu on the next page
+        with st.popover("Lab", icon=":material/science:", type=kind, key=key):
             for tab in lab:
                 draw_link(tab, tab.title, tab.icon)
         draw_account()
     draw_problems()
-    page.run()
+    st.title(page.title)
+    with errors_shown():
+        page.run()
 
 
-if __name__ == "__main__":  # not in the background worker, which imports this file as well
+if __name__ == "__main__":  # not in the background worker, which imports this file, too
     main()

@@ -1,4 +1,4 @@
-"""Maps of sentences: which are drawn, where each stands, and the maps as files to keep."""
+"""Maps of sentences: a sample to draw, its layout in the background, and the widgets of a map."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from app import cache
 from app.background import Done, Failed, Pending
 from app.mapping import lay_out
-from app.vectors import weights_of
+from app.panels.widgets import draw_download, draw_note
 from app.wording import literal
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.scatter import maps_page
@@ -23,10 +23,10 @@ from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection, aligned, project, stratified_sample
 
-FIRST_POINTS = 5_000  # of a larger set a sample of so many is drawn first: its map is there in seconds
-MOST_POINTS = 30_000  # a browser draws and selects that many with ease
+FIRST_POINTS = 5_000  # sentences of a larger set that are drawn first: their map takes seconds
+MOST_POINTS = 30_000  # that a browser draws and selects with ease
 NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA"}
-POLL_S, REDRAWN_AT = 0.5, 0.2  # a map in the making is drawn anew when so much more of it is done
+POLL_S, REDRAWN_AT = 0.5, 0.2  # an unfinished map is redrawn after this much more progress
 Drag = Literal["pan", "lasso", "select"]
 _ASKED, _STOPPED, _SESSION = "maps-asked", "maps-stopped", "maps-session"
 _SCRIPT = Path(__file__).with_name("maps.js")
@@ -34,17 +34,17 @@ _SCRIPT = Path(__file__).with_name("maps.js")
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """An encoder's map as it stands.
+    """A map so far.
 
     Attributes:
         key: of its task.
         places: (N, 2); the PCA until the method's first map is there.
-        method: what is being laid out.
-        progress: how far that is, from 0 to 1.
-        over: nothing will change any more: it is laid out, or was stopped, or failed.
-        stopped: the person stopped it; `places` is the last map there was.
+        method: the method that lays it out.
+        progress: from 0 to 1.
+        over: whether it is final: laid out, stopped or failed.
+        stopped: whether a person stopped it; `places` is the last map there was.
         trust: the trustworthiness of `places`, None until it is measured.
-        problem: why the method could not lay it out; empty where it could.
+        problem: why the method failed; "" if it did not.
     """
 
     key: str
@@ -58,16 +58,13 @@ class Layout:
 
 
 def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
-    """Return which rows of a frame are shown, by what a person wants of its columns; nothing wanted shows all."""
-    shown = np.ones(len(points), dtype=bool)
-    for column, values in filters.items():
-        if values:
-            shown &= points[column].isin(values).to_numpy()
-    return shown
+    """Return which rows have one of the wanted values in each column; a column without wanted values is ignored."""
+    wanted = {column: list(values) for column, values in filters.items() if values}
+    return points[list(wanted)].isin(wanted).all(axis=1).to_numpy(dtype=bool)
 
 
-def sample(labelled: LabelledSet, most: int = MOST_POINTS) -> pd.DataFrame:
-    """Return the set's frame with a column `row`, at most `most` of its rows, with every intent and language."""
+def sample(labelled: LabelledSet, most: int) -> pd.DataFrame:
+    """Return at most `most` rows of a set, stratified by language and intent, with their number in `row`."""
     frame = labelled.frame
     most = min(most, MOST_POINTS)
     rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), most)
@@ -75,42 +72,29 @@ def sample(labelled: LabelledSet, most: int = MOST_POINTS) -> pd.DataFrame:
 
 
 def say_how_many(total: int, drawn: int, shown: int) -> None:
-    """Say how many sentences the maps show, and that the rest is left out, where it is."""
+    """Say how many of all sentences are drawn, and how many of those the filters leave."""
     if drawn < total:
-        st.info(
+        draw_note(
             f"The maps show {drawn:,} of {counted(total, 'sentence')}: a sample with its share of every "
-            "intent in every language.",
-            icon=":material/filter_list:",
+            "intent in every language."
         )
     if shown < drawn:
         st.caption(f"The filters leave {shown:,} of {counted(drawn, 'sentence')}.")
 
 
-def layouts(
-    vectors: Mapping[str, FloatArray], specs: Mapping[str, str], data_sha: str, method: Projection
-) -> dict[str, Layout]:
-    """Return each encoder's map of its vectors (N, dim) as `laid_out` does; `data_sha` stands for the sentences."""
-    keys = {
-        name: f"map:{method}:{data_sha}:{len(found)}:{weights_of(specs[name])}"  # a sample is a map of its own
-        for name, found in vectors.items()
-    }
-    return laid_out(vectors, keys, method)
-
-
 def laid_out(
     vectors: Mapping[str, FloatArray], keys: Mapping[str, str], method: Projection
 ) -> dict[str, Layout]:
-    """Return at once the best map there is of each of several vectors (N, dim) of the same N sentences.
+    """Return the best available map of each of several vectors (N, dim) of the same N sentences.
 
-    The first time that is their PCA, computed here in a moment. Two workers refine the maps, so that neither of two
-    waits for the other; later calls return the maps in the making and, at last, the final ones, all turned onto the
-    first. A page calls this in each of its runs and draws what it gets; then it calls `draw_progress`, which shows
-    how far the maps are and runs the page again when one has changed. Maps that the session asked for in its last
-    call and not in this one are stopped, unless another session waits for them.
+    At first that is their PCA, computed here at once. Two workers refine the maps in parallel; later calls return
+    their maps so far and, at last, the final ones, all aligned to the first. A page calls this on each of its runs
+    and draws the result; then it calls `draw_progress`, which runs the page again when a map has changed. Maps that
+    the session's last call asked for and this one does not are stopped, unless another session wants them.
 
     Args:
         vectors: by name.
-        keys: by name; a key stands for the vectors and the method.
+        keys: by name; a key identifies vectors and method.
         method: how to lay them out.
 
     Raises:
@@ -151,15 +135,15 @@ def _session() -> str:
     return session
 
 
-def stop(maps: Mapping[str, Layout]) -> None:
-    """Refine these maps no further in this session: `laid_out` returns them as they are here."""
+def _stop(maps: Mapping[str, Layout]) -> None:
+    """Stop refining maps in this session: `laid_out` returns them as they are."""
     for one in maps.values():
         if not one.over:
             cache.mapper().stop(one.key, _session())
             st.session_state.setdefault(_STOPPED, {})[one.key] = replace(one, over=True, stopped=True)
 
 
-def go_on(maps: Mapping[str, Layout]) -> None:
+def _go_on(maps: Mapping[str, Layout]) -> None:
     """Refine maps again that were stopped or have failed."""
     for one in maps.values():
         st.session_state.get(_STOPPED, {}).pop(one.key, None)
@@ -168,10 +152,10 @@ def go_on(maps: Mapping[str, Layout]) -> None:
 
 
 def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
-    """Draw how far maps are, with a button that stops them, and run the page again when one has changed.
+    """Draw the progress of maps with a Stop button, and run the page again when one has changed.
 
-    Of maps that failed it says why, and those that were stopped can be refined again; else it draws nothing once all
-    are laid out. `key` begins the widgets' keys.
+    Of maps that are over it draws the errors, and a button that refines stopped and failed ones again. `key` is the
+    prefix of the widgets' keys.
     """
     for name, one in maps.items():
         if one.problem:
@@ -180,18 +164,18 @@ def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
     if waiting:
         _draw_bar(waiting, key)
     elif any(one.stopped or one.problem for one in maps.values()):
-        st.button("Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=go_on, args=(maps,))
+        st.button("Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=_go_on, args=(maps,))
 
 
 def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
-    # A map that waits for others is at 0 %, and the bar says how far all of them are.
+    # One bar for all maps; a map that waits for others is at 0 %.
     label = "Refining " + ", ".join(f"{literal(name)}: {NAMES[one.method]}" for name, one in maps.items())
 
     @st.fragment(run_every=POLL_S)
     def poll() -> None:
         try:
             now = [cache.mapper().result(one.key, asker=_session()) for one in maps.values()]
-        except KeyError:  # it made room for others
+        except KeyError:  # evicted
             st.rerun()
         shares = [outcome.progress for outcome in now if isinstance(outcome, Pending)]
         if len(shares) < len(maps):
@@ -203,7 +187,7 @@ def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
             icon=":material/stop:",
             key=f"{key}-stop",
             help="Keep the maps as they are.",
-            on_click=stop,
+            on_click=_stop,
             args=(maps,),
         )
         if sum(shares) - sum(one.progress for one in maps.values()) >= REDRAWN_AT * len(maps):
@@ -213,7 +197,7 @@ def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
 
 
 def say_trust(maps: Mapping[str, Layout]) -> None:
-    """Say how far each map can be trusted, once that is measured."""
+    """Draw the trustworthiness of the maps for which it is measured."""
     said = [f"{literal(name)}: **{one.trust:.2f}**" for name, one in maps.items() if one.trust is not None]
     if said:
         st.caption(
@@ -225,11 +209,11 @@ def say_trust(maps: Mapping[str, Layout]) -> None:
 def draw_emphasis(
     chart: str, rows: Sequence[int], drag: Drag, on_pick: Callable[[int], None], instead: str = ""
 ) -> None:
-    """Have the picked points, by their `customdata`, stand out on the maps of `sentence_maps` in the chart of this key.
+    """Emphasise the picked points, by their `customdata`, on the maps in the chart with this key.
 
-    It also sets what dragging does, stacks two maps where there is little room, and makes points reachable by keyboard:
-    `on_pick` is called with the row of the one on which Enter was pressed. `instead` is another figure of the same
-    places, as JSON, drawn in place of the chart's own; it goes by itself, so that a pick does not send it again.
+    This also sets what dragging does, stacks two maps on a narrow page, and makes the points reachable by keyboard:
+    Enter on one calls `on_pick` with its row. `instead` is another figure of the same places, as JSON, which replaces
+    the chart's own; it is sent separately, so that a pick does not send it again.
     """
     component = st.components.v2.component("emu_maps", js=_SCRIPT.read_text("utf-8"))
     key = f"{chart}-emphasis"
@@ -244,7 +228,7 @@ def draw_emphasis(
 
 
 def ink() -> str:
-    """Return the colour of letters on the page, stronger than that which Streamlit gives those of a chart."""
+    """Return the page's text colour, which is stronger than Streamlit's for charts."""
     return "#FAFAFA" if st.context.theme.type == "dark" else "#31333F"
 
 
@@ -256,28 +240,19 @@ def draw_downloads(
     name: str,
     shown: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Draw a button each for PNG, SVG and HTML; `name` is the files', without an ending, the rest as in `maps_file`."""
+    """Draw buttons that download maps as PNG, SVG and HTML; `name` is the stem of the file names."""
 
     def still(file_format: Literal["png", "svg"]) -> bytes:
         from emu_core.charts.stills import maps_file  # which imports matplotlib
 
         return maps_file(panels, points, colour_by, chosen, file_format=file_format, shown=shown)
 
-    files: dict[str, tuple[str, Callable[[], bytes]]] = {
-        "PNG": ("image/png", lambda: still("png")),
-        "SVG": ("image/svg+xml", lambda: still("svg")),
-        "HTML": ("text/html", lambda: maps_page(panels, points, colour_by, chosen, shown)),
+    files: dict[str, Callable[[], bytes]] = {
+        "PNG": lambda: still("png"),
+        "SVG": lambda: still("svg"),
+        "HTML": lambda: maps_page(panels, points, colour_by, chosen, shown),
     }
-    for column, (ending, (mime, draw)) in zip(st.columns([1, 1, 1, 5]), files.items(), strict=False):
-        column.download_button(
-            ending,
-            draw,
-            file_name=f"{name}.{ending.lower()}",
-            mime=mime,
-            icon=":material/download:",
-            on_click="ignore",
-            width="stretch",
-            help="A page of its own that can be zoomed and hovered over, without a network."
-            if ending == "HTML"
-            else None,
-        )
+    page = "A page that can be zoomed and hovered over, without a network."
+    for column, (ending, draw) in zip(st.columns([1, 1, 1, 5]), files.items(), strict=False):
+        about = page if ending == "HTML" else None
+        draw_download(ending, draw, f"{name}.{ending.lower()}", place=column, width="stretch", help=about)

@@ -1,4 +1,7 @@
-"""What the pages know of runs: which are finished, what each is, and who began it."""
+"""What the pages know about runs: which are finished, what each is, and which session started it."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -9,40 +12,25 @@ from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
 _BEGUN = "begun"
+_T = TypeVar("_T")
 
 
 def is_mine(run: Run) -> bool:
-    """Return whether this session began a run, or whoever has signed in did: anybody else is asked before it stops.
+    """Return whether this session, or the person who has signed in, started a run; others confirm before they stop it.
 
-    Without a sign-in nothing that a browser sends tells one person from another for good. A session knows what it
-    began; after a reload it does not, so that the question must be one that the same person can answer, too.
+    Without a sign-in nothing reliably tells one person's browser from another's. A session forgets what it started
+    when the page is reloaded, so the same person must be able to confirm, too.
     """
     return bool(server().sign_in) or run.name in st.session_state.get(_BEGUN, ())
 
 
 def make_mine(run: Run) -> None:
-    """Have this session be the one that began a run."""
+    """Remember that this session started a run."""
     st.session_state[_BEGUN] = {*st.session_state.get(_BEGUN, ()), run.name}
 
 
-def note_of(run: Run) -> str:
-    """Return what a person wrote about a run; "" where it can't be read."""
-    try:
-        return run.note
-    except RunError:
-        return ""
-
-
-def tags_of(run: Run) -> tuple[str, ...]:
-    """Return what a run is filed under; nothing where it can't be read."""
-    try:
-        return run.tags
-    except RunError:
-        return ()
-
-
 def finished_runs() -> dict[str, Run]:
-    """Return the finished runs by name, the newest first; without those whose folder is damaged."""
+    """Return the finished training runs by name, the newest first, without damaged ones."""
     return {
         run.name: run
         for run in list_runs(runs_root())
@@ -51,12 +39,30 @@ def finished_runs() -> dict[str, Run]:
 
 
 def runs_to_specialise() -> list[Run]:
-    """Return the finished runs whose encoder can be fine-tuned: it is no encoder with a head or layers on it."""
+    """Return the finished runs whose encoder can be fine-tuned: it has no head or layers on top of a base."""
     return [run for run in finished_runs().values() if not (run.encoder_folder / BASE).is_dir()]
 
 
+def _read(read: Callable[[], _T], damaged: _T) -> _T:
+    """Return what `read` does, or `damaged` if the run's folder is."""
+    try:
+        return read()
+    except RunError:
+        return damaged
+
+
+def note_of(run: Run) -> str:
+    """Return a run's note; "" if it can't be read."""
+    return _read(lambda: run.note, "")
+
+
+def tags_of(run: Run) -> tuple[str, ...]:
+    """Return a run's tags; none if they can't be read."""
+    return _read(lambda: run.tags, ())
+
+
 def status_of(run: Run) -> Status:
-    """Return a run's status; a failure that says so where the folder is damaged."""
+    """Return a run's status; a failure that says so if the folder is damaged."""
     try:
         return run.status()
     except RunError as error:
@@ -64,33 +70,32 @@ def status_of(run: Run) -> Status:
 
 
 def config_of(run: Run) -> RunConfig | None:
-    """Return a run's configuration; None where it can't be read."""
-    try:
-        return run.config()
-    except RunError:
-        return None
+    """Return a run's configuration; None if it can't be read."""
+    return _read(run.config, None)
 
 
 def data_sha_of(run: Run) -> str:
-    """Return the hash of the data that a run was trained on; "" where it can't be read."""
-    try:
-        return str(run.data().get("sha256", ""))
-    except RunError:
-        return ""
+    """Return the hash of a run's training data; "" if it can't be read."""
+    return str(_read(run.data, dict[str, Any]()).get("sha256", ""))
+
+
+def can_resume(run: Run) -> bool:
+    """Return whether a run can be started or resumed; False if its folder is damaged."""
+    return _read(lambda: run.can_resume, False)
 
 
 def is_training(run: Run) -> bool:
-    """Return whether a run trains an encoder, and is no benchmark."""
+    """Return whether a run trains an encoder and is no benchmark; True if its folder is damaged."""
     config = config_of(run)
     return config is None or config.task is Task.TRAIN
 
 
 def is_bench(run: Run) -> bool:
-    """Return whether a run is a benchmark; False where its folder is damaged."""
+    """Return whether a run is a benchmark; False if its folder is damaged."""
     return not is_training(run)
 
 
 def is_from_scratch(run: Run) -> bool:
-    """Return whether a run trains an encoder from scratch; False where its folder is damaged."""
+    """Return whether a run trains an encoder from scratch; False if its folder is damaged."""
     config = config_of(run)
     return config is not None and config.task is Task.TRAIN and not config.encoder

@@ -144,7 +144,7 @@ def measured(run: Run) -> None:
 def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Path) -> None:
     assert "On **tiny.csv**: 36 sentences" in said(app)
     choose(app, parts=["4"], seeds="0, 1", epochs=3)
-    assert "**3 cells**" in said(app) and "2 cells train the encoder, on 72 sentences" in said(app)
+    assert "**3 runs**" in said(app) and "2 runs train the encoder, on 72 sentences" in said(app)
     run = begun(app, root)
     config = run.config()
     assert (run.name, config.task, config.method, config.encoder) == (
@@ -158,18 +158,18 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
     assert len(data.train.frame) + len(data.test.frame) == 36
     measured(run)
     app.run()
-    assert app.success[0].value == "Finished: 3 cells."
+    assert app.success[0].value == "Finished: 3 runs."
     assert "Table 4: all ordered pairs, trained on en" in [
         one.value.replace("\\", "") for one in app.subheader
     ]
-    listed = next(frame.value for frame in app.dataframe if "Cells" in frame.value)
-    assert listed[["Paper", "Trained on", "Cells"]].to_numpy().tolist() == [["Emu", "en", "3 of 3"]]
+    listed = next(frame.value for frame in app.dataframe if "Runs" in frame.value)
+    assert listed[["Paper", "Trained on", "Runs"]].to_numpy().tolist() == [["Emu", "en", "3 of 3"]]
 
 
 def test_fmdas_tables_are_run_on_translations_with_slots(root: Path) -> None:
     app = evidence(fmda_set().frame)
     choose(app, **{"bench-paper": "fmda"})
-    assert "cells**" in said(app)
+    assert "runs**" in said(app)
     run = begun(app, root)
     assert (run.config().method, run.config().pairs) == ("fmda", (("en", "de"), ("en", "es")))
     measured(run)
@@ -209,7 +209,7 @@ def test_a_form_that_is_not_filled_in_right_starts_nothing(app: AppTest, root: P
     choose(app, seeds="0", train=[])
     assert refused() == "Choose a language whose labels are used."
     choose(app, train=["en"], **{"bench-name": "../out"})
-    assert "begins with a lower-case letter or a digit" in refused()
+    assert "starts with a lower-case letter or a digit" in refused()
     choose(app, **{"bench-name": "fine"})
     assert not button(app, "Start the benchmark").disabled
     assert not list(root.glob("[!.]*"))
@@ -218,7 +218,7 @@ def test_a_form_that_is_not_filled_in_right_starts_nothing(app: AppTest, root: P
 def test_data_that_does_not_do_is_said_before(root: Path) -> None:
     app = evidence(bench_set(("en",)).frame)
     assert "tables compare languages" in app.warning[0].value and len(app.warning) == 1
-    assert button(app, "Start the benchmark").disabled and "cells**" not in said(app)
+    assert button(app, "Start the benchmark").disabled and "runs**" not in said(app)
     app = evidence(bench_set().frame.drop(columns="split"))
     assert "trained on split train, measured on split test" in said(app).lower()  # a fifth is held out
     assert not button(app, "Start the benchmark").disabled
@@ -246,11 +246,11 @@ def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(
     until(lambda: run.status().step == 1)
     other = evidence()
     for session in (app.run(), other):
-        assert progress(session).startswith("emu-without-ld on en seed 0: 1 of 3 cells")
+        assert progress(session).startswith("emu-without-ld on en seed 0: 1 of 3 runs")
     button(other, "Cancel it anyway").click().run()
     assert measuring.wait(run, PATIENCE_S).state is RunState.CANCELLED
     app.run()
-    assert "Cancelled after 1 of 3 cells" in said(app)
+    assert "Cancelled after 1 of 3 runs" in said(app)
     assert not {"Cancel", "Stopping ..."} & set(labels(app))
     button(app, "Resume").click().run()
     assert not app.exception
@@ -263,7 +263,7 @@ def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(
     go(root)
     button(app, "Resume").click().run()
     assert measuring.wait(run, PATIENCE_S).state is RunState.FINISHED
-    assert app.run().success[0].value == "Finished: 3 cells."
+    assert app.run().success[0].value == "Finished: 3 runs."
 
 
 def test_a_first_cell_that_can_not_be_measured_leaves_its_reason(app: AppTest, root: Path) -> None:

@@ -656,7 +656,7 @@ def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> No
     for label, value in (("Languages", ["ja"]), ("Intents", ["pool"])):
         next(box for box in explore_app.multiselect if box.label == label).set_value(value)
     explore_app.run()
-    assert any("leave no sentence" in info.value for info in explore_app.info)
+    assert any("No sentence passes" in info.value for info in explore_app.info)
     assert not any(map(is_map, figures(explore_app)))
 
 
@@ -783,7 +783,7 @@ def test_a_run_with_snapshots_is_played_epoch_by_epoch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, app: AppTest
 ) -> None:
     compare(app, "Epochs")
-    assert "kept no vectors" in app.info[0].value and not drawn(app)
+    assert "stored no vectors" in app.info[0].value and not drawn(app)
     file = small_file(tmp_path, ("en", "de"))
     run = train(file, out=tmp_path / "runs" / "filmed", snapshots=True)
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))

@@ -151,7 +151,7 @@ def test_unknown_columns_are_mapped_by_hand(app: AppTest) -> None:
     assert title(app) == "Demo set"  # until the columns are known
     assert (
         app.warning[0].value
-        == "Still to choose above: Sentence, Intent, Language. Until then the set in use stays."
+        == "Still to choose above: Sentence, Intent, Language. Until then, the set in use does not change."
     )
     columns = {"Sentence": "col1", "Intent": "col2", "Language": "col3"}
     for label, column in columns.items():
@@ -166,7 +166,9 @@ def test_unknown_columns_are_mapped_by_hand(app: AppTest) -> None:
 
 def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
     upload(app, ("a.csv", csv(table("en")[["text", "intent"]])))
-    assert app.warning[0].value == "Still to choose above: Language. Until then the set in use stays."
+    assert (
+        app.warning[0].value == "Still to choose above: Language. Until then, the set in use does not change."
+    )
     app.text_input[0].set_value("Klingon?").run()
     assert "is not a language" in app.error[0].value
     app.text_input[0].set_value("Deutsch").run()
@@ -226,7 +228,7 @@ def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
     upload(app, ("a.csv", csv(table())))
     for over, label in (
         ("read_upload", "Reading ..."),
-        ("labelled_from_upload", "Looking through the sentences ..."),
+        ("labelled_from_upload", "Auditing the sentences ..."),
     ):
         progress = app.get("progress")[0].proto
         assert (progress.value, progress.text) == (25, label)
@@ -373,7 +375,7 @@ def test_training_starts_from_sensible_choices(app: AppTest) -> None:
             lambda app: app.multiselect[1].set_value([]),
             "This method needs sentences in another language than English",
         ),
-        (lambda app: app.text_input[0].set_value("../x"), "The run's name begins with a lower-case letter"),
+        (lambda app: app.text_input[0].set_value("../x"), "The run's name starts with a lower-case letter"),
         (
             lambda app: app.text_input[0].set_value("taken"),
             "There is a run 'taken' already; choose another name.",

@@ -94,7 +94,10 @@ def test_every_encoder_is_listed_with_what_is_known_of_it(app: AppTest) -> None:
     for info in available_encoders():
         assert info.name in text
         assert f"`{info.spec}" in text
-        for value, shown in ((info.dim, f"\n{info.dim:,} numbers"), (info.size_mb, f"\n{info.size_mb:,} MB")):
+        for value, shown in (
+            (info.dim, f"\n{info.dim:,} dimensions"),
+            (info.size_mb, f"\n{info.size_mb:,} MB"),
+        ):
             assert (shown in text) == bool(value)
         assert info.licence in text
     assert "**16 languages:** Arabic, Chinese, Chinese (traditional), Dutch" in text
@@ -146,7 +149,7 @@ def test_a_model_that_can_not_be_one_is_refused_with_the_reason(
 
 def test_a_folder_without_a_model_is_refused(app: AppTest, tmp_path: Path) -> None:
     with_encoder(open_page(app, "train"), "hf:", str(tmp_path))
-    assert "holds no model: it has neither modules.json nor config.json" in app.warning[0].value.replace(
+    assert "contains no model: it has neither modules.json nor config.json" in app.warning[0].value.replace(
         "\\", ""
     )
     assert start(app).disabled
@@ -167,8 +170,8 @@ def test_a_folder_is_trained_from_wherever_the_server_stands(
 def test_what_is_not_known_of_a_model_is_not_made_up(app: AppTest, model: Path) -> None:
     with_encoder(open_page(app, "train"), "hf:", str(model))
     text = said(app)
-    assert "Vectors, languages, size and licence are the model's own." in text
-    assert "0 numbers" not in text
+    assert "Dimensions, languages, size and licence depend on the model." in text
+    assert "\n0 dimensions" not in text
     assert "0 MB" not in text
     assert "was not trained on" not in text  # nobody knows
 
@@ -331,7 +334,7 @@ def test_no_two_encoders_share_their_vectors() -> None:
         ("run:gone", "Encoder A: there is no finished run gone here."),
         ("run:../..", "there is no finished run"),
         ("nonsense://", "is an address"),
-        ("hf:someone/huge", "type its name above to fetch it"),
+        ("hf:someone/huge", "type its name above to download it"),
         ("hf:/etc", "this server opens no folders"),
     ],
 )

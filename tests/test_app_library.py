@@ -67,7 +67,7 @@ def test_a_set_is_renamed_deleted_and_brought_back(file: Path) -> None:
     press(app, "Delete")
     assert in_use(app) == "In use: Demo set" and app.query_params["data"] == "demo"
     assert "There is no data set hotel here" in opened("hotel").warning[0].value.replace("\\", "")
-    press(app, "Undo: bring back hotel")
+    press(app, "Undo: restore hotel")
     assert in_use(app) == "In use: small.csv" == in_use(opened("hotel"))
 
 

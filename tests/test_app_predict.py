@@ -38,8 +38,8 @@ def app(trained: tuple[Run, Path], monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def test_typed_sentences_are_answered_by_both_encoders(app: AppTest) -> None:
-    assert "Type a sentence" in app.info[0].value
-    app.text_area(key="predict-typed").set_value(SENTENCES).run()
+    assert "Type or upload sentences" in app.info[0].value
+    app.text_area(key="predict-typed-0").set_value(SENTENCES).run()
     assert not app.exception and not app.error
     answers = app.dataframe[0].value
     assert answers["Sentence"].tolist() == ["Can I bring my dog?", "Wo ist das Schwimmbad?"]
@@ -56,8 +56,8 @@ def test_typed_sentences_are_answered_by_both_encoders(app: AppTest) -> None:
 
 
 def test_only_so_many_are_read(app: AppTest) -> None:
-    app.text_area(key="predict-typed").set_value("\n".join(f"Room {n}?" for n in range(201))).run()
-    assert "The first 200 of 201" in app.info[0].value
+    app.text_area(key="predict-typed-0").set_value("\n".join(f"Room {n}?" for n in range(201))).run()
+    assert "first 200 of 201" in app.info[0].value
     assert len(app.dataframe[0].value) == 200
 
 
@@ -82,5 +82,5 @@ def test_a_sentence_beside_the_maps_is_answered_at_once(app: AppTest) -> None:
 
 def test_the_page_waits_for_the_worker_and_says_so(app: AppTest, worker: AtOnce) -> None:
     worker.never = True
-    app.text_area(key="predict-typed").set_value(SENTENCES).run()
+    app.text_area(key="predict-typed-0").set_value(SENTENCES).run()
     assert not app.exception and not app.dataframe

@@ -96,9 +96,9 @@ def test_a_deleted_run_is_gone_from_every_page_until_it_is_brought_back(root: Pa
     assert app.query_params["b"] == "none" and not app.warning
     other = opened(b="run:first")  # another session
     assert "there is no finished run first" in other.warning[0].value
-    press(app, "Undo: bring back first")
+    press(app, "Undo: restore first")
     assert sorted(listed(app)) == ["first", "second"] and app.selectbox(key="watched").value == "first"
-    assert "Undo: bring back first" not in {button.label for button in app.button}
+    assert "Undo: restore first" not in {button.label for button in app.button}
 
 
 def test_the_trash_is_emptied_when_the_app_starts_again(root: Path) -> None:

@@ -544,7 +544,7 @@ def test_the_list_says_what_a_run_learnt_from(root: Path) -> None:
     assert frame["Method"].tolist() == [methods()["fmda"].title]
 
 
-@pytest.mark.parametrize(("prompt", "said"), [(0.99, "Looks at no word"), (0.5, "Looks most at: *turn*")])
+@pytest.mark.parametrize(("prompt", "said"), [(0.99, "Attends to no word"), (0.5, "Attends most to: *turn*")])
 def test_attention_on_the_prompt_alone_is_not_called_even(prompt: float, said: str) -> None:
     rest = 1 - prompt
     shares = [prompt, 0.9 * rest, 0.1 * rest]

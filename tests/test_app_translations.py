@@ -284,7 +284,7 @@ def test_weekdays_are_drawn_and_the_missing_ones_named(app: AppTest) -> None:
     assert [trace["text"] for trace in drawn] == [
         ["monday", "tuesday", "friday"], ["montag", "dienstag", "freitag"], ["lundi", "mardi", "vendredi"],
     ]  # fmt: skip
-    assert any("did not stand in the training text: wednesday" in plain(info.value) for info in app.info)
+    assert any("did not occur in the training text: wednesday" in plain(info.value) for info in app.info)
     box(app, "Of the word").set_value(("monday", "en")).run()
     nearest = table(app, "Cosine (de)")
     assert nearest["German"][0] == "montag" and "monday" not in set(nearest["English"])

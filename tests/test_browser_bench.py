@@ -36,14 +36,14 @@ def test_a_benchmark_is_started_left_and_its_report_read(
     settle(page)
     # The base encoder and one method, which learns from the twelve English sentences once.
     expect(
-        page.get_by_text(re.compile(r"2 cells: .* 1 cell trains the encoder, on 12 sentences"))
+        page.get_by_text(re.compile(r"2 runs: .* 1 run trains the encoder, on 12 sentences"))
     ).to_be_visible()
     page.get_by_role("button", name="Start the benchmark").click()
-    expect(page.get_by_test_id("stProgress")).to_contain_text("of 2 cells")
+    expect(page.get_by_test_id("stProgress")).to_contain_text("of 2 runs")
 
     page.goto("about:blank")  # the tab is closed, and another person's session opened
     page.goto(f"{app_url}/bench")
-    expect(page.get_by_text("Finished: 2 cells.")).to_be_visible(timeout=3 * PATIENCE_MS)
+    expect(page.get_by_text("Finished: 2 runs.")).to_be_visible(timeout=3 * PATIENCE_MS)
     expect(page.get_by_role("heading", name="Table 4: all ordered pairs, trained on en")).to_be_visible()
     run = list_runs(runs_folder)[0]
     settle(page)

@@ -152,7 +152,7 @@ def test_tables_go_out_as_csv(opened: Page, trained: tuple[LabelledSet, Path]) -
     go_to(opened, "Workbench", "Changed neighbours")
     opened.get_by_role("button", name=re.compile("^changed")).click()
     opened.get_by_role("button", name=re.compile("^unchanged")).click()
-    expect(opened.get_by_text("108 sentences; a sentence never meets")).to_be_visible()
+    expect(opened.get_by_text("108 sentences; a sentence's own translations")).to_be_visible()
     rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
     test = trained[0].select(splits=["test"]).frame
     assert sorted(row["sentence"] for row in rows) == sorted(test["text"])
@@ -206,7 +206,7 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple
     opened.mouse.click(target["x"], target["y"])
     expect(opened.get_by_text(text, exact=True).first).to_be_visible()
     for title in ("A: use", f"B: {RUN}"):
-        expect(opened.get_by_text(re.compile(rf"^{title}: \d+ of 10 have its intent"))).to_be_visible()
+        expect(opened.get_by_text(re.compile(rf"^{title}: \d+ of 10 have the same intent"))).to_be_visible()
 
 
 def ranges(page: Page) -> list[list[float]]:

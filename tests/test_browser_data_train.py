@@ -128,7 +128,7 @@ def test_a_run_goes_on_without_its_page_and_is_cancelled(page: Page, app_url: st
     open_app(page, f"{app_url}/train")
     expect(progress).to_contain_text(RUNNING)
     page.get_by_role("button", name="Cancel ...").click()
-    expect(page.get_by_text("It was begun in another browser session")).to_be_visible()
+    expect(page.get_by_text("It was started in another browser session")).to_be_visible()
     seen = progress.inner_text()
     expect(progress).not_to_have_text(seen)  # the question stays while the page follows the run
     page.get_by_role("button", name="Cancel it anyway").click()
@@ -260,7 +260,7 @@ def test_a_run_is_named_deleted_and_brought_back(page: Page, app_url: str, runs_
     assert run.note == "for <b>Anna</b>" and not (runs_folder / "old-name").exists()
     settle(page)
     page.get_by_role("button", name="Delete").click()
-    undo = page.get_by_role("button", name="Undo: bring back new-name")
+    undo = page.get_by_role("button", name="Undo: restore new-name")
     expect(undo).to_be_visible()
     expect(page).not_to_have_url(re.compile("new-name"))
     assert not run.folder.exists()

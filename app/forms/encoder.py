@@ -1,4 +1,4 @@
-"""The choice of an encoder, with what there is to know about each."""
+"""The choice of an encoder, with the facts about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.address import linked
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
-from app.panels.widgets import choose
+from app.panels.widgets import KEPT, choose
 from app.users import server
 from app.wording import literal
 from emu_core.data.wording import counted
@@ -17,18 +17,16 @@ from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, RunError
 from emu_core.runs.run import Run
 
-KEPT: dict[str, Any] = {"persist_state": "session"}  # what was chosen is there again when a person comes back
-
-READS_WORDS = "e5-small"  # gives a state for each token, and is there without a download
+READS_WORDS = "e5-small"  # has a state for each token and needs no download
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An encoder that was chosen."""
+    """A chosen encoder."""
 
-    info: EncoderInfo  # the encoder as the list has it
-    spec: str  # what `load_encoder` takes; just "hf:" until a model is named
-    problem: str  # why it can't be used, in a sentence; "" when it can
+    info: EncoderInfo  # its entry in the list
+    spec: str  # for `load_encoder`; "hf:" until a model is named
+    problem: str  # why it can't be used, in a sentence; "" if it can
 
 
 def draw_encoder(
@@ -39,10 +37,14 @@ def draw_encoder(
     label: str = "Encoder",
     param: str | None = None,
 ) -> Choice:
-    """Ask for an encoder, and for the model's name where one is open for any.
+    """Ask for an encoder and, for "hf:", for the model's name.
 
-    At first it is the one whose spec is `first`, or the first of the list; finished runs' encoders are offered, too.
-    `param` names the parameter of the address that has the choice, if one does: of a run its name.
+    Args:
+        key: the chooser's key.
+        first: the spec that is chosen at first; by default the first of the list.
+        runs: finished runs, whose encoders are offered, too.
+        label: the chooser's label.
+        param: the parameter of the address that keeps the choice, if any; it names a run without its folder.
     """
     encoders = {encoder.spec: encoder for encoder in (*available_encoders(), *map(of_run, runs))}
 
@@ -71,30 +73,23 @@ def _address_of(spec: str) -> str:
 
 
 def is_transformer(encoder: str) -> bool:
-    """Return whether a spec names a transformer, whose layers take LoRA's additions and whose tokens have states."""
-    return encoder == "e5-small" or encoder.startswith(HF)
+    """Return whether a spec names a transformer, which supports LoRA and has a state for each token."""
+    return encoder == READS_WORDS or encoder.startswith(HF)
 
 
 def of_run(run: Run) -> EncoderInfo:
-    """Return a finished run's encoder as the list has it."""
+    """Return a finished run's encoder as an entry of the list."""
     try:
         languages, reason = run.config().languages, ""
     except RunError as error:
         languages, reason = (), str(error)
-    return EncoderInfo(
-        spec=f"{RUN}{run.folder}",
-        name=f"Run {run.name}",
-        dim=0,
-        languages=languages,
-        size_mb=0,
-        licence="",
-        available=not reason,
-        reason=reason,
-    )
+    unknown: dict[str, Any] = {"dim": 0, "size_mb": 0, "licence": ""}
+    known = {"languages": languages, "available": not reason, "reason": reason}
+    return EncoderInfo(spec=f"{RUN}{run.folder}", name=f"Run {run.name}", **unknown | known)
 
 
 def facts(info: EncoderInfo) -> str:
-    """Return what is known of an encoder in a line of markdown."""
+    """Return the facts about an encoder in a line of markdown."""
     known = [
         f"{info.dim} dimensions" if info.dim else "",
         counted(len(info.languages), "language") if info.languages else "",
@@ -103,7 +98,7 @@ def facts(info: EncoderInfo) -> str:
     ]
     if info.spec.startswith(RUN):
         return ", ".join(filter(None, ["Trained here", *known]))
-    return ", ".join(filter(None, known)) or "Vectors, languages, size and licence are the model's own."
+    return ", ".join(filter(None, known)) or "Dimensions, languages, size and licence depend on the model."
 
 
 def _draw_model(info: EncoderInfo, key: str) -> Choice:
@@ -114,8 +109,7 @@ def _draw_model(info: EncoderInfo, key: str) -> Choice:
         key=f"{key}-model",
         help="A model's name on the Hugging Face hub"
         + (". " if server().sign_in else ", or the path of a folder on the machine where this app runs. ")
-        + "A model of the hub is fetched once, when it is first used. Python code that a model brings is never "
-        "run.",
+        + "A model of the hub is downloaded once, when it is first used. Python code in a model is never run.",
         **KEPT,
     )
     try:

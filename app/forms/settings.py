@@ -1,4 +1,4 @@
-"""Inputs for the fields of a `Settings` class, in the words of the fields themselves."""
+"""Inputs for the fields of a `Settings` class, described by the fields themselves."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,19 +7,19 @@ from typing import Any
 
 import streamlit as st
 
-from app.forms.encoder import KEPT, is_transformer
-from app.panels.widgets import choose_one
+from app.forms.encoder import is_transformer
+from app.panels.widgets import KEPT, choose_one
 from emu_core.config.emu import Trained
 from emu_core.config.settings import OURS, SettingInfo, Settings, infos
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.methods.method import Method
 
-PRESETS = {"tuned": "Measured here", "paper": "The paper's"}
+PRESETS = {"tuned": "Tuned here", "paper": "From the paper"}
 
 
 def draw_settings(method: Method, encoder: str) -> Settings | str:
-    """Ask for a method's hyper-parameters, at first an encoder's defaults; return them, or why they can't be."""
+    """Ask for a method's hyper-parameters, with defaults for the encoder; return them, or why they are invalid."""
     try:
         kind = encoder_kind(encoder)
     except EncoderError as error:
@@ -43,18 +43,18 @@ def draw_settings(method: Method, encoder: str) -> Settings | str:
 
 
 def _draw_preset(method: Method, encoder: str) -> str:
-    """Ask where the settings start from, if the method has a paper and other defaults too."""
+    """Ask for the defaults to start from, if the method's differ from its paper's."""
     if all(info.source.startswith(OURS) for info in infos(method.settings)):
         return "tuned"
     if method.configure(encoder) == method.configure():
-        st.caption("For this encoder nothing was measured: these are the paper's values.")
+        st.caption("Nothing was tuned for this encoder: these are the paper's values.")
         return "tuned"
     preset: str = choose_one(
         "Start from",
         list(PRESETS),
         f"preset-{method.settings.__name__}",
         format_func=PRESETS.__getitem__,
-        help="The paper's values were found for other encoders, far more data or larger machines.",
+        help="The paper's values are for other encoders, far more data or larger machines.",
     )
     return preset
 
@@ -68,10 +68,10 @@ def draw_fields(
     paper: Settings | None = None,
     headings: bool = True,
 ) -> dict[str, Any]:
-    """Draw an input, two in a row, for each field that matters; return the values by name.
+    """Draw an input for each field that matters, two in a row; return the values by name.
 
-    They begin with those of `start`, and say what the `paper` has where that differs; `where` tells these inputs from
-    those of other methods, encoders and presets.
+    The defaults are those of `start`; the help quotes the `paper` if it differs. `where` identifies method, encoder
+    and preset.
     """
     now, values = start, dict[str, Any]()
     for group in dict.fromkeys(info.group for info in fields):
@@ -92,8 +92,8 @@ def draw_fields(
             value = _draw(places[count % 2], info, getattr(start, info.name), encoder, about)
             values[info.name] = value
             count += 1
-            with suppress(TrainingError):  # which is said of all settings together
-                now = replace(now, **{info.name: value})  # what comes after it may depend on it
+            with suppress(TrainingError):  # reported for all settings together
+                now = replace(now, **{info.name: value})  # later fields may depend on it
     return values
 
 
@@ -131,4 +131,4 @@ def _items(info: SettingInfo, typed: str) -> tuple[Any, ...] | str:
     try:
         return tuple(info.kind(item.strip()) for item in typed.split(",") if item.strip())
     except ValueError:
-        return typed  # which the settings refuse
+        return typed  # rejected by the settings

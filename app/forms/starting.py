@@ -1,11 +1,10 @@
-"""The shared parts of forms that start a run: device, name and seed, and the button that queues it."""
+"""Common parts of the forms that start a run: method, device, name, seed and the start button."""
 
 import streamlit as st
 
 from app.address import keep, linked
-from app.forms.encoder import KEPT
 from app.jobs import job_manager
-from app.panels.widgets import choose
+from app.panels.widgets import KEPT, choose, errors_shown
 from app.state import make_mine, runs_root
 from app.wording import sentence
 from emu_core.devices import available_devices
@@ -21,13 +20,13 @@ Plan = tuple[RunConfig, Storable]
 
 
 def draw_device(place: str) -> str:
-    """Ask for a device; `place` is the page's name, for the keys of what was typed, here and below."""
+    """Ask for a device; `place` is the page's name, here and below, as a prefix of the keys."""
     devices = {device.name: device.label for device in available_devices()}
     return choose("Device", list(devices), f"{place}-device", format_func=devices.__getitem__)
 
 
 def draw_method(key: str, *needs: Needs) -> Method:
-    """Ask for one of the methods that are trained on such data."""
+    """Ask for a method that is trained on such data; the choice is a parameter of the address."""
     known = methods_that_need(*needs)
     name = linked(key, "Method", list(known), key=key, format_func=lambda name: known[name].title)
     st.caption(known[name].summary)
@@ -35,44 +34,36 @@ def draw_method(key: str, *needs: Needs) -> Method:
 
 
 def draw_identity(place: str, method: str, what: str) -> tuple[str, int, str]:
-    """Ask for a run's device, name and seed, and return name, seed and device; as `draw_name` takes its arguments."""
+    """Ask for a run's device, name and seed; return name, seed and device. The arguments are those of `draw_name`."""
     device = draw_device(place)
     name_place, seed_place = st.columns([3, 1])
     with name_place:
         name = draw_name(place, method, what)
-    seed = seed_place.number_input(
-        "Seed",
-        0,
-        2**31 - 1,
-        0,
-        help="The same seed on the same CPU gives the same run.",
-        key=f"{place}-seed",
-        **KEPT,
-    )
+    about = "The same seed on the same CPU gives the same run."
+    seed = seed_place.number_input("Seed", 0, 2**31 - 1, 0, help=about, key=f"{place}-seed", **KEPT)
     return name, seed, device
 
 
 def draw_name(place: str, method: str, what: str) -> str:
-    """Ask for the run's name; the one that is proposed begins with the method and ends with `what`."""
+    """Ask for the run's name; the default is made of the method and of `what` it is trained on."""
     free = new_run_name(runs_root(), method, what)
-    count: int = st.session_state.setdefault(
-        f"{place}-started", 0
-    )  # a form begins with a fresh name after each run
+    # A new key after each run, so that a new name is proposed.
+    count: int = st.session_state.setdefault(f"{place}-started", 0)
     typed = st.text_input("Name of the run", free, max_chars=80, key=f"{place}-name-{count}-{free}", **KEPT)
     return typed.strip()
 
 
 def misnamed(name: str) -> str:
-    """Return why no run can have the name, in a sentence; "" when one can."""
+    """Return why a run can't have the name, in a sentence; "" if it can."""
     if not NAME.fullmatch(name):
-        return "the run's name begins with a lower-case letter or a digit, and more of them, '.', '_' and '-' follow"
+        return "the run's name starts with a lower-case letter or a digit; more of them, '.', '_' and '-' may follow"
     if (runs_root() / name).exists():
         return f"there is a run '{name}' already; choose another name"
     return ""
 
 
 def draw_forecast(token: str, plan: Plan) -> None:
-    """Say what memory a run will take, where that was measured; `token` stands for the plan's data."""
+    """Draw the memory that a run will take, if it is known; `token` identifies the plan's data."""
     if line := _forecast(token, plan[0].to_json(), plan):
         st.caption(f"{line}.")
 
@@ -82,7 +73,7 @@ def _forecast(token: str, values: object, _plan: Plan) -> str:
     config, data = _plan
     try:
         expected = forecast(data, config) if isinstance(data, Data) else None
-    except EmuError:  # other programs took memory since the plan was made: the run will say so
+    except EmuError:  # other programs have taken memory since the plan was made: the run reports it
         return ""
     return "" if expected is None else expected.line
 
@@ -90,29 +81,21 @@ def _forecast(token: str, values: object, _plan: Plan) -> str:
 def draw_start_button(
     place: str, name: str, plan: Plan | str, watched: str, label: str = "Start the run"
 ) -> None:
-    """Draw the button that starts a run, or why it can't be started, and start it.
+    """Draw the button that starts a run, or why it can't be started; start the run and show it.
 
-    The page called `place` then shows the run: `watched` is the parameter of the address that names it.
+    `watched` is the parameter of the address that names the shown run.
     """
     plan = (isinstance(plan, str) and plan) or misnamed(name) or plan
     if isinstance(plan, str):
         st.warning(sentence(plan), icon=":material/block:")
-    pressed = st.button(
-        label,
-        type="primary",
-        icon=":material/play_arrow:",
-        disabled=isinstance(plan, str),
-        width="stretch",
-    )
+    icon, disabled = ":material/play_arrow:", isinstance(plan, str)
+    pressed = st.button(label, type="primary", icon=icon, disabled=disabled, width="stretch")
     if not pressed or isinstance(plan, str):
         return
-    try:
+    with errors_shown():
         with st.spinner("Starting ..."):
             run = job_manager().submit(name, *plan, root=runs_root())
-    except EmuError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
-    make_mine(run)
-    keep(watched, run.name)
-    st.session_state[f"{place}-started"] += 1
-    st.rerun()
+        make_mine(run)
+        keep(watched, run.name)
+        st.session_state[f"{place}-started"] += 1
+        st.rerun()

@@ -1,4 +1,4 @@
-"""The form of the Train page: a method, an encoder, and what of the data it is trained on."""
+"""The form of the Train page: a method, an encoder, and the languages of the data to train on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,13 +8,14 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.forms.encoder import KEPT, READS_WORDS, Choice, draw_encoder, is_transformer
+from app.forms.encoder import READS_WORDS, Choice, draw_encoder, is_transformer
 from app.forms.model_name import short_name
 from app.forms.settings import draw_settings
 from app.forms.starting import Plan, draw_forecast, draw_identity, draw_method
 from app.library import ChosenData
-from app.panels.widgets import choose_languages, warn_of_strangers
+from app.panels.widgets import KEPT, choose_languages, choose_many, draw_note, strangers_note
 from app.state import runs_to_specialise
+from app.wording import literal
 from emu_core.api.train import plan_training
 from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
@@ -30,8 +31,8 @@ def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerat
 
     Args:
         chosen: the data.
-        choices: where method, encoder and languages are asked for: what nearly everyone chooses.
-        details: where everything else is.
+        choices: the place of method, encoder and languages.
+        details: the place of everything else.
     """
     with choices:
         method = draw_method("method", Needs.INTENTS, Needs.SLOTS)
@@ -40,7 +41,7 @@ def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerat
             if method.reads_tokens
             else draw_encoder(runs=runs_to_specialise())
         )
-        place = st.container()  # which languages are asked for depends on the settings
+        place = st.container()  # for the languages, which depend on the settings
     with details:
         name, seed, device = draw_identity(PLACE, method.name, short_name(encoder.spec))
         settings = draw_settings(method, encoder.spec)
@@ -49,15 +50,16 @@ def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerat
     with place:
         languages = _draw_languages(chosen, method, settings)
         used = (*languages["train_languages"], *(languages["unlabelled_languages"] or ()))
-        warn_of_strangers(encoder.info, used)
+        if note := strangers_note(f"The encoder {encoder.info.name}", encoder.info.languages, used):
+            draw_note(literal(note))
     if problem := encoder.problem or _mismatch(method, encoder, training_languages(chosen), languages):
         return name, problem
     snapshots = details.toggle(
         "Keep each epoch's vectors",
         key="train-snapshots",
-        persist_state="session",
-        help="Stores up to 2,000 held-out sentences with their vectors before training and after each epoch in the "
-        "run's folder: the workbench then plays how the space folds.",
+        help="Stores up to 2,000 held-out sentences with their vectors, before training and after each epoch, in the "
+        "run's folder, so that the workbench can play how the space folds.",
+        **KEPT,
     )
     plan = _plan(
         chosen.token,
@@ -77,22 +79,30 @@ def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerat
 
 
 def _draw_languages(chosen: ChosenData, method: Method, settings: Settings) -> dict[str, Any]:
-    """Ask which languages are used, and how; return what `plan_training` takes."""
+    """Ask for the languages and their use; return arguments of `plan_training`."""
     if method.needs is Needs.SLOTS:
         pairs = draw_pairs(chosen)
         train = list(dict.fromkeys(code for pair in pairs for code in pair))
         return {"train_languages": train, "unlabelled_languages": None, "pairs": pairs}
-    train = draw_train_languages(chosen)
-    reads = method.reads_unlabelled(settings)
-    unlabelled = draw_unlabelled_languages(chosen, train) if reads else None
+    train, unlabelled = draw_train_languages(chosen), None
+    if method.reads_unlabelled(settings):
+        # If several languages have labels, each of them is another language to the rest.
+        others = [code for code in training_languages(chosen) if len(train) > 1 or code not in train]
+        unlabelled = choose_languages(
+            "Sentences without labels in",
+            others,
+            f"unlabelled-{chosen.sha256}-{'-'.join(train)}",
+            default=others,
+            help="The labels of these sentences are not read. The sentences keep the languages close to each other.",
+        )
     return {"train_languages": train, "unlabelled_languages": unlabelled}
 
 
 def _mismatch(method: Method, encoder: Choice, there: Sequence[str], languages: Mapping[str, Any]) -> str:
-    """Return why method, encoder and languages do not fit each other; "" where they do."""
+    """Return why method, encoder and languages do not fit together; "" if they do."""
     if method.reads_tokens and not is_transformer(encoder.spec):
         return (
-            f"this method reads a state for each word of a sentence, which {encoder.info.name} does not give; choose "
+            f"this method reads a state for each word of a sentence, which {encoder.info.name} does not have; choose "
             "Multilingual E5, small, or a transformer"
         )
     train = languages["train_languages"]
@@ -137,34 +147,19 @@ def draw_pairs(chosen: ChosenData) -> list[tuple[str, str]]:
     """Ask which language pairs' translations are used."""
     languages = training_languages(chosen)
     pairs = list(combinations(languages, 2))  # English comes first
-    return st.multiselect(
+    return choose_many(
         "Translations between",
         pairs,
+        f"pairs-{chosen.sha256}",
         default=[pair for pair in pairs if pair[0] == languages[0]],
         format_func=lambda pair: " and ".join(map(language_name, pair)),
-        key=f"pairs-{chosen.sha256}",
         help="Sentences of two languages with the same id are translations of each other. All language pairs are "
         "trained on at once, with the same layers.",
-        **KEPT,
-    )
-
-
-def draw_unlabelled_languages(chosen: ChosenData, train: Sequence[str]) -> list[str]:
-    """Ask which languages are used without labels beside the training ones."""
-    languages = training_languages(chosen)
-    # With labels in several languages each of them is another language to the rest.
-    others = [code for code in languages if len(train) > 1 or code not in train]
-    return choose_languages(
-        "Sentences without labels in",
-        others,
-        f"unlabelled-{chosen.sha256}-{'-'.join(train)}",
-        default=others,
-        help="Only the sentences of these languages are read. They keep the languages alike.",
     )
 
 
 def training_languages(chosen: ChosenData) -> list[str]:
-    """Return the languages of the sentences to train on; none where there are splits but no split train."""
+    """Return the languages of the sentences to train on; none if there are splits but no split train."""
     return _training_languages(chosen.sha256, chosen.labelled)
 
 
@@ -172,5 +167,5 @@ def training_languages(chosen: ChosenData) -> list[str]:
 def _training_languages(sha256: str, _labelled: LabelledSet) -> list[str]:
     try:
         return list(_labelled.train_part().languages)
-    except DataError:  # the plan says so
+    except DataError:  # the plan reports it
         return []

@@ -1,4 +1,4 @@
-"""Accuracy before and after: its means, its matrices, where it fell, and the guard of each language."""
+"""Accuracy before and after: means, matrices, losses, and the guards."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app.context import A, B
-from app.panels.widgets import draw_chart, draw_csv_button, roomy_columns
+from app.panels.widgets import draw_chart, draw_note, draw_table, roomy_columns
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
@@ -21,8 +21,8 @@ from emu_core.evaluation.metric_rows import (
     significance_sentence,
 )
 
-MOST_SIDE_BY_SIDE = 7  # languages; wider matrices get a tab each
-_CHANCE_POINTS = 1.0  # the leakage of a few hundred sentences differs so much by chance
+MOST_SIDE_BY_SIDE = 7  # languages; larger matrices get a tab each
+_CHANCE_POINTS = 1.0  # by which the leakage of a few hundred sentences varies by chance
 _LEAKAGE = {
     "probe": "A linear probe finds the language",
     "neighbours": "Nearest neighbours in the own language",
@@ -30,9 +30,9 @@ _LEAKAGE = {
 
 
 def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool = False) -> None:
-    """Draw means, losses, gains, matrices, leakage and all directions; `which` tells the comparison from others.
+    """Draw means, losses, gains, matrices, leakage and all directions; `which` identifies the comparison.
 
-    Of sentences that were `seen` in training no gain is shown as a success.
+    On sentences `seen` in training, no gain is shown as a success.
     """
     _draw_means(comparison, seen)
     _draw_verdict(comparison, seen)
@@ -52,7 +52,7 @@ def _draw_means(comparison: Comparison, seen: bool) -> None:
             f"{row['other']:.1f} %",
             f"{row['difference']:+.1f} points from {row['base']:.1f}" + ", seen in training" * seen,
             delta_color="off" if seen else "normal",
-            help="Leave-one-out accuracy of the nearest neighbour (Acc@1), each direction counting once.",
+            help="Leave-one-out accuracy of the nearest neighbour (Acc@1); each direction counts once.",
         )
     for cell, name, rows in (
         (cells[-2], "better", comparison.risen),
@@ -72,7 +72,7 @@ def _draw_verdict(comparison: Comparison, seen: bool) -> None:
     if colon:
         st.warning(f"**{literal(how_many)}:**{literal(which)}", icon=":material/trending_down:")
     elif seen:
-        st.info("No direction got worse, on sentences that were seen in training.", icon=":material/school:")
+        draw_note("No direction got worse, on sentences that were seen in training.")
     else:
         st.success("No direction got worse.", icon=":material/trending_up:")
 
@@ -89,7 +89,7 @@ def _draw_matrices(comparison: Comparison) -> None:
         draw_chart(
             figure,
             f"matrix-{name}",
-            f"Heat map of Acc@1 by language of queries and pool: {name}. The table below has the numbers.",
+            f"Heat map of Acc@1 by the languages of queries and pool: {name}. The table below has the numbers.",
             place=place,
         )
     st.caption(literal(significance_sentence(comparison)))
@@ -107,9 +107,9 @@ def _draw_leakage(leakage: pd.DataFrame) -> None:
             delta_color="inverse" if abs(difference) >= _CHANCE_POINTS else "off",
         )
     st.caption(
-        "How well the vectors tell which language a sentence is in, on "
+        "How well the vectors identify the language of a sentence, on "
         f"{counted(rows[0]['sentences'], 'sentence')} in {rows[0]['languages']} languages. The nearer to chance, the "
-        "less language identity the vectors hold; a sentence's own translations are left out. The probe's balanced "
+        "less language identity the vectors contain; a sentence's own translations are left out. The probe's balanced "
         "accuracy is cross-validated."
     )
 
@@ -134,12 +134,14 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
         )
         one = st.column_config.NumberColumn(format="%.1f")
         three = st.column_config.NumberColumn(format="%.3f")
-        st.dataframe(
+        draw_table(
             table,
-            hide_index=True,
-            column_config={"A %": one, "B %": one, "Difference": one, "p (McNemar)": three},
+            "accuracy",
+            ("accuracy", *which),
+            "emu-accuracy.csv",
+            {"A %": one, "B %": one, "Difference": one, "p (McNemar)": three},
+            download=accuracy,
         )
-        draw_csv_button(accuracy, ("accuracy", *which), "emu-accuracy.csv", key="accuracy-csv")
 
 
 def _range(accuracy: pd.DataFrame, column: str) -> "pd.Series[str]":
@@ -154,9 +156,9 @@ def draw_guard(
     *,
     seen: bool = False,
 ) -> None:
-    """Draw what each language gains or loses by the second of two encoders, as metrics.json has it.
+    """Draw each language's gain or loss by the second of two encoders, `guard` of metrics.json.
 
-    `key` is the chart's. Of sentences that were `seen` in training no gain is green.
+    `key` is the chart's. On sentences `seen` in training, no gain is green.
     """
     for verdict, text in guard_sentences(guard).items():
         draw = st.error if verdict is Verdict.LOSES else st.warning
@@ -166,16 +168,16 @@ def draw_guard(
     draw_chart(
         charts.guard_intervals(changes, names, seen=seen),
         key,
-        "The gain or loss of the queries of each language: points of Acc@1 with 95 % intervals around zero.",
+        "The gain or loss of each language's queries: points of Acc@1 with 95 % intervals around zero.",
     )
     st.caption(
         f"Queries in each language, over all pools: points of Acc@1, {names[1]} minus {names[0]}, with 95 % intervals "
-        "over the queries. A language loses where its whole interval is below zero, and may lose where its estimate is."
+        "over the queries. A language loses if its whole interval is below zero, and may lose if its estimate is."
     )
 
 
 def draw_new_intents(found: Mapping[str, Any] | None) -> None:
-    """Draw what sentences of intents without labels gain or lose, `new_intents` as metrics.json has it."""
+    """Draw the gain or loss of sentences whose intents have no labels, `new_intents` of metrics.json."""
     text = sentence(new_intent_sentence(found))
     verdict = None if found is None else Verdict(found["verdict"])
     if verdict is Verdict.LOSES:

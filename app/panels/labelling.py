@@ -1,4 +1,4 @@
-"""What to label next: sentences without a label are ranked and labelled, and what the labels bring is drawn."""
+"""What to label next: rank sentences without an intent, label them, and draw how the score changes."""
 
 import hashlib
 import json
@@ -9,19 +9,18 @@ import pandas as pd
 import streamlit as st
 
 from app.address import draw_link
-from app.cache import computed, encoded, read_in_limits
+from app.cache import computed, encoded
 from app.context import USUAL, A, Context, base_of
 from app.forms.model_name import RUN, short_name
 from app.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
-from app.panels.findings import MOST_INTENTS
-from app.panels.widgets import choose, choose_one, draw_chart, draw_note, errors_shown
+from app.panels.findings import intent_column
+from app.panels.widgets import KEPT, choose, draw_chart, draw_note, errors_shown
 from app.tasks import suggestions
+from app.upload.boxes import ask_sentences, read_box
 from app.upload.tables import DETECT, read_unlabelled
-from app.users import check_upload
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts
-from emu_core.api.inputs import ENDINGS
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import UnlabelledSet
 from emu_core.data.languages import language_name
@@ -29,18 +28,17 @@ from emu_core.data.wording import counted, listed
 from emu_core.runs.run import Run
 
 LABELLING = "Label more sentences"  # the tab of the Data page
-FIRST, MOST, FILE_MB = 10, 100, 20
-TYPED, FILE = "Type sentences", "From a file"
+FIRST, MOST = 10, 100
 _SKIPPED, _ADDITIONS, _INTENT = "label-skipped", "label-additions", "label-intent"
-LINE = 55  # characters of a sentence that are seen in a line of the table
+LINE = 55  # characters of a sentence in a line of the table
 
 
 def draw_labelling(now: Context) -> None:
-    """Draw the sentences that are worth a label most, a way to label them, and the score of each round so far."""
+    """Draw the sentences that are most worth labelling, and the score after each round."""
     chosen = now.chosen
     st.markdown(
-        "Of the sentences without an intent, those whose intent would teach the default method most: it is unsure of "
-        "them, they are unlike each other, and each language has its share. It is fitted again after each round."
+        "The sentences without an intent whose labels would teach the default method most: it is unsure about them, "
+        "they differ from each other, and every language has its share. After each round the method is fitted again."
     )
     rows = rows_to_label(chosen)
     with st.expander("Add sentences without an intent", expanded=rows.empty, icon=":material/playlist_add:"):
@@ -48,9 +46,7 @@ def draw_labelling(now: Context) -> None:
     rows = rows[~rows["text"].isin(st.session_state.get(_SKIPPED, set()))]
     if rows.empty:
         return
-    count = st.number_input(
-        "Sentences a round", 1, MOST, FIRST, key="label-count", persist_state="session", width=160
-    )
+    count = st.number_input("Sentences per round", 1, MOST, FIRST, key="label-count", width=160, **KEPT)
     found = _suggested(now, rows, count)
     if found is None:
         return
@@ -63,40 +59,24 @@ def draw_labelling(now: Context) -> None:
 
 
 def _draw_adding(chosen: ChosenData) -> None:
-    """Ask for sentences, and store them with the set as rows without an intent."""
+    """Ask for sentences, and add them to the set as rows without an intent."""
     number = st.session_state.setdefault(_ADDITIONS, 0)  # a new key empties the boxes
     how, language = st.columns(2, vertical_alignment="bottom")
-    with how:
-        kind = choose_one("Sentences", [TYPED, FILE], "label-how")
     options = [DETECT, *chosen.labelled.languages]
     stated = choose(
-        "Language, where nothing says it",
+        "Language, unless the file states it",
         options if len(options) > 2 else options[::-1],
         f"label-language-{chosen.sha256[:12]}",
         place=language,
         format_func=lambda code: "Detect that of each sentence" if code == DETECT else language_name(code),
     )
-    if kind == TYPED:
-        typed = st.text_area(
-            "One sentence a line", max_chars=200_000, key=f"label-typed-{number}", persist_state="session"
-        )
-        name, payload = "", typed.encode()
-    else:
-        file = st.file_uploader(
-            "A table with a column of sentences: CSV, TSV, JSON Lines, Parquet or Excel (XLSX)",
-            type=ENDINGS,
-            max_upload_size=FILE_MB,
-            key=f"label-file-{number}",
-        )
-        name, payload = ("", b"") if file is None else (file.name, file.getvalue())
+    name, payload = ask_sentences("label", number, place=how)
     if not payload.strip():
         return
     with errors_shown():
-        key = f"unlabelled:{stated}:{name}:{hashlib.sha256(payload).hexdigest()}"
-        table = read_in_limits(key, [(name, payload)], read_unlabelled, name, payload, stated)
+        table = read_box(read_unlabelled, name, payload, stated)
         if table is None:
             return
-        check_upload(len(table))
         rows = all_rows(chosen)
         known = pd.MultiIndex.from_frame(rows[["text", "language"]])
         new = table[~pd.MultiIndex.from_frame(table).isin(known)]
@@ -112,7 +92,7 @@ def _draw_adding(chosen: ChosenData) -> None:
 
 
 def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-    """Return what to label next and the score so far; None, with what is waited for drawn, until they are there."""
+    """Return what to label next and the score so far; None, with progress drawn, until they are there."""
     labelled, spec = now.chosen.labelled, _encoder(now)
     unlabelled = UnlabelledSet(rows[list(UnlabelledSet.columns)].reset_index(drop=True), labelled.name)
     reference = (text for texts in Suggester(spec).reference().values() for text in texts)
@@ -121,11 +101,9 @@ def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFra
     vectors = encoded({A: spec}, "", texts)
     if vectors is None:
         return None
-    asked = hashlib.sha256(
-        json.dumps([*rows["text"], *rows["language"]]).encode("utf-8", "replace")
-    ).hexdigest()
+    wanted = json.dumps([*rows["text"], *rows["language"]]).encode("utf-8", "replace")
     found: tuple[pd.DataFrame, dict[str, Any]] | None = computed(
-        f"label:{now.chosen.sha256}:{weights_of(spec)}:{asked}:{count}",
+        f"label:{now.chosen.sha256}:{weights_of(spec)}:{hashlib.sha256(wanted).hexdigest()}:{count}",
         f"Fitting the default method on {counted(len(labelled.train_part()), 'sentence')}",
         suggestions, spec, labelled, unlabelled, count, texts, vectors[A],
     )  # fmt: skip
@@ -137,26 +115,19 @@ def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFra
 
 
 def _encoder(now: Context) -> str:
-    """Return encoder A or, where that is a run, the encoder that it was trained from."""
+    """Return encoder A or, if that is a run, the encoder that it was trained from."""
     spec = now.specs[A]
     base = base_of(Run(Path(spec.removeprefix(RUN)))) if spec.startswith(RUN) else spec
     return base if base and not base.startswith(RUN) else USUAL
 
 
 def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
-    """Draw the suggested sentences to label, and store those with a label as a new version of the set.
-
-    Args:
-        chosen: the set.
-        rows: those of `all_rows` that were chosen from.
-        suggested: what `Suggester.suggest` returns of them.
-    """
-    table = suggested[["intent", "text", "probability", "language"]].assign(
-        probability=100 * suggested["probability"]
-    )
+    """Draw sentences to label that `Suggester.suggest` chose of `rows`, and save the labels as a new version."""
+    table = suggested[["intent", "text", "probability", "language"]]
+    table = table.assign(probability=100 * table["probability"])
     table.insert(0, "label", value=True)
     another = str(st.session_state.get(_INTENT, "")).strip()
-    intents = sorted({*chosen.labelled.intents, *([another] if another else [])})
+    column = st.column_config
     edited = st.data_editor(
         table,
         hide_index=True,
@@ -165,19 +136,17 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
         height="content" if len(table) <= FIRST else "auto",
         row_height=18 * min(4, -(-int(table["text"].str.len().quantile(0.9)) // LINE)) + 14,
         column_config={
-            "label": st.column_config.CheckboxColumn("Label", width="small"),
-            "text": st.column_config.TextColumn("Sentence", width="large"),
-            "intent": st.column_config.SelectboxColumn("Intent", options=intents)
-            if len(intents) <= MOST_INTENTS
-            else st.column_config.TextColumn("Intent"),
-            "language": st.column_config.TextColumn("Language", width="small"),
-            "probability": st.column_config.NumberColumn("Probability", format="%.0f %%", width="small"),
+            "label": column.CheckboxColumn("Label", width="small"),
+            "text": column.TextColumn("Sentence", width="large"),
+            "intent": intent_column({*chosen.labelled.intents, *([another] if another else [])}),
+            "language": column.TextColumn("Language", width="small"),
+            "probability": column.NumberColumn("Probability", format="%.0f %%", width="small"),
         },
     )
     given = edited["intent"].fillna("").astype("str").str.strip()
     wanted = (edited["label"].astype(bool) & (given != "")).to_numpy()
     st.caption(
-        "The intents are the method's guesses: correct those that are wrong, and untick what you can't tell."
+        "The method guesses the intents: correct those that are wrong, and untick sentences you are unsure about."
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
@@ -185,7 +154,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             type="primary",
             icon=":material/save:",
             disabled=not wanted.any(),
-            help="As a new version of the set; the set as it is stays.",
+            help="As a new version of the set; this version is kept.",
         )
         st.text_input(
             "Another intent",
@@ -208,9 +177,9 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
 
 
 def _draw_score(chosen: ChosenData, score: dict[str, Any]) -> None:
-    """Draw the score of this round and of those before it."""
+    """Draw the score of this round and of earlier ones."""
     if not score:
-        draw_note("No sentences are held out, so what the labels bring can't be measured.")
+        draw_note("No sentences are held out, so the effect of the labels can't be measured.")
         return
     rounds = [one for one in scores(chosen) if one.get("of") == score["of"]]
     if score not in rounds:
@@ -220,12 +189,12 @@ def _draw_score(chosen: ChosenData, score: dict[str, Any]) -> None:
     before = table[table["labels"] < score["labels"]].sort_values("labels")
     gain = None if before.empty else score["fitted"] - before["fitted"].iloc[-1]
     st.metric(
-        "Held-out sentences that are right",
+        "Accuracy on held-out sentences",
         f"{score['fitted']:.1f} %",
         delta=None if gain is None else f"{gain:+.1f} points since {before['labels'].iloc[-1]:,} labels",
-        help="Whose nearest labelled sentence has their intent, by the default method on "
-        f"{literal(short_name(score['of'].rpartition(':')[0]))}; the mean over the languages. "
-        "The held-out sentences stay the same.",
+        help="The share of held-out sentences whose nearest labelled sentence has their intent, by the default method "
+        f"on {literal(short_name(score['of'].rpartition(':')[0]))}; the mean over the languages. The held-out "
+        "sentences stay the same.",
     )
     draw_chart(
         charts.labelling_curve(table),

@@ -1,6 +1,6 @@
-"""The runs on the Train page: the one that is watched, live, and the list of all."""
+"""The runs of a page: the watched one, live, and the list of all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -11,8 +11,9 @@ from app.jobs import OUTDATED, UNDO_S, job_manager
 from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of
 from app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
-from app.panels.widgets import draw_note, errors_shown, roomy_columns
+from app.panels.widgets import KEPT, draw_note, errors_shown, roomy_columns
 from app.state import (
+    can_resume,
     config_of,
     is_bench,
     is_from_scratch,
@@ -26,7 +27,6 @@ from app.state import (
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.wording import counted
-from emu_core.errors import RunError
 from emu_core.evaluation.metric_rows import cross_validation_sentence
 from emu_core.runs.run import (
     BESIDE_STEPS,
@@ -43,100 +43,98 @@ from emu_core.runs.run import (
 WATCHED = "watched"
 _EDITS = "edits-of-runs"
 POLL_S = 1.0
-STEPS_A_SECOND = 2_000  # a log of so many steps is read and drawn again each second, a longer one less often
+STEPS_A_SECOND = 2_000  # a log of this many steps is redrawn each second, a longer one less often
 SLOWEST_S = 20.0
 
 
-def draw_runs(runs: Sequence[Run], key: str = WATCHED, label: str = "Run") -> Run | None:
-    """Draw which of the page's runs, the newest first, is watched, and return it; page and run follow what happens."""
+def draw_form_and_runs(
+    draw_form: Callable[[], None], wanted: Callable[[Run], bool], key: str, label: str = "Run"
+) -> tuple[list[Run], Run | None]:
+    """Draw a form that starts runs beside the wanted runs; return those, the newest first, and the watched one.
+
+    `key` is the parameter of the address that names the watched run.
+    """
+    settings, watched = st.columns([5, 7], gap="large")
+    with settings:
+        draw_form()
+    runs = [run for run in list_runs(runs_root()) if wanted(run)]
+    with watched:
+        return runs, _draw_runs(runs, key, label)
+
+
+def _draw_runs(runs: Sequence[Run], key: str, label: str) -> Run | None:
     if others := job_manager().count(runs_root())[1]:
-        st.caption(
-            f"{counted(others, 'job')} of other people {'waits or runs' if others == 1 else 'wait or run'}."
-        )
+        wait = "waits or runs" if others == 1 else "wait or run"
+        st.caption(f"{counted(others, 'job')} of other people {wait}.")
     if not runs:
-        st.info(f"{label}s appear here. Start the first one on the left.", icon=":material/arrow_back:")
-        draw_undo(key)
+        draw_note(f"{label}s appear here. Start the first one on the left.")
+        _draw_undo(key)
         return None
     name = linked(key, label, [run.name for run in runs], key=key)
     run = next(run for run in runs if run.name == name)
-    draw_keeping(run, key)
+    _draw_keeping(run, key)
     status, seen = status_of(run), _moving(list_runs(runs_root()))
-    st.fragment(lambda: follow(run, seen), run_every=POLL_S if seen else None)()
-    moving = (
-        status.state is RunState.RUNNING and status.phase not in BESIDE_STEPS
-    )  # else they stay as they are
+    st.fragment(lambda: _follow(run, seen), run_every=POLL_S if seen else None)()
+    moving = status.state is RunState.RUNNING and status.phase not in BESIDE_STEPS
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
-    st.fragment(lambda: draw_curves(run), run_every=slower_s if moving else None)()
+    st.fragment(lambda: _draw_curves(run), run_every=slower_s if moving else None)()
     return run
 
 
-def follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
-    """Draw a run's status; draw the whole page again when any run has come to another state or phase."""
+def _follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
+    """Draw a run's status; run the whole page again when any run's state or phase has changed."""
     if _moving(list_runs(runs_root())) != seen:
         st.rerun()
     status = status_of(run)
     if status.state is RunState.RUNNING:
         st.progress(status.progress, text=progress_line(status, config_of(run)))
     elif status.state is RunState.QUEUED and not job_manager().holds(run):
-        draw_queued_elsewhere(run)
+        _draw_queued_elsewhere(run)
     elif status.state is RunState.QUEUED:
         ahead = job_manager().ahead_of(run)
-        st.info(
-            f"Waiting for {ahead} other job{'s' * (ahead != 1)} on its device."
-            if ahead
-            else "About to start."
-        )
+        waiting = f"Waiting for {counted(ahead, 'other job')} on its device."
+        st.info(waiting if ahead else "About to start.")
     else:
-        draw_end(run, status)
+        _draw_end(run, status)
     if not status.state.is_over:
-        draw_cancel(run)
-    elif not _held(run, status) and _can_resume(run):
+        _draw_cancel(run)
+    elif not _held(run, status) and can_resume(run):
         draw_resume(run)
 
 
-def draw_queued_elsewhere(run: Run) -> None:
+def _draw_queued_elsewhere(run: Run) -> None:
     """Draw a run that this server has not queued, and offer to start it."""
-    if not _can_resume(run):
+    if not can_resume(run):
         st.error(sentence(OUTDATED), icon=":material/error:")
         return
-    st.info("Somebody else has queued it, or an earlier server has. It does not start by itself.")
-    draw_resume(run, "Start", "It waits its turn on its device, and then begins or goes on.")
+    st.info("It was queued by somebody else or by an earlier server. It does not start by itself.")
+    draw_resume(run, "Start", "It waits for its device, and then starts or resumes.")
 
 
-def draw_cancel(run: Run) -> None:
-    """Offer to stop a run: at once to the session that began it, and after a question to any other."""
+def _draw_cancel(run: Run) -> None:
+    """Offer to stop a run; a session that did not start it confirms first."""
     place: Any = st
     label = "Stopping ..." if run.cancel_asked else "Cancel"
     if not (run.cancel_asked or is_mine(run)):
         place, label = st.popover("Cancel ...", icon=":material/stop_circle:"), "Cancel it anyway"
-        place.markdown("It was begun in another browser session, or before this page was reloaded.")
-    if place.button(
-        label, icon=":material/stop_circle:", disabled=run.cancel_asked, key=f"cancel-{run.name}"
-    ):
+        place.markdown("It was started in another browser session, or before this page was reloaded.")
+    icon, key = ":material/stop_circle:", f"cancel-{run.name}"
+    if place.button(label, icon=icon, disabled=run.cancel_asked, key=key):
         job_manager().cancel(run)
-        st.rerun()  # of the whole page: the click may have come with a run of all of it
+        st.rerun()  # the whole page, which the click may have run
 
 
 def draw_resume(run: Run, label: str = "Resume", explanation: str = "") -> None:
-    """Offer to go on with a run."""
-    if st.button(
-        label,
-        icon=":material/resume:",
-        key=f"resume-{run.name}",
-        help=explanation
-        or "It goes on from where it was last saved, to the same results as if it had never stopped.",
-    ):
-        try:
+    """Offer to resume a run."""
+    usual = "It continues from its last checkpoint, with the same results as if it had never stopped."
+    if st.button(label, icon=":material/resume:", key=f"resume-{run.name}", help=explanation or usual):
+        with errors_shown():
             job_manager().resume(run)
-        except (RunError, OSError) as error:
-            st.error(sentence(error), icon=":material/error:")
-            return
-        make_mine(run)
-        st.rerun()
+            make_mine(run)
+            st.rerun()
 
 
-def draw_keeping(run: Run, key: str) -> None:
-    """Draw a run's tags and note, and ways to change them and its name, to delete it and to bring it back."""
+def _draw_keeping(run: Run, key: str) -> None:
     is_over = status_of(run).state.is_over and not job_manager().holds(run)
     tags, note = tags_of(run), note_of(run)
     if tags:
@@ -146,38 +144,32 @@ def draw_keeping(run: Run, key: str) -> None:
     edits = st.session_state.setdefault(_EDITS, 0)  # a new key closes the box
     with st.container(horizontal=True, key="keeping"):
         with st.popover("Name, tags, note", icon=":material/edit_note:", key=f"edit-{run.name}-{edits}"):
-            draw_edit(run, key, is_over=is_over)
+            _draw_edit(run, key, is_over=is_over)
         if is_over and st.button(
             "Delete",
             icon=":material/delete:",
             key=f"delete-{run.name}",
-            help="Its encoder, figures and log. It can be undone for an hour, until the app starts again. Runs that "
-            "were trained on top of it stay, and can't be compared with it any more.",
+            help="Deletes its encoder, figures and log. This can be undone for an hour, unless the app is restarted. "
+            "Runs that were trained on top of it are kept, but can no longer be compared with it.",
         ):
             with errors_shown():
                 job_manager().delete(run)
                 keep_renamed(run.name)
                 st.rerun()
-        draw_undo(key)
+        _draw_undo(key)
 
 
-def draw_edit(run: Run, key: str, *, is_over: bool) -> None:
-    """Ask for a run's name, tags and note, and keep them."""
+def _draw_edit(run: Run, key: str, *, is_over: bool) -> None:
     known = sorted({tag for one in list_runs(runs_root()) for tag in tags_of(one)})
     with st.form(f"keep-{run.name}", border=False):
-        name = st.text_input(
-            "Name",
-            run.name,
-            max_chars=80,
-            disabled=not is_over,
-            help="It can be changed once the run is over.",
-        )
+        about = "It can be changed once the run is over."
+        name = st.text_input("Name", run.name, max_chars=80, disabled=not is_over, help=about)
         tags = st.multiselect(
             "Tags",
             known,
             tags_of(run),
             accept_new_options=True,
-            placeholder="Choose or type some",
+            placeholder="Choose or type tags",
             max_selections=MOST_TAGS,
         )
         note = st.text_area("Note", note_of(run), max_chars=MOST_NOTE)
@@ -194,39 +186,34 @@ def draw_edit(run: Run, key: str, *, is_over: bool) -> None:
         st.rerun()
 
 
-def draw_undo(key: str) -> None:
-    """Offer to bring back the run that was deleted last, within the hour."""
+def _draw_undo(key: str) -> None:
+    """Offer to restore the run that was deleted last, within the hour."""
     empty_trash(runs_root(), UNDO_S)
     for run in in_trash(runs_root())[:1]:
-        if st.button(f"Undo: bring back {run.name}", icon=":material/undo:", key=f"undo-{key}"):
+        if st.button(f"Undo: restore {run.name}", icon=":material/undo:", key=f"undo-{key}"):
             with errors_shown():
                 keep(key, job_manager().undelete(run).name)
                 st.rerun()
 
 
-def draw_end(run: Run, status: Status) -> None:
-    """Draw what came of a run."""
+def _draw_end(run: Run, status: Status) -> None:
     if status.state is RunState.FAILED:
         st.error(sentence(status.message), icon=":material/error:")
     elif status.state is not RunState.FINISHED:
-        cells = (
-            f" after {status.step} of {counted(status.steps, 'cell')}"
-            if is_bench(run) and status.steps
-            else ""
-        )
+        stopped = f" after {status.step} of {counted(status.steps, 'run')}"
+        cells = stopped if is_bench(run) and status.steps else ""
         st.warning(sentence(f"{status.state.value}{cells}: {status.message}"), icon=":material/block:")
     elif is_bench(run):
-        st.success(f"Finished: {counted(status.steps, 'cell')}.", icon=":material/check_circle:")
+        st.success(f"Finished: {counted(status.steps, 'run')}.", icon=":material/check_circle:")
     else:
         with errors_shown():  # of a damaged run folder
             if is_from_scratch(run):
                 draw_results(run)
             else:
-                draw_gain(run)
+                _draw_gain(run)
 
 
-def draw_gain(run: Run) -> None:
-    """Draw a finished run's mean accuracy before and after."""
+def _draw_gain(run: Run) -> None:
     metrics = run.metrics()
     if "mean_base" not in metrics:
         draw_note(sentence(metrics.get("note", "nothing was measured")))
@@ -244,55 +231,47 @@ def draw_gain(run: Run) -> None:
             f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
         )
         if "parts" in metrics:
-            st.caption(
-                "Of the meaning, as a vector of its own. It was trained on translations, and not on intents."
-            )
-        if metrics.get("guard"):  # a run of an earlier version has none
+            st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
+        if metrics.get("guard"):  # missing in a run of an earlier version
             draw_guard(metrics["guard"], key="guard")
-    if "new_intents" in metrics:  # of a method that takes seconds
+    if "new_intents" in metrics:  # of a fast method
         draw_new_intents(metrics["new_intents"])
     draw_link("views/workbench.py", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
     if "parts" in metrics:
-        draw_link(
-            "views/split.py", "See what it splits a sentence into", ":material/call_split:", run=run.name
-        )
+        draw_link("views/split.py", "See how it splits a sentence", ":material/call_split:", run=run.name)
     for warning in metrics.get("warnings", []):
         st.warning(sentence(warning), icon=":material/info:")
 
 
-def draw_curves(run: Run) -> None:
-    """Draw a run's losses so far, and an alarm where the last epoch gave one."""
+def _draw_curves(run: Run) -> None:
+    """Draw a run's losses so far, and the last epoch's alarm if it gave one."""
     history = run.history()
     if is_from_scratch(run):
         draw_held_out(history)
         history = losses_of(history)
-    elif status_of(run).state is not RunState.FINISHED:  # then the alarm is among its warnings
-        draw_alarm(history)
+    elif status_of(run).state is not RunState.FINISHED:  # which has the alarm among its warnings
+        last = [record for record in history if record.get("kind") == "epoch"][-1:]
+        if last and (alarm := last[0].get("alarm")):
+            text = f"Epoch {int(last[0]['epoch'])}: {sentence(alarm)}"
+            st.error(text, icon=":material/notification_important:")
     if history:
         st.markdown("**Training, step by step**")
         st.plotly_chart(charts.loss_curves(history), key="losses")
 
 
-def draw_alarm(history: Sequence[dict[str, Any]]) -> None:
-    """Draw what the last epoch that is over says of collapse, if it says anything."""
-    last = next((record for record in reversed(history) if record.get("kind") == "epoch"), None)
-    if last is not None and (alarm := last.get("alarm")):
-        st.error(f"Epoch {int(last['epoch'])}: {sentence(alarm)}", icon=":material/notification_important:")
-
-
 def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
-    """Draw runs, the newest first; those that were all trained from scratch have no base."""
+    """Draw a table of runs with a search; without figures of a base if all were trained from scratch."""
     if len(runs) > 1:
         asked = st.text_input(
             "Search the runs",
             placeholder="a name, a tag, words of a note, a method, data ...",
             key="runs-search",
-            persist_state="session",
             width=420,
+            **KEPT,
         )
         runs = found_runs(runs, asked)
         if not runs:
-            draw_note("No run has all of these words.")
+            draw_note("No run contains all of these words.")
             return
     table = runs_frame(runs)
     accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
@@ -301,14 +280,14 @@ def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
         hide_index=True,
         placeholder="",
         column_config={
-            "Run": st.column_config.TextColumn(width=190),  # names are long, and alike at the beginning
+            "Run": st.column_config.TextColumn(width=190),  # names are long and start alike
             "Before": accuracy,
             "After": accuracy,
             "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
             P_AT_1: st.column_config.NumberColumn(
                 format="%.1f",
-                help="Of encoders trained from scratch: how often a held-out sentence's nearest one in the other "
-                "language is its translation, percent; the mean of the directions trained on.",
+                help="Of encoders trained from scratch: the percentage of held-out sentences whose nearest neighbour "
+                "in the other language is their translation; the mean over the directions trained on.",
             ),
             "Started": st.column_config.DatetimeColumn(format="calendar", width=140),
             "Tags": st.column_config.ListColumn(),
@@ -319,7 +298,7 @@ def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
 
 
 def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
-    """Return name, state and phase of each run that runs, or is about to begin or to go on."""
+    """Return name, state and phase of each run that runs or is queued."""
     found = [(run, status_of(run)) for run in runs]
     moving = {
         (run.name, s.state.value, s.phase)
@@ -330,12 +309,5 @@ def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
 
 
 def _held(run: Run, status: Status) -> bool:
-    """Return whether a run that is over still has a process, which has only just come to its end."""
+    """Return whether a run that is over still has a process, which is about to end."""
     return status.state.is_over and job_manager().holds(run)
-
-
-def _can_resume(run: Run) -> bool:
-    try:
-        return run.can_resume
-    except RunError:  # the folder is damaged, and the page says so
-        return False

@@ -1,4 +1,4 @@
-"""The results of a run that trains from scratch: its curve while it trains, its figures at the end."""
+"""The results of a run that trains from scratch: its curves while it trains, its figures at the end."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.address import draw_link
 from app.forms.model_name import RUN
-from app.panels.widgets import draw_chart, draw_csv_button, draw_note
+from app.panels.widgets import draw_chart, draw_note, draw_table
 from app.wording import sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
@@ -20,43 +20,38 @@ _NAMES = {"hinge": "Hinge loss", "l2": "L2 penalty"}
 
 
 def draw_results(run: Run) -> None:
-    """Draw a finished run's figures. Raises RunError when its folder is damaged."""
+    """Draw a finished run's figures. Raises RunError if its folder is damaged."""
     metrics = run.metrics()
     table = found_table(metrics, run.config())
     st.markdown(f"**Translations found**, on {metrics.get('measured_on', 'pairs held out')}")
     percent = st.column_config.NumberColumn(format="%.1f")
-    st.dataframe(
+    about = "Percent of sentences whose nearest neighbour in the other language is their translation."
+    draw_table(
         table,
-        hide_index=True,
-        column_config={
-            "P@1": st.column_config.NumberColumn(
-                format="%.1f",
-                help="Percent of sentences whose nearest one in the other language is their translation.",
-            ),
+        "pretrained-found",
+        (run.name, str(metrics.get("translation"))),
+        f"{run.name}-translations.csv",
+        {
+            "P@1": st.column_config.NumberColumn(format="%.1f", help=about),
             "P@3": percent,
             "P@10": percent,
             "Among": st.column_config.NumberColumn(format="localized", help="Sentences to choose from."),
         },
-        key="pretrained-found",
     )
     if (table["Trained on"] == "no").any():
         st.caption(
-            "Pairs of two languages that were not trained on are found through the third one that both were trained "
-            "with."
+            "Two languages that were not trained on as a pair are linked by a third one that both were paired with."
         )
-    draw_csv_button(
-        table, (run.name, str(metrics.get("translation"))), f"{run.name}-translations.csv", key="found-csv"
-    )
     draw_link(
         "views/translations.py", "Look at what it finds", ":material/g_translate:", encoder=f"{RUN}{run.name}"
     )
-    st.caption("On the Train page it can be chosen as the encoder to specialise with labelled sentences.")
+    st.caption("The Train page offers it as an encoder to specialise with labelled sentences.")
     for warning in metrics.get("warnings", []):
         draw_note(sentence(warning))
 
 
 def found_table(metrics: Mapping[str, Any], config: RunConfig) -> pd.DataFrame:
-    """Return a row for each direction of a run from scratch: P@1 with its 95 % interval, P@3, P@10, among how many."""
+    """Return the columns of `FOUND`, a row for each direction of a run from scratch."""
     rows = []
     for way, found in metrics.get("translation", {}).items():
         source, target = languages_of(way, config.languages)
@@ -68,14 +63,14 @@ def found_table(metrics: Mapping[str, Any], config: RunConfig) -> pd.DataFrame:
 
 
 def languages_of(way: str, languages: Sequence[str]) -> tuple[str, str]:
-    """Return the two codes of metrics.json's "en-zh-tw"; a code may have a hyphen of its own."""
+    """Return the two codes in a direction such as "en-zh-tw"; a code may contain a hyphen."""
     known = ((source, target) for source in languages for target in languages if f"{source}-{target}" == way)
     first, _, rest = way.partition("-")
     return next(known, (first, rest))
 
 
 def draw_held_out(history: Sequence[dict[str, Any]]) -> None:
-    """Draw P@1 after each epoch, where it was measured."""
+    """Draw P@1 after each epoch, if it was measured."""
     if any("dev_accuracy" in record for record in history):
         st.markdown("**Translations found on held-out pairs, after each epoch**")
         draw_chart(
@@ -84,7 +79,7 @@ def draw_held_out(history: Sequence[dict[str, Any]]) -> None:
 
 
 def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the log with a loss of its own for each task, where there are several, and without P@1."""
+    """Return the log without P@1 and, if there are several tasks, with a separate loss for each."""
     tasks = {record["task"] for record in history if "task" in record}
     found = []
     for record in history:
@@ -96,6 +91,6 @@ def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def mean_p_at_1(metrics: Mapping[str, Any]) -> float | None:
-    """Return the mean P@1 over the directions trained on; None where nothing was measured."""
+    """Return the mean P@1 over the directions trained on; None if nothing was measured."""
     trained = [found["p_at_1"] for found in metrics.get("translation", {}).values() if found.get("trained")]
     return sum(trained) / len(trained) if trained else None

@@ -1,4 +1,4 @@
-"""The list of runs as a table, and a run's state in words."""
+"""The table of runs, and a run's state in words."""
 
 import time
 from collections.abc import Sequence
@@ -33,21 +33,19 @@ PHASES = {
 
 
 def progress_line(status: Status, config: RunConfig | None = None) -> str:
-    """Return where a running run is, in words, as markdown."""
+    """Return a running run's progress in words, as markdown."""
     left = status.seconds_left
     if config is not None and config.task is Task.BENCH:
         if not status.steps:
             return "Starting ..."
-        line = literal(f"{status.phase}: {status.step} of {counted(status.steps, 'cell')}", 300)
-        # The base encoder alone, which trains nothing, is no pace.
+        line = literal(f"{status.phase}: {status.step} of {counted(status.steps, 'run')}", 300)
+        # The base encoder alone, which is not trained, does not predict the time of the others.
         return line if left is None or status.step < 2 else f"{line}, about {time_span(left)} left"
     line = PHASES.get(status.phase, "Starting")
     if status.phase != "training":
-        left = (
-            None if left is None else left - (time.time() - status.updated_at)
-        )  # counts down between two batches
-        left = left if left is not None and left > 0 else None
-        return f"{line} ..." if left is None else f"{line}, about {time_span(left)} left"
+        # Counts down between two batches.
+        left = 0 if left is None else left - (time.time() - status.updated_at)
+        return f"{line}, about {time_span(left)} left" if left > 0 else f"{line} ..."
     may_end_early = config is not None and "patience" in config.hyperparameters
     most = "at most " if may_end_early else ""
     line += f": step {status.step:,} of {most}{status.steps:,}, epoch {max(1, status.epoch)} of {most}{status.epochs}"
@@ -55,17 +53,18 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
 
 
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for each run: what it is, what it was trained on, mean Acc@1 before, after, gain, start, time.
+    """Return `COLUMNS`, a row for each run.
 
-    Where one trained an encoder from scratch there is a column `P_AT_1`, too; without tags or notes there are none.
+    `P_AT_1` is left out if no run trained an encoder from scratch, tags and notes if there are none.
     """
-    frame = pd.DataFrame([run_row(run) | _results(run) | _remarks(run) for run in runs], columns=COLUMNS)
+    rows = [run_row(run) | _results(run) | {"Tags": list(tags_of(run)), "Note": note_of(run)} for run in runs]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
     empty = [column for column in ("Tags", "Note") if not frame[column].map(bool).any()]
     return frame.drop(columns=empty if any(map(is_from_scratch, runs)) else [*empty, P_AT_1])
 
 
 def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
-    """Return the runs with every asked word in their name, state, method, encoder, languages, data, tags or note."""
+    """Return the runs that contain every word asked for in name, state, method, encoder, data, tags or note."""
     words = asked.casefold().split()
 
     def text(run: Run) -> str:
@@ -76,12 +75,8 @@ def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
     return [run for run in runs if all(word in text(run) for word in words)] if words else list(runs)
 
 
-def _remarks(run: Run) -> dict[str, object]:
-    return {"Tags": list(tags_of(run)), "Note": note_of(run)}
-
-
 def run_row(run: Run) -> dict[str, object]:
-    """Return what a run is, what it was trained on, and when, by the names of `COLUMNS`."""
+    """Return the facts of a run and when it started, by the names of `COLUMNS`."""
     status, config = status_of(run), config_of(run)
     row: dict[str, object] = {
         "Run": run.name,
@@ -115,18 +110,18 @@ def _results(run: Run) -> dict[str, object]:
 
 
 def method_title(config: RunConfig) -> str:
-    """Return the title of a run's method or paper; its bare name where the package that adds it is not installed."""
+    """Return the title of a run's method or paper; its name if the package that adds it is not installed."""
     method = PAPERS.get(config.method) if config.task is Task.BENCH else methods().get(config.method)
     return config.method if method is None else method.title
 
 
 def pairs_of(config: RunConfig) -> str:
-    """Return which languages' translations a run was trained on, such as "en-de, en-es"; "" if on labels."""
+    """Return the language pairs that a run was trained on, such as "en-de, en-es"; "" if on labels."""
     return ", ".join("-".join(pair) for pair in config.pairs)
 
 
 def run_facts(run: Run) -> str:
-    """Return in a line of markdown how a run was trained."""
+    """Describe how a run was trained, in a line of markdown."""
     config = run.config()
     labels, unlabelled = ", ".join(config.train_languages), ", ".join(config.unlabelled_languages) or "none"
     pairs = pairs_of(config)

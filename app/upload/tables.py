@@ -1,4 +1,4 @@
-"""Uploaded tables on their way to a labelled set."""
+"""Uploaded tables, read and turned into a labelled set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,36 +20,31 @@ from emu_core.data.readers.text import encoding_notes
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 
-DETECT = "detect"  # in the place of a language: that of each sentence is detected
+DETECT = "detect"  # instead of a language: detect that of each sentence
 
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """Tables as read; their files' bytes are gone."""
+    """Tables as read; the bytes of their files are not kept."""
 
-    key: str  # tells this upload from every other
+    key: str  # identifies the upload
     size: int  # bytes of the tables
-    names: tuple[str, ...]  # the files' names, as they came: never a path, never markup
+    names: tuple[str, ...]  # of the files; untrusted, so never a path or markup
     tables: tuple[pd.DataFrame, ...]  # a frame of strings for each
 
     @property
     def title(self) -> str:
-        """The names in a line."""
+        """The names of the files in a line."""
         return listed(self.names, 4)
 
     @property
     def columns(self) -> list[str]:
-        """The columns that every table has, in the first one's order."""
+        """The columns that all tables have, in the order of the first."""
         return [column for column in self.tables[0].columns if all(column in table for table in self.tables)]
 
     def guess(self) -> ColumnMapping:
-        """Return the columns' roles as their names tell."""
+        """Return the roles of the columns, guessed from their names."""
         return guess_columns(self.tables[0][self.columns])
-
-    @property
-    def names_state_languages(self) -> bool:
-        """Whether each file's name says its language."""
-        return all(language_of_file(name) for name in self.names)
 
     @property
     def notes(self) -> list[str]:
@@ -62,32 +57,29 @@ class Upload:
 
 
 def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
-    """Read files, each a name and its bytes. Raises DataError for the first that isn't a table."""
+    """Read files, given as names and bytes. Raises DataError for the first that is not a table."""
     tables = tuple(read_table(payload, name) for name, payload in files)
     size = sum(int(table.memory_usage(deep=True).sum()) for table in tables)
     return Upload(key, size, tuple(name for name, _ in files), tables)
 
 
 def read_texts(name: str, payload: bytes) -> list[str]:
-    """Return the sentences of one file, by its name and bytes, without empty ones.
+    """Return the non-empty sentences of a file.
 
     Raises:
-        DataError: it is no table, or has no column of sentences, or none in it.
+        DataError: it is not a table, has no column of sentences, or no sentence.
     """
     found: list[str] = _sentences(name, payload)["text"].tolist()
     return found
 
 
 def read_unlabelled(name: str, payload: bytes, language: str) -> pd.DataFrame:
-    """Return text and language of the sentences of one file, or of lines where the name is "", each once.
+    """Return text and language of the distinct sentences of a file or, if the name is "", of lines.
 
-    Args:
-        name: the file's.
-        payload: its bytes.
-        language: of the sentences of which neither a column nor the name says it; `DETECT` has it detected.
+    `language` is that of sentences for which neither a column nor the name states one; `DETECT` detects it.
 
     Raises:
-        DataError: it is no table, or has no column of sentences, or none in it.
+        DataError: it is not a table, has no column of sentences, or no sentence.
     """
     if name:
         table = _sentences(name, payload)
@@ -113,10 +105,10 @@ def _sentences(name: str, payload: bytes) -> pd.DataFrame:
 
 
 def read_triples(name: str, payload: bytes) -> pd.DataFrame:
-    """Return the triples of one file, by its name and bytes: s1, s2, s3, and language and language_s3 if it has them.
+    """Return the triples of a file: s1, s2, s3, and language and language_s3 if it has them.
 
     Raises:
-        DataError: it is no table, or a column or a sentence is missing.
+        DataError: it is not a table, or a column or a sentence is missing.
     """
     frame = read_table(payload, name)
     frame.columns = [str(column).strip().lower() for column in frame.columns]
@@ -131,23 +123,21 @@ def read_triples(name: str, payload: bytes) -> pd.DataFrame:
 
 
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
-    """Return the machine translations that the tables hold, by text."""
-    found: dict[str, str] = {}
-    for table in upload.tables:
-        found |= translations_by_text(table, mapping.text)
-    return found
+    """Return the machine translations in the tables, by text."""
+    tables = (translations_by_text(table, mapping.text) for table in upload.tables)
+    return {text: translation for found in tables for text, translation in found.items()}
 
 
 def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) -> list[str]:
-    """Return which of text, intent and language nothing says yet."""
+    """Return which of text, intent and language are still unknown."""
     missing = [role for role in ("text", "intent") if asdict(mapping)[role] is None]
-    if mapping.language is None and not language and not upload.names_state_languages:
+    if mapping.language is None and not language and not all(map(language_of_file, upload.names)):
         missing.append("language")
     return missing
 
 
 def unread_languages(upload: Upload, column: str | None) -> list[str]:
-    """Return what stands in the column of languages and is none, the most frequent first."""
+    """Return the unknown values in the column of languages, the most frequent first."""
     if column is None:
         return []
     counts = pd.concat([stripped(table[column]) for table in upload.tables]).value_counts()
@@ -162,18 +152,15 @@ def labelled_from_upload(
     seed: int,
     languages: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[LabelledSet, Audit, pd.DataFrame]:
-    """Join the tables to one set and audit it.
+    """Join the tables to one set and audit it; also return the rows that it was made of.
 
     Args:
         upload: the tables.
-        mapping: which column plays which role.
-        language: theirs where neither a column nor their names say it; `DETECT` has each sentence's detected.
-        hold_out: the share of every intent that becomes split test where no row has a split.
-        seed: of that draw.
-        languages: codes of values of the language column that can't be read.
-
-    Returns:
-        The set, its audit, and the rows that `labelled_from_frame` made it of.
+        mapping: the columns' roles.
+        language: of all sentences if neither a column nor the files' names state one; `DETECT` detects each.
+        hold_out: the share of every intent that becomes split test if no row has a split.
+        seed: the seed of that draw.
+        languages: the codes of unknown values in the language column.
 
     Raises:
         DataError: it is not a labelled set, or there are too many rows.

@@ -1,4 +1,4 @@
-"""Texts to train on: uploaded files, the boxes that take them, and what a session holds of them."""
+"""Texts to train on: reading uploaded files, the boxes for them, and the texts of a session."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -40,10 +40,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Texts as read; their files' bytes are gone."""
+    """Texts as read; the bytes of their files are not kept."""
 
-    key: str  # tells these from every other
-    title: str  # what a person calls them
+    key: str  # identifies them
+    title: str  # their name on pages
     texts: tuple[Text, ...]  # one or more, all of one kind
 
     @property
@@ -53,7 +53,7 @@ class Read:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on what is odd about them, each once."""
+        """The distinct notes of the readers."""
         return list(dict.fromkeys(note for text in self.texts for note in text.notes))
 
 
@@ -64,12 +64,12 @@ def read_files(
     languages: Sequence[str],
     drop_empty: bool = False,
 ) -> Read:
-    """Read uploaded files, each a name as it came, which may be anybody's, and its bytes.
+    """Read uploaded files, given as untrusted names and bytes.
 
-    The languages are those of parallel text that says none; a pair with an empty side is an error, or is dropped.
+    `languages` are those of parallel text that states none; a pair with an empty side is an error unless it is dropped.
 
     Raises:
-        DataError: a file can't be read; it names file and line.
+        DataError: a file can't be read; the message names file and line.
     """
     with TemporaryDirectory() as folder:
         paths = []
@@ -89,81 +89,81 @@ def read_files(
     for text in texts:
         for code in text.languages if isinstance(text, ParallelText) else (text.language,):
             if not is_known(code):
-                raise DataError(f"'{shown(code)}' is not a language that is known by name; give another code")
+                raise DataError(f"'{shown(code)}' is not a known language; give another code")
     return Read(key, listed((path.name for path in paths), 4), texts)
 
 
 def safe_name(name: str) -> str:
-    """Return a file's name that stays in its folder; its end, which says language and kind, stays."""
+    """Return a file name that can't leave its folder, and keeps its end, which states language and kind."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     harmless = _HARMLESS.sub("_", last)[-LONGEST:].lstrip(". ")
-    while len(harmless.encode()) > 2 * LONGEST:  # as bytes: a file system counts them
+    while len(harmless.encode()) > 2 * LONGEST:  # file systems count bytes
         harmless = harmless[1:]
     return harmless or "file"
 
 
 def typed_languages(typed: str) -> list[str]:
-    """Return the codes of languages typed with commas or spaces between them; none for an empty line.
+    """Return the codes of languages typed with commas or spaces between them.
 
     Raises:
-        DataError: one is no language.
+        DataError: one is not a language.
     """
-    words = [word for word in re.split(r"[,;\s]+", typed) if word]
-    codes = [language_code(word) for word in words]
-    for word, code in zip(words, codes, strict=True):
-        if code is None or not is_known(code):
+    codes = []
+    for word in filter(None, re.split(r"[,;\s]+", typed)):
+        if (code := language_code(word)) is None or not is_known(code):
             raise DataError(
                 f"'{shown(word, 40)}' is not a language; give a code such as en, or the language's name"
             )
-    return [code for code in codes if code is not None]
+        codes.append(code)
+    return codes
 
 
-# What is over each box, and its help.
+# The label of each box, and its help.
 _BOXES = {
     Kind.PARALLEL: (
         "Files of parallel text",
-        "Two files with a sentence a line, such as talks.en and talks.de, or more for more languages; a table (TSV, "
-        "CSV, JSON Lines, Parquet, Excel) with a language over each column; or a translation memory (TMX). Text may be "
-        "gzipped. Nothing leaves this machine.",
+        "Two or more files with one sentence a line, such as talks.en and talks.de; a table (TSV, CSV, JSON Lines, "
+        "Parquet, Excel) with a column for each language; or a translation memory (TMX). Text may be gzipped. Nothing "
+        "leaves this machine.",
     ),
     Kind.RUNNING: (
         "Running text",
-        "A sentence a line in the order they were written, an empty line between documents; the file's name says the "
-        "language, as in news.en.txt. It teaches which sentences stand next to each other.",
+        "One sentence a line in the original order, with an empty line between documents; the file's name states the "
+        "language, as in news.en.txt. It teaches which sentences follow each other.",
     ),
     Kind.DIALOGUES: (
         "Dialogues",
-        "Tables with the columns comment and response; the file's name says the language, as in forum.en.tsv. They "
-        "teach what answers what.",
+        "Tables with the columns comment and response; the file's name states the language, as in forum.en.tsv. They "
+        "teach which response belongs to which comment.",
     ),
     Kind.NLI: (
         "Inference pairs",
-        "JSON Lines as SNLI, MultiNLI and XNLI have them. They teach which sentences follow from each other or "
-        "contradict each other.",
+        "JSON Lines in the format of SNLI, MultiNLI and XNLI. They teach which sentences entail or contradict each "
+        "other.",
     ),
 }
 
 
 def texts_of(place: str, kind: Kind) -> Read | None:
-    """Return what this session holds of a kind of text; `place` is the page's name."""
+    """Return this session's texts of a kind; `place` is the page's name."""
     read = st.session_state.get(f"{place}-{kind}-read")
     return read if isinstance(read, Read) else None
 
 
 def keep_texts(place: str, kind: Kind, read: Read | None) -> None:
-    """Have the session hold texts, or none, of a kind."""
+    """Set this session's texts of a kind, or remove them."""
     st.session_state[f"{place}-{kind}-read"] = read
 
 
 def draw_box(place: str, kind: Kind) -> None:
-    """Take files, read them at once, and let go of their bytes; those that can't be read stay in the box."""
+    """Ask for files, read them at once and drop their bytes; files that can't be read stay in the box."""
     (label, explanation), name = _BOXES[kind], f"{place}-{kind}"
     number = st.session_state.setdefault(f"{name}-number", 0)
     files = st.file_uploader(
         label,
         accept_multiple_files=True,
         max_upload_size=MAX_BYTES // 2**20,
-        key=f"{name}-files-{number}",  # a new key empties the box, and with it the server's copy of the bytes
+        key=f"{name}-files-{number}",  # a new key empties the box and frees the bytes
         help=explanation,
     )
     if not files:
@@ -182,13 +182,13 @@ def draw_box(place: str, kind: Kind) -> None:
 
 
 def _draw_fixes(name: str, number: int) -> tuple[str, bool]:
-    """Ask for what may fix files that can't be read: their languages, and whether odd pairs are left out."""
+    """Ask for possible fixes of files that can't be read: their languages, and leaving out incomplete pairs."""
     typed = st.text_input(
-        "Languages of files that don't say theirs",
+        "Languages of files that don't state theirs",
         placeholder="en, de",
         max_chars=200,
         key=f"{name}-languages-{number}",
-        help="In the order of the files, or of a table's columns: codes or English names.",
+        help="Codes or English names, in the order of the files or of a table's columns.",
     )
     drop_empty = st.checkbox(
         "Leave out pairs with an empty side", key=f"{name}-drop-{number}", help="Otherwise one is an error."
@@ -197,7 +197,7 @@ def _draw_fixes(name: str, number: int) -> tuple[str, bool]:
 
 
 def _take(place: str, kind: Kind, files: Sequence[UploadedFile], asked: tuple[str, str, bool]) -> bool:
-    """Keep the files' texts, or the sentence that says why not; whether the page is to be drawn anew."""
+    """Keep the files' texts, or the error if they can't be read; return whether to run the page again."""
     name = f"{place}-{kind}"
     key, typed, drop_empty = asked
     named = [(file.name, file.getvalue()) for file in files]
@@ -209,7 +209,7 @@ def _take(place: str, kind: Kind, files: Sequence[UploadedFile], asked: tuple[st
     except DataError as error:
         first = f"{name}-refused" not in st.session_state
         st.session_state[f"{name}-refused"] = (asked, str(error))
-        return first  # so that what may fix it is drawn
+        return first  # so that the possible fixes are drawn
     if read is None:
         return False
     st.session_state.pop(f"{name}-refused", None)
@@ -219,6 +219,6 @@ def _take(place: str, kind: Kind, files: Sequence[UploadedFile], asked: tuple[st
 
 
 def draw_notes(read: Read) -> None:
-    """Draw what is odd about texts."""
+    """Draw the notes on texts."""
     for note in read.notes:
         draw_note(literal(note))

@@ -1,4 +1,4 @@
-"""Evidence: the papers' experiments and today's peers on data of one's own, started, followed and read."""
+"""Evidence: the papers' experiments and today's peers on your data, started, followed and read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -8,16 +8,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.cache import start_helpers
-from app.forms.encoder import KEPT, draw_encoder, is_transformer
+from app.forms.encoder import draw_encoder, is_transformer
 from app.forms.model_name import short_name
 from app.forms.settings import draw_fields
 from app.forms.starting import Plan, draw_device, draw_name, draw_start_button
 from app.forms.training import draw_pairs, draw_train_languages
 from app.library import ChosenData, chosen_data
-from app.panels.monitor import draw_resume, draw_runs
+from app.panels.monitor import draw_form_and_runs, draw_resume
 from app.panels.run_table import run_row
-from app.panels.widgets import choose, draw_chart
+from app.panels.widgets import KEPT, choose, draw_chart, draw_download, draw_note, errors_shown
 from app.state import config_of, is_bench, runs_root, status_of
 from app.upload.parallel import draw_other_texts, draw_texts
 from app.wording import literal, sentence, time_span
@@ -33,80 +32,68 @@ from emu_core.charts.systems import Gain, system_gains
 from emu_core.config.settings import infos
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted
-from emu_core.errors import EmuError, RunError, TrainingError
+from emu_core.errors import EmuError, TrainingError
 from emu_core.methods.method import Needs
-from emu_core.runs.run import Run, RunState, list_runs
+from emu_core.runs.run import Run, RunState
 
 WATCHED = "bench-watched"
 PLACE = "bench"
-PACKAGES_S = 60.0  # what is not installed now may be by then
+PACKAGES_S = 60.0  # missing packages may be installed by then
 NOT_AS_IN_THE_PAPERS = """\
 Measured with this app's encoders on the demo set, SIB-200 and generated commands:
-- Fine-tuning with a plain softmax does not ruin the encoder. On the demo set it gains what Emu gains (46.0 and 45.9 %,\
+- Fine-tuning with a plain softmax does not ruin the encoder. On the demo set it gains as much as Emu (46.0 and 45.9 %,\
  from 25.8).
-- Emu's language discriminator hides the language, and adds little to the accuracy: 0.4 points, within chance.
+- Emu's language discriminator hides the language and adds little to the accuracy: 0.4 points, within chance.
 - FMDA's template embedding finds templates no better than mean pooling without training (15.6 and 15.7 %), unless it \
 is trained in two stages.
-- A logistic regression on the vectors as they are is ahead of the default method on the demo set.
+- A logistic regression on the unchanged vectors beats the default method on the demo set.
 """
-_MIME = {"html": "text/html", "md": "text/markdown", "json": "application/json", "csv": "text/csv"}
 _LABELS = {PAGE: "Report, HTML", MARKDOWN: "Report, Markdown", JSON: "Numbers, JSON"}
 
 
 def page() -> None:
     """Draw the page."""
-    start_helpers()
-    st.title("Evidence")
     st.caption(
-        "The papers' tables and what others do today, measured on your data: what each system gains, how sure that is, "
-        "and what it costs. A benchmark goes on when you leave this page or close the tab."
+        "The papers' tables and today's alternatives, measured on your data: the gain of each system, its uncertainty "
+        "and its cost. A benchmark continues when you leave this page or close the tab."
     )
-    with st.expander("What did not come out as in the papers", icon=":material/rule:"):
+    with st.expander("Results that differ from the papers", icon=":material/rule:"):
         st.markdown(NOT_AS_IN_THE_PAPERS)
-    form, watched = st.columns([5, 7], gap="large")
-    with form:
-        name, plan = draw_form(chosen_data())
-        draw_start_button(PLACE, name, plan, WATCHED, "Start the benchmark")
-    benches = [run for run in list_runs(runs_root()) if is_bench(run)]
-    with watched:
-        run = draw_runs(benches, WATCHED, "Benchmark")
+    benches, run = draw_form_and_runs(_draw_start, is_bench, WATCHED, "Benchmark")
     if run is not None and (run.folder / JSON).is_file():
-        draw_found(run)
+        _draw_found(run)
     if benches:
         st.subheader("All benchmarks")
-        draw_benches(benches)
-    draw_earlier()
+        st.dataframe(
+            pd.DataFrame(map(_row, benches)),
+            hide_index=True,
+            placeholder="",
+            column_config={"Started": st.column_config.DatetimeColumn(format="calendar")},
+            key="benches",
+        )
+    _draw_earlier()
 
 
-def draw_found(run: Run) -> None:
-    """Draw a report, and offer the other try that it needs."""
+def _draw_found(run: Run) -> None:
+    """Draw a report, and offer to resume the benchmark if something is missing."""
     over = status_of(run).state is RunState.FINISHED
     if not over:
-        st.info("This is the report as it was before.", icon=":material/history:")
-    report = draw_report(run.name, run.folder)
+        draw_note("This is the earlier report.")
+    report = None
+    with errors_shown():
+        report = draw_report(run.name, run.folder)
     if over and report is None:
-        draw_resume(run, "Write the report again", "The cells that are finished stay.")
+        draw_resume(run, "Write the report again", "The finished runs are kept.")
     elif over and report is not None and report.errors:
         draw_resume(
             run,
             "Try again what was not measured",
-            "Once it is fixed, such as by installing a package: the cells that are finished stay.",
+            "After the problem is fixed, for example by installing a package; the finished runs are kept.",
         )
 
 
-def draw_benches(benches: Sequence[Run]) -> None:
-    """Draw all benchmarks, the newest first."""
-    st.dataframe(
-        pd.DataFrame(map(_row, benches)),
-        hide_index=True,
-        placeholder="",
-        column_config={"Started": st.column_config.DatetimeColumn(format="calendar")},
-        key="benches",
-    )
-
-
-def draw_earlier() -> None:
-    """Draw the report of a benchmark that an earlier version of this app has run, if there is one."""
+def _draw_earlier() -> None:
+    """Offer the reports of benchmarks that an earlier version of this app ran."""
     reports: dict[str, Path] = {
         path.parents[1].name: path.parent for path in sorted((runs_root() / ".bench").glob(f"*/out/{JSON}"))
     }
@@ -115,7 +102,8 @@ def draw_earlier() -> None:
     st.subheader("Reports of an earlier version")
     name = st.selectbox("Report", list(reports), index=None, placeholder="Choose one", key="bench-earlier")
     if name is not None:
-        draw_report(name, reports[name])
+        with errors_shown():
+            draw_report(name, reports[name])
 
 
 def _row(run: Run) -> dict[str, object]:
@@ -130,7 +118,7 @@ def _row(run: Run) -> dict[str, object]:
         "Trained on": row["Trained on"],
         "Parts": _joined(settings.get("parts")),
         "Seeds": _joined(settings.get("seeds")),
-        "Cells": f"{status.steps if status.state is RunState.FINISHED else status.step} of {status.steps}",
+        "Runs": f"{status.steps if status.state is RunState.FINISHED else status.step} of {status.steps}",
         "Started": row["Started"],
     }
 
@@ -139,31 +127,31 @@ def _joined(values: object) -> str:
     return ", ".join(map(str, values)) if isinstance(values, list) else ""
 
 
-def draw_form(chosen: ChosenData) -> tuple[str, Plan | str]:
-    """Draw the form, and what the benchmark would be; return its name, and its plan or why it can't be started."""
+def _draw_start() -> None:
+    """Draw the form with the benchmark's outlook, and start it."""
+    chosen = chosen_data()
     name = choose("Paper", list(PAPERS), "bench-paper", format_func=lambda name: PAPERS[name].title)
     paper = PAPERS[name]
     st.caption(sentence(paper.summary))
-    about, data, options = (
-        _draw_texts(paper, chosen) if paper.needs is Needs.PARALLEL_TEXT else _draw_set(paper, chosen)
-    )
+    draw_data = _draw_texts if paper.needs is Needs.PARALLEL_TEXT else _draw_set
+    about, data, options = draw_data(paper, chosen)
     settings = _draw_settings(paper)
     options["device"] = draw_device(PLACE)
     named = draw_name(PLACE, f"bench-{paper.name}", about)
-    if problem := options.pop("problem", ""):
-        return named, problem
-    if isinstance(settings, str):
-        return named, settings
-    made = _plan(chosen.token, chosen, data, paper=paper.name, key=about, settings=settings, options=options)
-    if isinstance(made, str):
-        return named, made
-    plan, outlook = made
-    _draw_outlook(outlook)
-    return named, plan
+    problem = options.pop("problem", "")
+    plan: Plan | str
+    if problem or isinstance(settings, str):
+        plan = problem or settings
+    else:
+        made = _plan(chosen.token, chosen, data, paper=name, key=about, settings=settings, options=options)
+        plan = made if isinstance(made, str) else made[0]
+        if not isinstance(made, str):
+            _draw_outlook(made[1])
+    draw_start_button(PLACE, named, plan, WATCHED, "Start the benchmark")
 
 
 def _draw_set(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, Any]]:
-    """Ask for the encoder and languages; return what names the run, the data, and what its plan takes."""
+    """Ask for encoder and languages; return the run's subject, the data, and options of the plan or a "problem"."""
     st.markdown(chosen.line)
     encoder = draw_encoder(f"bench-encoder-{paper.name}", first=paper.encoder)
     options: dict[str, Any] = {"encoder": encoder.spec, "problem": encoder.problem}
@@ -183,20 +171,18 @@ def _draw_set(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, Any
 
 
 def _draw_texts(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, Any]]:
-    """Ask for parallel text, and for other texts that the paper's system is trained on; return as `_draw_set` does."""
+    """Ask for parallel text and the other texts that the paper's system can use; return as `_draw_set` does."""
     read = draw_texts()
     texts = draw_other_texts() if paper.reads_tasks else {}
     if read is None:
         return "", (), {"problem": "there is no parallel text yet: upload some, or take the example"}
-    tasks = Tasks.of([text for one in texts.values() for text in one.texts])
     languages = list(dict.fromkeys(code for text in read.parallel for code in text.languages))
-    options: dict[str, Any] = {
-        "dialogues": tasks.dialogues,
-        "running_text": tasks.running_text,
-        "nli": tasks.nli,
-    } if paper.reads_tasks else {}  # fmt: skip
+    options: dict[str, Any] = {}
+    if paper.reads_tasks:
+        tasks = Tasks.of([text for one in texts.values() for text in one.texts])
+        options = {"dialogues": tasks.dialogues, "running_text": tasks.running_text, "nli": tasks.nli}
     if len(set(languages) & set(chosen.labelled.languages)) > 1 and st.checkbox(
-        "Classify across languages, too",
+        "Also classify across languages",
         value=True,
         help=f"With the sentences and intents of the data in use: {chosen.title}.",
         key="bench-documents",
@@ -209,7 +195,7 @@ def _draw_texts(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, A
 def _draw_settings(paper: Paper) -> BenchSettings | str:
     start = paper.settings()
     if parts := getattr(start, "parts", ()):
-        first: dict[str, Any] = {"parts": parts[:1]}  # each table takes its time
+        first: dict[str, Any] = {"parts": parts[:1]}  # each table takes time
         start = replace(start, **first)
     values = draw_fields(start, infos(paper.settings), f"bench-{paper.name}")
     if values.get("parts") == ():
@@ -222,23 +208,22 @@ def _draw_settings(paper: Paper) -> BenchSettings | str:
 
 def _draw_outlook(found: Outlook) -> None:
     cells = (
-        f"**{counted(found.cells, 'cell')}**: each is one system with one seed, trained and measured in a process of "
-        "its own, one after another"
+        f"**{counted(found.cells, 'run')}**: each is one system with one seed, trained and evaluated in its own "
+        "process, one after another"
     )
     if found.training:
         cells += (
-            f"; {counted(found.training, 'cell trains', 'cells train')} the encoder, on {found.passes:,} sentences in "
-            "all (each counted as often as it comes). With `use` on two CPU cores that takes roughly "
+            f"; {counted(found.training, 'run trains', 'runs train')} the encoder, on {found.passes:,} sentences in "
+            "all (counting every epoch). With `use` on two CPU cores that takes roughly "
             f"{time_span(found.seconds)}; a larger encoder takes longer"
         )
     st.markdown(f"{cells}.")
     if found.note:
         st.caption(sentence(found.note))
     if found.missing:
-        with st.expander(
-            f"{counted(len(found.missing), 'thing')} can't be measured here", icon=":material/info:"
-        ):
-            st.markdown("\n".join(f"- {sentence(reason)}" for reason in found.missing))
+        title = f"{counted(len(found.missing), 'thing')} can't be measured here"
+        with st.expander(title, icon=":material/info:"):
+            st.markdown(_listed(found.missing))
 
 
 @st.cache_resource(max_entries=4, ttl=PACKAGES_S, show_spinner="Checking whether data and tables fit ...")
@@ -261,30 +246,18 @@ def _plan(
         return str(error)
 
 
-def draw_report(name: str, folder: Path) -> Report | None:
-    """Draw what a benchmark found, from the folder of its report; None, and why, where it can't be read."""
-    try:
-        report = load_report(folder)
-        files = {file: (folder / file).read_bytes() for file in report.files}
-    except (RunError, OSError) as error:
-        st.error(sentence(error), icon=":material/error:")
-        return None
+def draw_report(name: str, folder: Path) -> Report:
+    """Draw a benchmark's report. Raises RunError or OSError if it can't be read."""
+    report = load_report(folder)
+    files = {file: (folder / file).read_bytes() for file in report.files}
 
-    def draw_download(file: str, label: str = "Download as CSV") -> None:
-        st.download_button(
-            label,
-            files[file],
-            file_name=f"{name}-{file}",
-            mime=_MIME[file.rsplit(".", 1)[-1]],
-            icon=":material/download:",
-            on_click="ignore",
-            key=f"download-{name}-{file}",
-        )
+    def draw_file(file: str, label: str = "Download as CSV") -> None:
+        draw_download(label, files[file], f"{name}-{file}", key=f"download-{name}-{file}")
 
     st.header(literal(report.title, 200))
     with st.container(horizontal=True):
         for file, label in _LABELS.items():
-            draw_download(file, label)
+            draw_file(file, label)
     with st.expander("What was run", icon=":material/checklist:"):
         facts = report.facts.items()
         st.markdown(_listed(f"{fact.replace('_', ' ')}: {shown_fact(value)}" for fact, value in facts))
@@ -292,7 +265,7 @@ def draw_report(name: str, folder: Path) -> Report | None:
         st.markdown(_listed(report.differences))
     for table in report.tables:
         _draw_table(name, table)
-        draw_download(f"{table.name}.csv")
+        draw_file(f"{table.name}.csv")
     for picture in report.pictures:
         st.subheader(literal(picture.title, 200))
         st.image(picture.svg, width="stretch", alt=picture.title)
@@ -302,12 +275,12 @@ def draw_report(name: str, folder: Path) -> Report | None:
             for table in report.paper:
                 st.markdown(f"**{literal(table.title)}**")
                 _draw_frame(name, table)
-                draw_download(f"{table.name}.csv")
+                draw_file(f"{table.name}.csv")
     return report
 
 
 def gains_of(table: Table) -> list[Gain]:
-    """Return what each system that was measured gained; none for a table without gains."""
+    """Return the gains of the systems that were measured; none for a table without gains."""
     rows = [(row.cells[0], table.data.get(row.key, {})) for row in table.rows if row.key != BASE]
     return [
         Gain(label, found["gain"], found["mean_deviation"], tuple(found["below_base"]))
@@ -326,7 +299,7 @@ def _draw_table(name: str, table: Table) -> None:
         draw_chart(
             system_gains(gains),
             f"gains-{name}-{table.name}",
-            "What each system gained over the base encoder: bars of points of mean Acc@1.",
+            "Bars of each system's gain over the base encoder, in points of mean Acc@1.",
         )
         st.caption(
             "Mean over the directions with the training language on one side. A whisker is one standard deviation over "
@@ -342,7 +315,7 @@ def _draw_table(name: str, table: Table) -> None:
 
 
 def _draw_notes(notes: Sequence[str]) -> None:
-    """Draw how to read a table; where there is much to say, what the stars mean stays in view."""
+    """Draw how to read a table; if there are many notes, only the meaning of the stars is in view."""
     marks = words("emu")["notes"]["marks"]
     folded = [note for note in notes if note != marks] if len(notes) > 2 else []
     for note in notes:
@@ -359,21 +332,19 @@ def _draw_frame(name: str, table: Table) -> None:
     if not rows:
         return
     first, *others = columns = _distinct(table.head)
+    text = st.column_config.TextColumn
     st.dataframe(
         pd.DataFrame(rows, columns=columns),
         hide_index=True,
         height="content",
         placeholder="",
-        column_config={
-            first: st.column_config.TextColumn(pinned=True),
-            **{name: st.column_config.TextColumn(alignment="right") for name in others},
-        },
+        column_config={first: text(pinned=True)} | dict.fromkeys(others, text(alignment="right")),
         key=f"table-{name}-{table.name}",
     )
 
 
 def _distinct(head: Iterable[str]) -> list[str]:
-    """Return the columns' names, each once: a language may be called anything."""
+    """Make the columns' names distinct: a language may have any name."""
     names: list[str] = []
     for name in head:
         number = 1 + sum(known == name or known.startswith(f"{name} (") for known in names)

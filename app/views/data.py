@@ -1,4 +1,4 @@
-"""Data: the demo set or a file of one's own, and what an audit finds in it."""
+"""Data: the demo set or an uploaded file, and what the audit finds in it."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.address import keep, kept_tab
-from app.cache import done_or_shown, read_in_limits, start_helpers
+from app.cache import done_or_shown, read_in_limits
 from app.context import context
 from app.library import (
     ChosenData,
@@ -22,9 +22,9 @@ from app.library import (
     rows_to_label,
     undelete,
 )
-from app.panels.findings import draw_findings, draw_left_out, draw_table, draw_unread_languages
+from app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
 from app.panels.labelling import LABELLING, draw_labelling
-from app.panels.widgets import choose, draw_note, warn_of_strangers
+from app.panels.widgets import KEPT, choose, draw_note, draw_table, errors_shown, strangers_note
 from app.upload.tables import (
     DETECT,
     Upload,
@@ -48,50 +48,51 @@ from emu_core.encoders.registry import available_encoders
 from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
-ADDED = "upload_added"  # the upload and the name of the set that was made of it
+ADDED = "upload_added"  # the upload's key and the name of the set made of it
 ENDINGS = ["csv", "tsv", "txt", "jsonl", "json", "parquet", "xlsx", "gz"]
 ROLES = {
-    "text": ("Sentence", "The column that holds what people write."),
-    "intent": ("Intent", "The column that holds the label: what the sentence is about."),
+    "text": ("Sentence", "The column of what people write."),
+    "intent": ("Intent", "The column of labels: what the sentence is about."),
     "language": ("Language", "A code such as `de`, a locale such as `de-DE`, or a name such as German."),
-    "id": ("Id (optional)", "The same id in two languages means: translations of each other."),
-    "split": ("Split (optional)", "train, dev or test. Emu learns from train and is measured on test."),
+    "id": ("Id (optional)", "Sentences with the same id are translations of each other."),
+    "split": ("Split (optional)", "train, dev or test. Emu is trained on train and evaluated on test."),
     "annotated": (
         "Annotated (optional)",
         "The sentence with its slots in brackets: wake me at [time : five am].",
     ),
 }
-HELD_OUT = 20  # percent, where no column is the split
+HELD_OUT = 20  # percent, if no column is the split
 PARTS = ("What is in it", LABELLING)
 TALLEST = 700  # pixels; a taller picture scrolls
 
 
 def page() -> None:
     """Draw the page."""
-    start_helpers()
-    st.title("Data")
-    st.caption(
-        "Emu learns from sentences that are labelled with an intent, and with the language they are written in."
-    )
+    st.caption("Emu learns from sentences labelled with an intent and a language.")
     demo, own = st.columns(2)
     with demo.container(border=True, height="stretch"):
-        draw_demo()
+        _draw_demo()
     with own.container(border=True, height="stretch"):
-        draw_uploader()
+        _draw_uploader()
     upload = st.session_state.get(UPLOAD)
     if isinstance(upload, Upload):
-        draw_upload(upload)
-    draw_set(chosen_data())
-    draw_library()
+        _draw_upload(upload)
+    _draw_set(chosen_data())
+    if not (table := library_table()).empty:
+        st.subheader("Your data sets")
+        st.caption("The first field of the bar chooses one.")
+        size = st.column_config.NumberColumn(format="%.1f")
+        stored = st.column_config.DatetimeColumn(format="distance")
+        columns = {"Size, MB": size, "Stored": stored}
+        st.dataframe(table, hide_index=True, key="library", column_config=columns)
 
 
-def draw_demo() -> None:
-    """Describe the demo set, and offer it."""
+def _draw_demo() -> None:
     st.subheader("Demo set")
     st.markdown(
-        "What a hotel's guests ask: 28 intents in English, German, Spanish, French, Japanese and Chinese, each "
-        "sentence in all six. Many are traps: the same words with another intent (when does the *pool* open, when "
-        "does the *shop* open), or other words with the same one."
+        "Questions of hotel guests: 28 intents, each sentence in English, German, Spanish, French, Japanese and "
+        "Chinese. Many are traps: the same words with another intent (when does the *pool* open, when does the "
+        "*shop* open), or other words with the same intent."
     )
     if st.button("Use the demo set", icon=":material/hotel:", disabled=chosen_data().is_demo):
         keep("data", DEMO)
@@ -99,28 +100,7 @@ def draw_demo() -> None:
         st.rerun()
 
 
-def draw_library() -> None:
-    """Draw a list of the uploaded sets."""
-    table = library_table()
-    if table.empty:
-        return
-    st.subheader("Your data sets")
-    st.caption(
-        "The first field over the page chooses one; the name in the address of this page opens it again."
-    )
-    st.dataframe(
-        table,
-        hide_index=True,
-        key="library",
-        column_config={
-            "Size, MB": st.column_config.NumberColumn(format="%.1f"),
-            "Stored": st.column_config.DatetimeColumn(format="distance"),
-        },
-    )
-
-
-def draw_uploader() -> None:
-    """Take files, read them at once, and let go of their bytes."""
+def _draw_uploader() -> None:
     st.subheader("Your own file")
     number = st.session_state.setdefault(UPLOADS, 0)
     files = st.file_uploader(
@@ -128,18 +108,18 @@ def draw_uploader() -> None:
         type=ENDINGS,
         accept_multiple_files=True,
         max_upload_size=MAX_BYTES // 2**20,
-        key=f"files-{number}",  # a new key empties the box, and with it the server's copy of the bytes
+        key=f"files-{number}",  # a new key empties the box and frees the bytes
         help="Several files, such as one for each language, become one set. Nothing leaves this machine.",
     )
-    if files and take(files):
+    if files and _take(files):
         st.session_state[UPLOADS] = number + 1
         st.rerun()
     if refused := st.session_state.get(REFUSED):
         st.error(refused, icon=":material/error:")
 
 
-def take(files: Sequence[UploadedFile]) -> bool:
-    """Keep the files' tables, or the sentence that says why not: the set in use stays. False while they are read."""
+def _take(files: Sequence[UploadedFile]) -> bool:
+    """Keep the files' tables, or the error if they can't be read; return False while they are being read."""
     st.session_state.pop(REFUSED, None)
     key = "-".join(file.file_id for file in files)
     named = [(file.name, file.getvalue()) for file in files]
@@ -156,28 +136,27 @@ def take(files: Sequence[UploadedFile]) -> bool:
     return True
 
 
-def draw_upload(upload: Upload) -> None:
-    """Map the columns of what was uploaded and, when all are known, make it the chosen set."""
+def _draw_upload(upload: Upload) -> None:
+    """Ask for the columns of an upload and, when all are known, make it the chosen set."""
     guess = upload.guess()
     unsure = bool(missing_roles(upload, guess, None)) or bool(unread_languages(upload, guess.language))
     with st.expander(f"Columns of {literal(upload.title)}", expanded=unsure, icon=":material/view_column:"):
-        mapping, language = draw_mapping(upload, guess)
+        mapping, language = _draw_mapping(upload, guess)
         languages = draw_unread_languages(unread_languages(upload, mapping.language), upload.key)
-        hold_out, seed = draw_hold_out(upload.key) if mapping.split is None else (0.0, 0)
-        st.caption("The first rows, as they were read:")
+        hold_out, seed = _draw_hold_out(upload.key) if mapping.split is None else (0.0, 0)
+        st.caption("The first rows:")
         st.dataframe(upload.tables[0].head(5), hide_index=True)
     for note in upload.notes:
         draw_note(literal(note))
     if missing := missing_roles(upload, mapping, language):
         labels = ", ".join(ROLES[role][0] for role in missing)
-        st.warning(
-            f"Still to choose above: {labels}. Until then the set in use stays.", icon=":material/help:"
-        )
+        text = f"Still to choose above: {labels}. Until then, the set in use does not change."
+        st.warning(text, icon=":material/help:")
         return
     if hold_out:
         draw_note(
-            f"No column says what is trained on and what is measured, so {hold_out:.0%} of every intent's sentences "
-            f"are held out as split test, translations together (drawn with seed {seed}). Change it under the columns."
+            f"No column is the split, so {hold_out:.0%} of every intent's sentences are held out as split test, "
+            f"translations together (drawn with seed {seed}). Change this under the columns."
         )
     asked = (upload.key, mapping, language, hold_out, seed, tuple(languages.items()))
     if st.session_state.get(AUDITED) == asked:
@@ -186,7 +165,7 @@ def draw_upload(upload: Upload) -> None:
         audited = done_or_shown(
             repr(asked),
             upload.size,
-            "Looking through the sentences ...",
+            "Auditing the sentences ...",
             labelled_from_upload,
             upload,
             mapping,
@@ -198,23 +177,22 @@ def draw_upload(upload: Upload) -> None:
         if audited is None:
             return
         labelled, audit, rows = audited
-        translations = translations_of_upload(upload, mapping)
-        there = library()
-        name = add(ChosenData(labelled, audit, ""), rows, hold_out, seed, translations)
+        there, chosen = library(), ChosenData(labelled, audit, "", translations_of_upload(upload, mapping))
+        name = add(chosen, rows, hold_out, seed)
     except DataError as error:
         st.error(sentence(error, upload.names), icon=":material/error:")
         return
     before = st.session_state.get(ADDED)
-    if before and before[0] == upload.key and before[1] != name:  # of the same files, read otherwise
+    if before and before[0] == upload.key and before[1] != name:  # the same files, read differently
         discard(before[1])
     st.session_state[ADDED] = None if name in there else (upload.key, name)
     st.session_state[AUDITED] = asked
     st.rerun()
 
 
-def draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, str | None]:
-    """Ask which column plays which role, the guess filled in; and the language where no column holds it."""
-    st.markdown("Which column is what? The guess comes from the columns' names.")
+def _draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, str | None]:
+    """Ask for the role of each column, with the guess filled in, and for the language if no column states it."""
+    st.markdown("Which column is what? The guess is based on the columns' names.")
     columns = upload.columns
     chosen: dict[str, str | None] = {}
     for place, (role, (label, explanation)) in zip(st.columns(3) * 2, ROLES.items(), strict=True):
@@ -232,23 +210,23 @@ def draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, s
     if chosen["language"] is None and st.toggle(
         "Detect the language of each sentence",
         key=f"detect-{upload.key}",
-        persist_state="session",
-        help="From its letters; for files with several languages and no column that says which.",
+        help="From its letters; for files with several languages and no language column.",
+        **KEPT,
     ):
         language = DETECT
     elif chosen["language"] is None:
         language = st.text_input(
             "Language of the sentences",
             placeholder="en, German, ...",
-            help="For files without a language column. A name such as hotel.de.csv says it by itself.",
+            help="For files without a language column, unless their names state it, as in hotel.de.csv.",
             key=f"language-{upload.key}",
-            persist_state="session",
+            **KEPT,
         ).strip()
     return ColumnMapping(**chosen), language or None
 
 
-def draw_hold_out(key: str) -> tuple[float, int]:
-    """Ask which share of the sentences is measured and not trained on, and return it with the seed of the draw."""
+def _draw_hold_out(key: str) -> tuple[float, int]:
+    """Ask which share of the sentences to hold out, and return it with the seed of the draw."""
     share, seed = st.columns(2)
     percent = share.number_input(
         "Held out, percent",
@@ -257,40 +235,34 @@ def draw_hold_out(key: str) -> tuple[float, int]:
         HELD_OUT,
         step=5,
         key=f"held-out-{key}",
-        persist_state="session",
-        help="The share of every intent's sentences that is measured and never trained on. With 0 every sentence is "
-        "trained on, and what a run has learnt can't be told from what it remembers.",
+        help="The share of every intent's sentences that is used for evaluation and never for training. With 0, every "
+        "sentence is trained on, and generalisation can't be told from memorisation.",
+        **KEPT,
     )
     drawn = seed.number_input(
-        "Seed", 0, 2**31 - 1, 0, key=f"held-out-seed-{key}", persist_state="session", help="Of the draw."
+        "Seed", 0, 2**31 - 1, 0, key=f"held-out-seed-{key}", help="Of the draw.", **KEPT
     )
     return percent / 100, drawn
 
 
-def draw_set(chosen: ChosenData) -> None:
-    """Draw everything there is to know about the chosen set."""
-    labelled, audit = chosen.labelled, chosen.audit
+def _draw_set(chosen: ChosenData) -> None:
     st.header(f"In use: {literal(chosen.title, 80)}", divider="gray")
-    draw_keeping(chosen)
+    _draw_keeping(chosen)
     if changes := changes_of(chosen):
         st.caption(f"Changed in this version: {literal(changes[-1])}.")
     waiting = len(rows_to_label(chosen))
-    draw_left_out(audit, waiting)
-    draw_size(labelled, audit, waiting)
-    tabs = st.tabs(PARTS, **kept_tab("data-part", PARTS, "part"))
-    for place, draw in zip(tabs, (draw_sentences, draw_more), strict=True):
-        with place:
-            if place.open:
-                draw(chosen)
+    draw_left_out(chosen.audit, waiting)
+    _draw_size(chosen.labelled, chosen.audit, waiting)
+    sentences, more = st.tabs(PARTS, **kept_tab("data-part", PARTS, "part"))
+    with sentences:
+        if sentences.open:
+            _draw_sentences(chosen)
+    with more:
+        if more.open:
+            draw_labelling(context())
 
 
-def draw_more(_: ChosenData) -> None:
-    """Draw what to label next."""
-    draw_labelling(context())
-
-
-def draw_sentences(chosen: ChosenData) -> None:
-    """Draw what the audit found, how the sentences are spread, and the sentences."""
+def _draw_sentences(chosen: ChosenData) -> None:
     labelled, audit = chosen.labelled, chosen.audit
     draw_findings(chosen)
     st.subheader("Sentences by intent and language")
@@ -298,26 +270,22 @@ def draw_sentences(chosen: ChosenData) -> None:
         st.plotly_chart(charts.class_balance(audit.counts), key="balance")
     st.subheader("Sentences")
     used = [column for column in labelled.frame if (labelled.frame[column] != "").any()]
-    draw_table(labelled.frame[used], "sentences", chosen.token)
+    draw_table(labelled.frame[used], "table-sentences", (chosen.token, "sentences"), "sentences.csv")
 
 
-def draw_keeping(chosen: ChosenData) -> None:
-    """Draw the name of an uploaded set, to change, and ways to delete it and to bring it back."""
+def _draw_keeping(chosen: ChosenData) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if not chosen.is_demo:
             new = st.text_input("Name", chosen.name, max_chars=80, key=f"data-name-{chosen.name}", width=260)
             if st.button("Rename", icon=":material/edit:", disabled=new == chosen.name):
-                try:
+                with errors_shown():
                     rename(chosen.name, new)
-                except DataError as error:
-                    st.error(sentence(error), icon=":material/error:")
-                else:
                     st.rerun()
-            if st.button("Delete", icon=":material/delete:", help="From this machine. It can be undone."):
+            if st.button("Delete", icon=":material/delete:", help="From this machine. This can be undone."):
                 delete(chosen.name)
                 _forget_upload()
                 st.rerun()
-        if (name := deleted()) and st.button(f"Undo: bring back {name}", icon=":material/undo:"):
+        if (name := deleted()) and st.button(f"Undo: restore {name}", icon=":material/undo:"):
             undelete()
             st.rerun()
 
@@ -327,31 +295,27 @@ def _forget_upload() -> None:
         st.session_state.pop(key, None)
 
 
-def draw_size(labelled: LabelledSet, audit: Audit, waiting: int) -> None:
-    """Draw the numbers that matter most; `waiting` rows have no intent yet."""
+def _draw_size(labelled: LabelledSet, audit: Audit, waiting: int) -> None:
+    """Draw the counts of sentences, intents, languages and test sentences; `waiting` rows have no intent yet."""
     sentences, intents, languages, splits = st.columns(4, border=True)
     left_out = audit.rows_read - audit.rows_kept - waiting
     notes = [f"{waiting:,} without an intent"] * bool(waiting)
     notes += [f"{counted(left_out, 'row')} left out"] * bool(left_out)
-    sentences.metric(
-        "Sentences",
-        f"{audit.rows_kept:,}",
-        delta=", ".join(notes) or None,
-        delta_color="off",
-        delta_arrow="off",
-    )
+    delta = ", ".join(notes) or None
+    sentences.metric("Sentences", f"{audit.rows_kept:,}", delta, delta_color="off", delta_arrow="off")
     intents.metric("Intents", f"{len(labelled.intents):,}")
     names = literal(", ".join(language_name(code) for code in labelled.languages))
     languages.metric("Languages", f"{len(labelled.languages)}", help=names)
     for encoder in available_encoders():
-        if encoder.spec in context().specs.values():
-            warn_of_strangers(encoder, labelled.languages)
+        if encoder.spec in context().specs.values() and (
+            note := strangers_note(f"The encoder {encoder.name}", encoder.languages, labelled.languages)
+        ):
+            draw_note(literal(note))
     sizes = labelled.frame["split"].value_counts()
     splits.metric(
         "Test sentences",
         f"{int(sizes.get('test', sizes.get('dev', 0))):,}",
-        help="Rows of split test (or else dev): what a run is measured on. Without any, a run is trained and not "
-        "measured.",
+        help="Rows of split test, or else dev, on which a run is evaluated. Without any, it is only trained.",
     )
 
 

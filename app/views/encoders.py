@@ -1,6 +1,4 @@
-"""Encoders: which there are, what they know, and whether they can be used here."""
-
-from collections.abc import Sequence
+"""Encoders: the available encoders, their languages, and whether they can be used here."""
 
 import streamlit as st
 
@@ -12,54 +10,39 @@ from app.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
-from emu_core.runs.run import Run
 
-FEW = 20  # languages that are named at once; more fold away
+FEW = 20  # languages that are named at once; more are folded
 
 
 def page() -> None:
-    """Draw the page."""
-    st.title("Encoders")
+    """Draw a card for each encoder, and a table of those that were trained here."""
     st.caption(
-        "What turns a sentence into numbers. Every method starts from any of them, and every page works with each."
+        "An encoder turns a sentence into a vector. Every method and every page works with any of them."
     )
     for info in available_encoders():
         with st.container(border=True):
-            draw_encoder(info)
+            _draw_card(info)
     if runs := list(finished_runs().values()):
-        draw_trained(runs)
+        st.subheader("Trained here")
+        st.caption("The encoders of finished runs. In the command, each is named by `run:` and its folder.")
+        table = runs_frame(runs)[["Run", "Method", "Encoder", "Trained on"]]
+        table = table.rename(columns={"Encoder": "Trained from"})
+        table["Name in the command"] = [f"run:{run.folder}" for run in runs]
+        st.dataframe(table, hide_index=True, key="trained-encoders")
 
 
-def draw_trained(runs: Sequence[Run]) -> None:
-    """Draw the encoders that were trained here."""
-    st.subheader("Trained here")
-    st.caption("The encoders of finished runs. Each goes by `run:` and its folder in the command.")
-    table = runs_frame(runs)[["Run", "Method", "Encoder", "Trained on"]].rename(
-        columns={"Encoder": "Trained from"}
-    )
-    table["Name in the command"] = [f"run:{run.folder}" for run in runs]
-    st.dataframe(table, hide_index=True, key="trained-encoders")
-
-
-def draw_encoder(info: EncoderInfo) -> None:
-    """Draw an encoder's card."""
+def _draw_card(info: EncoderInfo) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.subheader(literal(info.name), anchor=False, width="content")
         if info.available:
             st.badge("Ready", icon=":material/check:", color="green")
         else:
-            st.badge("Not here", icon=":material/block:", color="orange")
+            st.badge("Not available", icon=":material/block:", color="orange")
     if not info.available:
         st.warning(literal(f"Not available here: {info.reason}"), icon=":material/download:")
-    draw_facts(info)
-    draw_languages(info)
-
-
-def draw_facts(info: EncoderInfo) -> None:
-    """Draw what is known of it: what the command calls it, its vectors, size and licence."""
     known = {
         "Name in the command": f"`{info.spec}{EXAMPLE if info.spec == HF else ''}`",
-        "A sentence becomes": f"{info.dim:,} numbers" if info.dim else "",
+        "Vectors": f"{info.dim:,} dimensions" if info.dim else "",
         "On disk": f"{info.size_mb:,} MB" if info.size_mb else "",
         "Licence": literal(info.licence, 60),
     }
@@ -69,14 +52,10 @@ def draw_facts(info: EncoderInfo) -> None:
         place.markdown(value)
     if info.spec == HF:
         st.markdown(
-            f"{facts(info)} Any text transformer that sentence-transformers opens will do, by its name on the hub or "
-            "as a folder on this machine. Type it on the Train page. A model of the hub is fetched once, when it is "
-            "first used; Python code that a model brings is never run."
+            f"{facts(info)} Any text transformer that sentence-transformers can open is supported, by its name on the "
+            "hub or as a folder on this machine. Type it on the Train page. A hub model is downloaded once, when it "
+            "is first used; Python code in a model is never run."
         )
-
-
-def draw_languages(info: EncoderInfo) -> None:
-    """Draw the languages it was trained on, by name."""
     if not info.languages:
         return
     names = literal(", ".join(sorted(map(language_name, info.languages))))

@@ -1,86 +1,71 @@
 """Pretrain: an encoder trained from scratch on parallel text."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from app.cache import start_helpers
 from app.forms.settings import draw_settings
 from app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, draw_start_button
-from app.panels.monitor import draw_list, draw_runs
-from app.state import is_from_scratch, runs_root
+from app.panels.monitor import draw_form_and_runs, draw_list
+from app.state import is_from_scratch
 from app.upload.parallel import draw_other_texts, draw_texts
-from app.upload.texts import Kind, Read
+from app.upload.texts import Read
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.config.settings import Settings
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted
 from emu_core.errors import EmuError
-from emu_core.methods.method import Method, Needs
-from emu_core.runs.run import list_runs
+from emu_core.methods.method import Needs
 
 WATCHED = "pretrain-watched"
 PLACE = "pretrain"
-FEWEST = 20  # pairs; with fewer there is nothing to hold out and nothing to learn
+FEWEST = 20  # pairs; fewer leave nothing to hold out and little to learn
 
 
 def page() -> None:
     """Draw the page."""
-    start_helpers()
-    st.title("Pretrain")
     st.caption(
-        "Train an encoder of your own from scratch, on sentences and their translations. A run goes on when you leave "
-        "this page or close the tab."
+        "Train your own encoder from scratch, on sentences and their translations. A run continues when you leave this "
+        "page or close the tab."
     )
-    settings, runs = st.columns([5, 7], gap="large")
-    with settings:
-        draw_start()
-    pretrained = [run for run in list_runs(runs_root()) if is_from_scratch(run)]
-    with runs:
-        draw_runs(pretrained, WATCHED)
-    if pretrained:
+    runs, _ = draw_form_and_runs(_draw_start, is_from_scratch, WATCHED)
+    if runs:
         st.subheader("All runs from scratch")
-        draw_list(pretrained, from_scratch=True)
+        draw_list(runs, from_scratch=True)
 
 
-def draw_start() -> None:
-    """Ask for texts and settings, and start a run."""
+def _draw_start() -> None:
     parallel = draw_texts()
     method = draw_method("pretrain-method", Needs.PARALLEL_TEXT)
     others = draw_other_texts() if method.reads_tasks else {}
-    texts = others if parallel is None else {Kind.PARALLEL: parallel, **others}
-    name, plan = draw_form(method, texts)
-    draw_start_button(PLACE, name, plan, WATCHED)
-
-
-def draw_form(method: Method, texts: dict[Kind, Read]) -> tuple[str, Plan | str]:
-    """Draw the settings; return the run's name, and its plan or why it can't be started."""
-    parallel = texts.get(Kind.PARALLEL)
     pairs = () if parallel is None else parallel.parallel
     languages = dict.fromkeys(code for text in pairs for code in text.languages)
     name, seed, device = draw_identity(PLACE, method.name, "-".join(languages))
     settings = draw_settings(method, "")
+    plan: Plan | str
     if parallel is None:
-        return name, "there is no parallel text yet: upload some, or take the example"
-    smallest = min(pairs, key=len)
-    if len(smallest) < FEWEST:
-        problem = (
-            f"{'-'.join(smallest.languages)} has {counted(len(smallest), 'pair')}, and training needs {FEWEST} of each "
-            "two languages, better thousands; add more"
+        plan = "there is no parallel text yet: upload some, or take the example"
+    elif len(smallest := min(pairs, key=len)) < FEWEST:
+        plan = (
+            f"{'-'.join(smallest.languages)} has {counted(len(smallest), 'pair')}, and training needs {FEWEST} of "
+            "every two languages, preferably thousands; add more"
         )
-        return name, problem
-    if isinstance(settings, str):
-        return name, settings
-    token = "-".join(read.key for read in texts.values())
-    plan = _plan(token, texts, method.name, seed, device, settings)
-    if not isinstance(plan, str):
-        draw_forecast(token, plan)
-    return name, plan
+    elif isinstance(settings, str):
+        plan = settings
+    else:
+        reads = (parallel, *others.values())
+        token = "-".join(read.key for read in reads)
+        plan = _plan(token, reads, method.name, seed, device, settings)
+        if not isinstance(plan, str):
+            draw_forecast(token, plan)
+    draw_start_button(PLACE, name, plan, WATCHED)
 
 
-@st.cache_resource(max_entries=4, show_spinner="Looking whether data and settings fit ...")
+@st.cache_resource(max_entries=4, show_spinner="Checking whether data and settings fit ...")
 def _plan(
-    key: str, _texts: dict[Kind, Read], method: str, seed: int, device: str, settings: Settings
+    key: str, _reads: Sequence[Read], method: str, seed: int, device: str, settings: Settings
 ) -> Plan | str:
-    tasks = Tasks.of([text for read in _texts.values() for text in read.texts])
+    tasks = Tasks.of([text for read in _reads for text in read.texts])
     try:
         return plan_pretraining(
             tasks.translation,

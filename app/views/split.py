@@ -1,10 +1,9 @@
-"""Split: one utterance taken apart into language, template, residual and meaning, and what each part finds."""
+"""Split: an utterance taken apart into language, template, residual and meaning, and the neighbours by each."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import cast
 
 import numpy as np
 import streamlit as st
@@ -15,14 +14,18 @@ from app.library import chosen_data
 from app.maps import draw_downloads, draw_progress, laid_out
 from app.panels.run_table import run_facts
 from app.panels.widgets import (
+    KEPT,
     choose,
     choose_languages,
+    choose_many,
     choose_one,
     draw_chart,
     draw_csv_button,
     draw_note,
+    draw_table,
     errors_shown,
     roomy_columns,
+    strangers_note,
 )
 from app.state import finished_runs
 from app.tasks import split
@@ -54,27 +57,27 @@ from emu_core.charts.marks import ColourBy
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name, ordered
 from emu_core.data.slots.utterances import Utterance, parse_annotated
-from emu_core.data.wording import counted, listed
+from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.saved import read_config
-from emu_core.errors import DataError, EncoderError
+from emu_core.errors import EncoderError
 from emu_core.evaluation.projection import FEWEST, Projection
 from emu_core.models.parts import Part
 from emu_core.runs.run import Run
 
 NO_RUN = (
-    "No finished run splits sentences yet. Train one by the method FMDA, or by its baseline: with the demo set it "
-    "takes three to five minutes on two idle cores, and longer where others work on them."
+    "No finished run splits sentences yet. Train one with FMDA or its baseline: with the demo set this takes three to "
+    "five minutes on two idle cores."
 )
 FROM_DATA, TYPED = "From the data", "Typed"
 EXAMPLE = "wake me up at [time : five am]"
 MOST_TOKENS = 80  # drawn
 MOST_NAMED = 3
-ON_WORDS = 0.05  # of the attention; with less the words are not looked at
+ON_WORDS = 0.05  # of the attention; with less, words are not compared
 MUCH = 1.3  # times an even share
 TRANSLATIONS, FEW_TEMPLATES = "Translations of two languages", "A few templates of one intent"
-MOST_MAPS = 3  # more would be too narrow
+MOST_MAPS = 3  # side by side
 NAMES = {
     Part.CLS: "[CLS]",
     Part.MEAN: "Mean",
@@ -84,31 +87,24 @@ NAMES = {
     Part.MEANING: "Meaning",
 }
 MEANINGS = {
-    Part.CLS: "The frozen encoder's vector of its first token.",
-    Part.MEAN: "The mean of the frozen encoder's tokens.",
+    Part.CLS: "The frozen encoder's vector of the first token.",
+    Part.MEAN: "The mean of the frozen encoder's token vectors.",
     Part.LANGUAGE: "The language-specific part.",
     Part.TEMPLATE: "The sentence without its slots.",
-    Part.RESIDUAL: "The rest of the sentence beside its template: the slots.",
-    Part.MEANING: "The meaning of the sentence, in any language.",
+    Part.RESIDUAL: "The rest of the sentence: its slots.",
+    Part.MEANING: "The meaning of the sentence in any language.",
 }
 _WITHOUT_TEMPLATE = (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
 
 
 def page() -> None:
     """Draw the page."""
-    st.title("Split")
-    st.caption("A sentence taken apart into its language, its template, the rest of it, and its meaning.")
+    st.caption("A sentence taken apart into its language, its template, the rest, and its meaning.")
     run = choose_run(
-        {name: run for name, run in finished_runs().items() if splits(run)}, NO_RUN, method="fmda"
+        {name: run for name, run in finished_runs().items() if _splits(run)}, NO_RUN, method="fmda"
     )
     if run is None:
         return
-    with errors_shown():  # of a damaged run folder
-        draw_run(run)
-
-
-def draw_run(run: Run) -> None:
-    """Draw everything about one run."""
     st.caption(run_facts(run))
     utterance, numbers, maps = st.tabs(
         ["One utterance", "Evaluation of the parts", "Maps"], key="split-tab", on_change="rerun"
@@ -116,24 +112,23 @@ def draw_run(run: Run) -> None:
     spec = f"run:{run.folder}"
     with utterance:
         if utterance.open:
-            draw_utterance(run, spec)
+            _draw_utterance(run, spec)
     with numbers:
         if numbers.open:
-            draw_numbers(run)
+            _draw_numbers(run)
     with maps:
         if maps.open:
-            left, right = st.columns(2, vertical_alignment="top")
-            with left:
-                pool = choose_pool()
-            with right:
-                kind = choose_one("Maps of", [TRANSLATIONS, FEW_TEMPLATES], "split-map-kind")
-            vectors = encoded_parts(spec, pool.key, pool.texts)
-            if vectors is not None:
-                draw_maps(spec, kind, pool, vectors)
+            _draw_maps(spec)
 
 
-def draw_utterance(run: Run, spec: str) -> None:
-    """Draw the choice of an utterance, its parts and its neighbours."""
+def _splits(run: Run) -> bool:
+    """Return whether a finished run's encoder gives several embeddings of a sentence."""
+    with suppress(EncoderError):
+        return read_config(run.encoder_folder)["encoder"] == DisentangledEncoder.spec
+    return False
+
+
+def _draw_utterance(run: Run, spec: str) -> None:
     left, right = st.columns(2, vertical_alignment="top")
     with left:
         pool = choose_pool()
@@ -143,46 +138,43 @@ def draw_utterance(run: Run, spec: str) -> None:
     one = _typed() if typed else _of_data(pool, trained_on[0] if trained_on else "")
     if one is None:
         return
-    st.caption(_utterance_facts(one))
-    if one.language and one.language not in trained_on:
-        draw_note(
-            f"The run was not trained on {literal(language_name(one.language))}, only on "
-            f"{literal(listed(map(language_name, trained_on)))}."
-        )
+    known = [language_name(one.language), one.intent and f"intent {one.intent}"] if one.language else []
+    slots = f"template: {one.template}" if one.slots else "no slots are marked"
+    st.caption(literal("; ".join([*filter(None, known), slots]), 600))
+    if one.language and (note := strangers_note("The run", trained_on, [one.language])):
+        draw_note(literal(note))
     weights = weights_of(spec)
     label = "Opening the run's encoder and splitting the sentence"
     found = computed(f"split:{weights}:{one.text}", label, split, spec, weights, one.text)
     if found is None:
         return
-    draw_parts(one, found)
-    draw_attention(one, found)
-    vectors = encoded_parts(spec, pool.key, pool.texts)
+    _draw_parts(one, found)
+    _draw_attention(one, found)
+    vectors = _encoded_parts(spec, pool.key, pool.texts)
     if vectors is not None:
-        draw_neighbours(one, found.parts, pool, vectors, weights)
+        _draw_neighbours(one, found.parts, pool, vectors, weights)
 
 
 def choose_pool() -> Pool:
-    """Return the rows that the bar names: neighbours are looked for among them, and the maps show them."""
-    chosen = chosen_data()
-    split = context().on
-    pool = _pool(chosen.sha256, chosen.labelled, split)
+    """Return the rows that the bar names, which are searched for neighbours and drawn on maps."""
+    chosen, on = chosen_data(), context().on
+    pool = _pool(chosen.sha256, chosen.labelled, on)
     if len(pool.frame) < pool.total:
-        st.info(
-            f"{len(pool.frame):,} of {counted(pool.total, 'sentence')} are used, translations together.",
-            icon=":material/filter_list:",
+        draw_note(
+            f"{len(pool.frame):,} of {counted(pool.total, 'sentence')} are used, translations together."
         )
     if pool.unread:
         st.warning(
-            f"{counted(pool.unread, 'annotation')} can't be read, or is not its sentence's; such a sentence is taken "
-            "to have no slots.",
+            f"{counted(pool.unread, 'annotation')} can't be read or does not match its sentence; these sentences are "
+            "treated as having no slots.",
             icon=":material/data_object:",
         )
     return pool
 
 
+# A resource and not data: it is large, and nobody changes it.
 @st.cache_resource(max_entries=8, show_spinner="Reading the slots ...")
 def _pool(sha256: str, _labelled: LabelledSet, split: str) -> Pool:
-    """Read the slots; a resource and not data, since it is large and nobody changes it."""
     part = _labelled if split == ALL else _labelled.select(splits=[split])
     return read_pool(f"{sha256}:{split}", part.frame)
 
@@ -214,42 +206,27 @@ def _typed() -> Utterance | None:
         placeholder=EXAMPLE,
         max_chars=500,
         key="split-typed",
-        persist_state="session",
-        help=f"Slots may stand in brackets, as in {literal(EXAMPLE)}.",
+        help=f"Slots may be marked with brackets, as in {literal(EXAMPLE)}.",
+        **KEPT,
     )
-    try:
+    with errors_shown():
         text, slots = parse_annotated(typed.strip())
-    except DataError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return None
-    return Utterance(text, slots, "", "", "") if text.strip() else None
+        return Utterance(text, slots, "", "", "") if text.strip() else None
+    return None
 
 
-def _utterance_facts(one: Utterance) -> str:
-    """Language, intent and template, as markdown."""
-    known = [language_name(one.language), one.intent and f"intent {one.intent}"] if one.language else []
-    slots = f"template: {one.template}" if one.slots else "no slots are marked"
-    return literal("; ".join([*filter(None, known), slots]), 600)
-
-
-def splits(run: Run) -> bool:
-    """Whether a finished run's encoder gives several embeddings of a sentence."""
-    with suppress(EncoderError):
-        return read_config(run.encoder_folder)["encoder"] == DisentangledEncoder.spec
-    return False
-
-
-def draw_parts(one: Utterance, found: SplitSentence) -> None:
-    """Draw each part in words."""
-    texts = {Part.LANGUAGE: _language(found)}
+def _draw_parts(one: Utterance, found: SplitSentence) -> None:
+    sure = sorted(found.languages.items(), key=lambda item: -item[1])[:MOST_NAMED]
+    named = ", ".join(f"{literal(language_name(code))} {100 * share:.0f} %" for code, share in sure)
+    texts = {Part.LANGUAGE: f"Says: {named}"}
     if found.tokens:
         texts |= {
             Part.TEMPLATE: looks_at(one, found, [token.template for token in found.tokens]),
             Part.RESIDUAL: looks_at(one, found, [token.residual for token in found.tokens]),
-            Part.MEANING: "Made of template and residual together, no language in it.",
+            Part.MEANING: "Template and residual together, without the language.",
         }
     else:
-        texts[Part.MEANING] = "Made of the encoder's first token by one layer, which takes the language out."
+        texts[Part.MEANING] = "The encoder's first token through one layer, which removes the language."
     for place, (part, says) in zip(roomy_columns(len(texts), 230, "parts"), texts.items(), strict=True):
         with place.container(border=True, height="stretch"):
             st.markdown(f"**{NAMES[part]}**")
@@ -257,11 +234,10 @@ def draw_parts(one: Utterance, found: SplitSentence) -> None:
             st.markdown(says)
 
 
-def draw_attention(one: Utterance, found: SplitSentence) -> None:
-    """Draw which tokens template and residual are made of."""
+def _draw_attention(one: Utterance, found: SplitSentence) -> None:
     if not found.tokens:
         draw_note(
-            "This is a run of the baseline. It reads the encoder's first token alone and has no attention over words, "
+            "This is a run of the baseline. It reads only the encoder's first token and has no attention over words, "
             "no template and no residual; a run of FMDA has them."
         )
         return
@@ -278,24 +254,19 @@ def draw_attention(one: Utterance, found: SplitSentence) -> None:
         f"Attention over {len(tokens)} tokens, for template and residual.",
     )
     added = [token for token in found.tokens if token.is_added]
-    template, residual = (
-        100 * sum(shares) for shares in zip(*((t.template, t.residual) for t in added), strict=True)
-    )
-    cut = (
-        f"The first {MOST_TOKENS} of {len(found.tokens)} tokens are drawn. "
-        if len(tokens) < len(found.tokens)
-        else ""
-    )
+    template, residual = (100 * sum(getattr(t, name) for t in added) for name in ("template", "residual"))
+    cut = f"The first {MOST_TOKENS} of {len(found.tokens)} tokens are drawn. "
     st.caption(
-        f"{cut}Shares of the attention, in percent; the dotted line is an even share. Faint: what the encoder itself "
-        f"puts around every sentence ({literal(' '.join(token.word for token in added))}), which takes "
-        f"{template:.0f} % of the template's attention and {residual:.0f} % of the residual's. The residual looks "
-        "where the template does not, and by its formula, softmax(1 - attention), is always close to even."
+        f"{cut if len(tokens) < len(found.tokens) else ''}Shares of the attention in percent; the dotted line is an "
+        "even share. Faint: the special tokens that the encoder adds to every sentence "
+        f"({literal(' '.join(token.word for token in added))}), which get {template:.0f} % of the template's attention "
+        f"and {residual:.0f} % of the residual's. The residual attends where the template does not; by its formula, "
+        "softmax(1 - attention), it is always close to even."
     )
 
 
 def kind_of(token: Token, one: Utterance) -> TokenKind:
-    """Return what a token of an utterance is."""
+    """Return the kind of an utterance's token."""
     if token.is_added:
         return TokenKind.ADDED
     if not one.slots:
@@ -304,46 +275,36 @@ def kind_of(token: Token, one: Utterance) -> TokenKind:
     return TokenKind.SLOT if token.touches(spans) else TokenKind.TEMPLATE
 
 
-def _language(found: SplitSentence) -> str:
-    sure = sorted(found.languages.items(), key=lambda item: -item[1])[:MOST_NAMED]
-    return "Says: " + ", ".join(f"{literal(language_name(code))} {100 * share:.0f} %" for code, share in sure)
-
-
 def looks_at(one: Utterance, found: SplitSentence, shares: list[float]) -> str:
-    """Where an embedding looks: at its slots or beside them where they are known, and at which words most."""
+    """Describe an embedding's attention: to slots if they are marked, and to the words with most."""
     own = [(share, token) for share, token in zip(shares, found.tokens, strict=True) if not token.is_added]
     total = sum(share for share, _ in own)
-    if total < ON_WORDS:  # then the shares among the words say nothing
-        return (
-            "Looks at no word: nearly all of its attention is on what the encoder puts around the sentence."
-        )
-    looks = _looks(own, total / max(1, len(own)))
+    if total < ON_WORDS:  # too little to compare words
+        return "Attends to no word: nearly all of its attention is on the special tokens."
+    even = total / max(1, len(own))
+    more = [(share, token) for share, token in own if share > MUCH * even]
+    less = [(share, token) for share, token in own if share < even / MUCH]
+    if more:
+        looks = f"Attends most to: {_named(sorted(more, key=lambda item: -item[0]))}."
+    else:
+        looks = f"Attends evenly to all words{f' but {_named(less)}' if less else ''}."
     if not one.slots:
         return looks
-    in_slots = [(share, token) for share, token in own if kind_of(token, one) is TokenKind.SLOT]
+    in_slots = [share for share, token in own if kind_of(token, one) is TokenKind.SLOT]
     return (
-        f"{looks} Slots get {100 * sum(share for share, _ in in_slots) / total:.0f} % of its attention to words, and "
-        f"are {len(in_slots)} of {len(own)} tokens."
+        f"{looks} Slots get {100 * sum(in_slots) / total:.0f} % of its attention to words, and are {len(in_slots)} of "
+        f"{len(own)} tokens."
     )
-
-
-def _looks(own: list[tuple[float, Token]], even: float) -> str:
-    """Which words have clearly more than an even share, or else which have clearly less."""
-    more = [(share, token) for share, token in own if share > MUCH * even]
-    if more:
-        return f"Looks most at: {_named(sorted(more, key=lambda item: -item[0]))}."
-    less = [(share, token) for share, token in own if share < even / MUCH]
-    return f"Looks evenly at all words{f' but {_named(less)}' if less else ''}."
 
 
 def _named(words: list[tuple[float, Token]]) -> str:
     return ", ".join(f"*{literal(token.word, 30)}*" for _, token in words[:MOST_NAMED])
 
 
-def draw_neighbours(
+def _draw_neighbours(
     one: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray, key: str
 ) -> None:
-    """Draw a column for each embedding of an utterance (dim,), by N sentences' (P, N, dim); `key` is the run's."""
+    """Draw the neighbours of each embedding (dim,) among N sentences' (P, N, dim); `key` identifies the run."""
     st.subheader("Nearest neighbours")
     languages = choose_languages(
         "Neighbours in",
@@ -351,14 +312,14 @@ def draw_neighbours(
         f"split-near-{pool.key}",
         placeholder="All languages",
     )
-    # Of a typed one the language is unknown; it may be in the data.
+    # The language of a typed utterance is unknown; it may be in the data.
     itself = [other.text == one.text and one.language in ("", other.language) for other in pool.utterances]
     allowed = ~np.array(itself)
     if languages:
         allowed &= pool.frame["language"].isin(languages).to_numpy()
     table = neighbours(one, parts, pool, vectors, allowed)
     if table.empty:
-        st.info("No other sentence is left; choose more languages.", icon=":material/filter_alt_off:")
+        draw_note("No other sentence is left; choose more languages.")
         return
     for place, part in zip(roomy_columns(len(parts), 190, "near"), parts, strict=True):
         with place.container(border=True, height="stretch"):
@@ -370,8 +331,8 @@ def draw_neighbours(
                     f"{literal(language_name(row['language']))}]{shares}"
                 )
     st.caption(
-        "By cosine, among the sentences chosen above. The cosines of two embeddings can't be compared: look at which "
-        "sentences come first."
+        "By cosine, among the sentences chosen above. Cosines of different embeddings can't be compared; compare the "
+        "order of the sentences."
     )
     draw_csv_button(
         table.assign(embedding=table["embedding"].map(NAMES)),
@@ -381,38 +342,31 @@ def draw_neighbours(
     )
 
 
-def draw_numbers(run: Run) -> None:
-    """Draw a row for each embedding."""
+def _draw_numbers(run: Run) -> None:
     metrics = run.metrics()
     measured = metrics.get("parts")
     if not measured:
-        draw_note("Nothing was measured: the run's data had no rows of split test or dev.")
+        draw_note("Nothing was measured: the run's data have no rows of split test or dev.")
         return
     table = part_table(measured)
     table["Embedding"] = table["Embedding"].map(NAMES)
     columns = {
         name: st.column_config.NumberColumn(format="%.1f", help=_help(name)) for name in table.columns[1:]
     }
-    st.dataframe(table, hide_index=True, column_config=columns, key="split-numbers")
-    counts = measured["counts"]
-    asked = [
-        f"{direction(pair)}: {counted(count, 'query', 'queries')}"
-        for pair, count in counts["translation"].items()
-    ] + [
-        f"templates {code}: {counted(count, 'query', 'queries')}"
-        for code, count in counts["template"].items()
-    ]
+    draw_table(table, "split-numbers", (run.name, str(measured)), "emu-split-numbers.csv", columns)
+    counts = {direction(pair): count for pair, count in measured["counts"]["translation"].items()}
+    counts |= {f"templates {code}": count for code, count in measured["counts"]["template"].items()}
     st.caption(
         "Percent. A direction: how often the nearest sentence in the other language is the translation (Acc@1). "
-        "Templates: how often the nearest sentence, of those made by putting other values into the slots, is of the "
-        f"same template (Acc@1). {PROBE}: how well a linear layer identifies the language: high is right for "
-        "the language part, low for the meaning."
+        "Templates: how often the nearest sentence, among those made by putting other values into the slots, has the "
+        f"same template (Acc@1). {PROBE}: how well a linear layer identifies the language, which should be high for "
+        "the language part and low for the meaning."
     )
-    if asked:
-        st.caption(sentence(f"on split {metrics.get('split', 'test')}: {'; '.join(asked)}"))
+    if counts:
+        queries = "; ".join(f"{name}: {counted(count, 'query', 'queries')}" for name, count in counts.items())
+        st.caption(sentence(f"on split {metrics.get('split', 'test')}: {queries}"))
     for note in measured.get("notes", []):
         draw_note(sentence(note))
-    draw_csv_button(table, (run.name, str(measured)), "emu-split-numbers.csv", key="numbers-csv")
 
 
 def _help(name: str) -> str:
@@ -424,33 +378,32 @@ def _help(name: str) -> str:
     return f"Queries in {language_name(source)}, translations in {language_name(target)}, Acc@1."
 
 
-def draw_maps(spec: str, kind: str, pool: Pool, vectors: FloatArray) -> None:
-    """Draw the choice of sentences and embeddings, and their maps, of N sentences with embeddings (P, N, dim)."""
-    parts = parts_of(vectors)
+def _draw_maps(spec: str) -> None:
+    left, right = st.columns(2, vertical_alignment="top")
+    with left:
+        pool = choose_pool()
+    with right:
+        kind = choose_one("Maps of", [TRANSLATIONS, FEW_TEMPLATES], "split-map-kind")
+    vectors = _encoded_parts(spec, pool.key, pool.texts)
+    if vectors is None:
+        return
     if kind == TRANSLATIONS:
         rows = _translations(pool)
         if rows:
-            wanted, colour_by = _controls(parts, (Part.LANGUAGE, Part.MEANING), "language")
-            _draw_maps(
-                spec, parts, wanted, colour_by, [pool.utterances[row] for row in rows], vectors[:, rows]
-            )
+            sentences, found = [pool.utterances[row] for row in rows], vectors[:, rows]
+            _draw_panels(spec, sentences, found, (Part.LANGUAGE, Part.MEANING), "language")
         return
     sentences = _templates(pool)
-    if sentences:
-        found = encoded_parts(spec, "", [one.text for one in sentences])
-        if found is not None:
-            wanted, colour_by = _controls(parts, (Part.MEAN, Part.TEMPLATE), "template")
-            _draw_maps(spec, parts, wanted, colour_by, sentences, found)
+    made = _encoded_parts(spec, "", [one.text for one in sentences]) if sentences else None
+    if made is not None:
+        _draw_panels(spec, sentences, made, (Part.MEAN, Part.TEMPLATE), "template")
 
 
 def _translations(pool: Pool) -> list[int]:
-    """Ask for two languages; the rows of their translations."""
+    """Ask for two languages; return the rows of their translations."""
     pairs = language_pairs(pool, FEWEST)
     if not pairs:
-        st.info(
-            f"No two languages have {FEWEST} translations here: translations are found by the column id.",
-            icon=":material/link_off:",
-        )
+        draw_note(f"No two languages have {FEWEST} translations here: the column id identifies translations.")
         return []
     first, second = choose(
         "Languages",
@@ -465,30 +418,20 @@ def _translations(pool: Pool) -> list[int]:
 
 
 def _templates(pool: Pool) -> list[Utterance]:
-    """Ask for a language and an intent; sentences of a few of its templates."""
-    languages = {
-        code: found
-        for code in ordered(pool.frame["language"])
-        if (found := intents_with_templates(pool, code))
-    }
+    """Ask for a language and an intent; return sentences of a few of its templates."""
+    found = {code: intents_with_templates(pool, code) for code in ordered(pool.frame["language"])}
+    languages = [code for code, intents in found.items() if intents]
     if not languages:
-        st.info(
+        draw_note(
             f"No intent has {TEMPLATES} sentences with different templates: slots are read from the column annotated, "
-            "such as 'wake me up at [time : five am]'.",
-            icon=":material/data_object:",
+            "such as 'wake me up at [time : five am]'."
         )
         return []
     where, what = st.columns([1, 2])
-    language = choose(
-        "Language", list(languages), f"split-few-{pool.key}", place=where, format_func=language_name
-    )
-    intent = choose("Intent", languages[language], f"split-few-{pool.key}-{language}", place=what)
+    language = choose("Language", languages, f"split-few-{pool.key}", place=where, format_func=language_name)
+    intent = choose("Intent", found[language], f"split-few-{pool.key}-{language}", place=what)
     sentences, made = _sampled(pool.key, pool, language, intent)
-    note = (
-        f"; {made} of them made by putting values that the slots have elsewhere into a template"
-        if made
-        else ""
-    )
+    note = f"; {made} were made by filling a template with slot values from other sentences" if made else ""
     st.caption(
         f"{counted(len(sentences), 'sentence')} of {TEMPLATES} templates, as in the paper's Figure 4c{note}."
     )
@@ -500,46 +443,39 @@ def _sampled(key: str, _pool: Pool, language: str, intent: str) -> tuple[list[Ut
     return template_sample(_pool, language, intent)
 
 
-def _controls(
-    parts: Sequence[Part], first: Sequence[Part], colour_first: ColourBy
-) -> tuple[list[Part], ColourBy]:
-    """Ask which embeddings are drawn, and what the colours say."""
+def _draw_panels(
+    spec: str,
+    sentences: Sequence[Utterance],
+    vectors: FloatArray,
+    first: Sequence[Part],
+    colour_first: ColourBy,
+) -> None:
+    """Draw maps of N sentences by their vectors (P, N, dim), with these embeddings and colours at first."""
+    parts = parts_of(vectors)
     which, how = st.columns([3, 2])
     default = [part for part in first if part in parts]
-    wanted = which.multiselect(
+    wanted = choose_many(
         "Embeddings",
-        list(parts),
+        parts,
+        f"split-map-parts-{'-'.join(default)}-{len(parts)}",
+        place=which,
         default=default,
         max_selections=MOST_MAPS,
         format_func=NAMES.__getitem__,
-        key=f"split-map-parts-{'-'.join(default)}-{len(parts)}",
-        persist_state="session",
     )
-    colour_by = choose_one(
+    colour_by: ColourBy = choose_one(
         "Colour by",
         ["language", "intent", "template"],
         f"split-map-colour-{colour_first}",
         place=how,
         default=colour_first,
     )
-    return wanted, cast(ColourBy, colour_by)
-
-
-def _draw_maps(
-    spec: str,
-    parts: Sequence[Part],
-    wanted: Sequence[Part],
-    colour_by: ColourBy,
-    sentences: Sequence[Utterance],
-    vectors: FloatArray,
-) -> None:
-    """Draw the maps of N sentences, by their vectors (P, N, dim)."""
     if not wanted:
-        st.info("Choose an embedding.", icon=":material/scatter_plot:")
+        draw_note("Choose an embedding.")
         return
     digest = hashlib.sha256(json.dumps([[one.language, one.text] for one in sentences]).encode()).hexdigest()
     maps = laid_out(
-        {NAMES[part]: np.ascontiguousarray(vectors[list(parts).index(part)]) for part in wanted},
+        {NAMES[part]: np.ascontiguousarray(vectors[parts.index(part)]) for part in wanted},
         {NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{digest}" for part in wanted},
         Projection.TSNE,
     )
@@ -554,27 +490,23 @@ def _draw_maps(
     )
     if colour_by == "template" and OTHERS in set(points["template"]):
         st.caption(
-            f"The {NAMED} most frequent templates have a colour of their own; a translation has its original's."
+            f"The {NAMED} most frequent templates have their own colours; a translation has its original's."
         )
     draw_downloads(panels, points, colour_by, frozenset(), "emu-split")
     table = points.drop(columns="row")
     for name, places in panels.items():
         table[[f"{name} x", f"{name} y"]] = places
-    draw_csv_button(
-        table,
-        (digest, *((one.key, one.progress) for one in maps.values())),
-        "emu-split-map.csv",
-        key="map-csv",
-    )
+    drawn = ((one.key, one.progress) for one in maps.values())
+    draw_csv_button(table, (digest, *drawn), "emu-split-map.csv", key="map-csv")
 
 
 def parts_of(vectors: FloatArray) -> tuple[Part, ...]:
-    """Return the names of embeddings (P, N, dim): all, or those of an encoder that has no template and residual."""
+    """Return the names of embeddings (P, N, dim): all, or those of an encoder without template and residual."""
     return tuple(Part) if len(vectors) == len(Part) else _WITHOUT_TEMPLATE
 
 
-def encoded_parts(spec: str, data_sha: str, texts: Sequence[str]) -> FloatArray | None:
-    """Return the embeddings (P, N, dim) of N texts by a run, or None, and draw why, while they are being computed."""
+def _encoded_parts(spec: str, data_sha: str, texts: Sequence[str]) -> FloatArray | None:
+    """Return a run's embeddings (P, N, dim) of N texts; None, with progress drawn, until they are there."""
     found = encoded({spec: spec}, data_sha, texts, parts=True)
     return None if found is None else found[spec]
 

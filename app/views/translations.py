@@ -1,39 +1,34 @@
-"""Translations: what an encoder finds in another language, how alike its languages lie, and its words."""
+"""Translations: retrieval of translations, the similarity of two languages' spaces, and word vectors."""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from app.address import draw_link
-from app.cache import computed, encoded, start_helpers
+from app.cache import computed, encoded
 from app.forms.encoder import Choice, draw_encoder
 from app.forms.model_name import RUN, short_name
 from app.maps import NAMES, draw_progress, laid_out
 from app.panels.widgets import (
+    KEPT,
     choose,
     choose_languages,
     choose_one,
     draw_chart,
     draw_csv_button,
     draw_note,
-    errors_shown,
+    draw_table,
     roomy_columns,
+    strangers_note,
 )
 from app.state import finished_runs, is_from_scratch
 from app.tasks import word_spaces
-from app.upload.parallel import (
-    Pairs,
-    choose_pairs,
-    choose_source,
-    run_of,
-    say_trained_on,
-    warn_of_strangers,
-)
+from app.upload.parallel import Pairs, choose_pairs, choose_source, say_trained_on
 from app.vectors import weights_of
 from app.wording import literal, sentence
 from emu_core import charts
@@ -61,81 +56,64 @@ from emu_core.runs.run import Run
 LISTS, EIGEN, WORDS = "Ranked lists", "Eigen-similarity", "Words"
 FROM_TEXT, TYPED = "From the text", "Typed"
 TRUE = "✓ translation"
-MOST_MISSES = 200
-SIZE = 10  # pairs in a sample, the paper's K and the default of `eigen_similarity`
+SIZE = 10  # pairs in a sample: the paper's K and the default of `eigen_similarity`
 CALENDAR, FREQUENT, TYPED = "Weekdays and months", "Most frequent", "Typed"
 Spaces = Mapping[str, Words]
 
 
 def page() -> None:
-    """Draw the page."""
-    start_helpers()
-    st.title("Translations")
-    st.caption("Which sentence of another language lies nearest, and is it the translation?")
-    with errors_shown():  # of a damaged run folder
-        draw_encoder_and_tabs()
-
-
-def draw_encoder_and_tabs() -> None:
     """Ask for an encoder, and draw what it finds."""
+    st.caption("Which sentence of another language is nearest, and is it the translation?")
     runs = list(finished_runs().values())
     pretrained = [run for run in runs if is_from_scratch(run)]
     first = f"{RUN}{pretrained[0].folder}" if pretrained else None
     choice = draw_encoder("translations-encoder", first, runs, param="encoder")
     if choice.problem:
-        st.info(sentence(choice.problem), icon=":material/edit:")
+        draw_note(sentence(choice.problem))
         return
     lists, eigen, words = st.tabs([LISTS, EIGEN, WORDS], key="translations-tab", on_change="rerun")
     with lists:
-        if lists.open and (pairs := draw_source(choice, runs)) is not None:
+        if lists.open and (pairs := _draw_source(choice, runs)) is not None:
             name = short_name(choice.spec)
             vectors = encoded({name: choice.spec}, pairs.key, pairs.sentences)
             if vectors is not None:
-                draw_ranked(name, choice.spec, pairs, vectors[name])
+                _draw_ranked(name, choice.spec, pairs, vectors[name])
     with eigen:
-        if eigen.open and (pairs := draw_source(choice, runs)) is not None:
-            specs = draw_beside(choice, runs)
+        if eigen.open and (pairs := _draw_source(choice, runs)) is not None:
+            specs = _draw_beside(choice, runs)
             vectors = encoded(specs, pairs.key, pairs.sentences)
             if vectors is not None:
-                draw_eigen(specs, pairs, vectors)
+                _draw_eigen(specs, pairs, vectors)
     with words:
         if words.open:
-            draw_words(choice.spec)
+            _draw_words(choice.spec)
 
 
-def draw_source(choice: Choice, runs: list[Run]) -> Pairs | None:
-    """Ask for parallel text and two of its languages."""
+def _draw_source(choice: Choice, runs: list[Run]) -> Pairs | None:
     source = choose_source()
     if source is None:
         return None
-    languages = choice.info.languages
-    pairs = choose_pairs(source, languages)
-    say_trained_on(run_of(choice.spec, runs), source)
-    warn_of_strangers(languages, pairs.text)
+    pairs = choose_pairs(source, choice.info.languages)
+    say_trained_on(next((run for run in runs if choice.spec == f"{RUN}{run.folder}"), None), source)
+    if note := strangers_note("The encoder", choice.info.languages, pairs.text.languages):
+        st.warning(literal(note), icon=":material/translate:")
     return pairs
 
 
-def draw_beside(choice: Choice, runs: list[Run]) -> dict[str, str]:
-    """Ask for another encoder to set beside; what `load_encoder` takes, by the encoder's name."""
+def _draw_beside(choice: Choice, runs: list[Run]) -> dict[str, str]:
+    """Offer a second encoder; return the specs for `load_encoder` by the encoders' names."""
     specs = {short_name(choice.spec): choice.spec}
-    if st.toggle("Beside another encoder", key="translations-beside-on", persist_state="session"):
+    if st.toggle("Compare with another encoder", key="translations-beside-on", **KEPT):
         other = draw_encoder("translations-beside", None, runs, label="Other encoder")
         if other.problem:
-            st.info(sentence(other.problem), icon=":material/edit:")
+            draw_note(sentence(other.problem))
         else:
             specs.setdefault(short_name(other.spec), other.spec)
     return specs
 
 
-@dataclass(frozen=True, eq=False)
-class _Query:
-    text: str
-    vector: FloatArray
-    row: int | None  # None where it was typed
-
-
-def draw_ranked(name: str, spec: str, pairs: Pairs, vectors: FloatArray) -> None:
-    """Draw how often translations are found, one sentence's list, and the misses, by N pairs' vectors (2N, dim)."""
+def _draw_ranked(name: str, spec: str, pairs: Pairs, vectors: FloatArray) -> None:
+    """Draw the precision, a sentence's ranked list and the misses; N pairs have vectors (2N, dim)."""
     queries, targets = vectors[: len(pairs.text)], vectors[len(pairs.text) :]
     found: FoundTranslations | None = computed(
         f"translations:{pairs.key}:{weights_of(spec)}",
@@ -145,9 +123,19 @@ def draw_ranked(name: str, spec: str, pairs: Pairs, vectors: FloatArray) -> None
     if found is None:
         return
     _draw_precision(found, pairs)
-    query = _choose_query(name, spec, pairs, queries)
-    if query is not None:
-        _draw_list(query, pairs, targets, found)
+    st.subheader("One sentence")
+    how, which = st.columns([1, 3], vertical_alignment="bottom")
+    if choose_one("The sentence is", [FROM_TEXT, TYPED], "translations-how", place=how) == FROM_TEXT:
+        row = choose(
+            "Sentence",
+            range(len(pairs.text)),
+            f"translations-sentence-{pairs.key}",
+            place=which,
+            format_func=lambda row: pairs.text.first[row],
+        )
+        _draw_list(queries[row], row, pairs, targets, found)
+    elif (vector := _typed_vector(name, spec, pairs, which)) is not None:
+        _draw_list(vector, None, pairs, targets, found)
     _draw_misses(spec, pairs, found)
 
 
@@ -167,44 +155,32 @@ def _draw_precision(found: FoundTranslations, pairs: Pairs) -> None:
         )
 
 
-def _choose_query(name: str, spec: str, pairs: Pairs, queries: FloatArray) -> _Query | None:
-    st.subheader("One sentence")
-    how, which = st.columns([1, 3], vertical_alignment="bottom")
-    source = choose_one("The sentence is", [FROM_TEXT, TYPED], "translations-how", place=how)  # fmt: skip
-    if source == FROM_TEXT:
-        row = choose(
-            "Sentence",
-            range(len(pairs.text)),
-            f"translations-sentence-{pairs.key}",
-            place=which,
-            format_func=lambda row: pairs.text.first[row],
-        )
-        return _Query(pairs.text.first[row], queries[row], row)
-    typed = which.text_input(
+def _typed_vector(name: str, spec: str, pairs: Pairs, place: Any) -> FloatArray | None:
+    typed = place.text_input(
         "Sentence",
         placeholder=pairs.text.first[0][:80],
         max_chars=500,
         key="translations-typed",
-        persist_state="session",
         help="In any language that the encoder knows.",
+        **KEPT,
     ).strip()
-    if not typed:
-        return None
-    fresh = encoded({name: spec}, "", [typed])
-    return None if fresh is None else _Query(typed, fresh[name][0], None)
+    fresh = encoded({name: spec}, "", [typed]) if typed else None
+    return None if fresh is None else fresh[name][0]
 
 
-def _draw_list(query: _Query, pairs: Pairs, targets: FloatArray, found: FoundTranslations) -> None:
-    k = st.slider("How many are shown", 5, 50, 10, 5, key="translations-k", persist_state="session")
-    rank = None if query.row is None else int(found.ranking.ranks[query.row])
-    texts = pairs.text.second
-    table = nearest_translations(query.vector, targets, texts, k, row=query.row, rank=rank)
+def _draw_list(
+    vector: FloatArray, row: int | None, pairs: Pairs, targets: FloatArray, found: FoundTranslations
+) -> None:
+    """Draw the sentences nearest to a vector; `row` is its number among the pairs, None if it was typed."""
+    k = st.slider("Sentences shown", 5, 50, 10, 5, key="translations-k", **KEPT)
+    rank = None if row is None else int(found.ranking.ranks[row])
+    table = nearest_translations(vector, targets, pairs.text.second, k, row=row, rank=rank)
     table["is_translation"] = table["is_translation"].map({True: TRUE, False: ""})
     table.columns = pd.Index(["Place", "Cosine", language_name(pairs.text.target), ""])
-    if rank is not None and query.row is not None:
+    if rank is not None and row is not None:
         what = "first" if rank == 1 else f"at place {rank:,} of {found.ranking.candidates:,}"
-        st.markdown(f"Its translation **{literal(pairs.text.second[query.row], 300)}** ranks **{what}**.")
-    _draw_table(table, "translations-list")
+        st.markdown(f"Its translation **{literal(pairs.text.second[row], 300)}** ranks **{what}**.")
+    st.dataframe(table, hide_index=True, column_config=_columns(table), key="translations-list")
 
 
 def _draw_misses(spec: str, pairs: Pairs, found: FoundTranslations) -> None:
@@ -218,36 +194,24 @@ def _draw_misses(spec: str, pairs: Pairs, found: FoundTranslations) -> None:
         return
     st.caption(
         f"{counted(len(table), 'sentence')} of {len(pairs.text):,} whose nearest sentence is not the translation, "
-        "those whose translation ranks lowest first."
+        "the lowest-ranked translations first."
     )
-    _draw_table(table.head(MOST_MISSES), "translations-misses")
-    if len(table) > MOST_MISSES:
-        st.caption(f"The first {MOST_MISSES} are shown, the download has all.")
-    draw_csv_button(table, (pairs.key, weights_of(spec)), "emu-misses.csv", key="misses-csv")
+    which = (pairs.key, weights_of(spec))
+    draw_table(table, "translations-misses", which, "emu-misses.csv", _columns(table))
 
 
-def _draw_table(table: pd.DataFrame, key: str) -> None:
-    cosine = st.column_config.NumberColumn(format="%.3f", width="small")
-    sentences = [name for name in table if table[name].dtype.kind not in "if" and name]
-    st.dataframe(
-        table,
-        hide_index=True,
-        column_config={
-            "Place": st.column_config.NumberColumn(format="localized", width="small"),
-            "Cosine": cosine,
-            "Its cosine": cosine,
-            "": st.column_config.TextColumn(width="small"),
-            **{
-                name: st.column_config.TextColumn(width="large" if len(sentences) == 1 else "medium")
-                for name in sentences
-            },
-        },
-        key=key,
-    )
+def _columns(table: pd.DataFrame) -> dict[str, Any]:
+    column = st.column_config
+    cosine = column.NumberColumn(format="%.3f", width="small")
+    texts = [name for name in table if table[name].dtype.kind not in "if" and name]
+    wide = column.TextColumn(width="large" if len(texts) == 1 else "medium")
+    place = column.NumberColumn(format="localized", width="small")
+    known = {"Place": place, "Cosine": cosine, "Its cosine": cosine, "": column.TextColumn(width="small")}
+    return known | dict.fromkeys(texts, wide)
 
 
-def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, FloatArray]) -> None:
-    """Draw one sample's spectra and Psi over all samples, by each encoder's vectors (2N, dim) of N pairs."""
+def _draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, FloatArray]) -> None:
+    """Draw a sample's spectra, and Psi over all samples; each encoder's vectors of N pairs are (2N, dim)."""
     n = len(pairs.text)
     if n < SIZE:
         draw_note(f"Eigen-similarity needs {SIZE} pairs, and there are {n}.")
@@ -263,10 +227,10 @@ def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, Flo
             return
         found[name] = spectra
     st.caption(
-        f"Of {SIZE} sentences, how far is each from each: the same in both languages? The eigenvalues of the graph's "
-        "Laplacian say how the sentences are arranged, wherever they lie. Psi adds up the squared differences between "
-        "the two languages' eigenvalues; 0 is alike. In Chidambaram et al. it was smaller where labels in one European "
-        "language served better in another."
+        f"Are the distances between {SIZE} sentences the same in both languages? The eigenvalues of the graph's "
+        "Laplacian describe how the sentences are arranged, wherever they are. Psi is the sum of squared differences "
+        "between the two languages' eigenvalues; 0 means alike. In Chidambaram et al. it was smaller for pairs of "
+        "European languages between which labels transferred better."
     )
     st.markdown("**Psi over 1,000 samples**, with its mean and the mean's 95 % interval")
     draw_chart(
@@ -274,21 +238,15 @@ def draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, Flo
         "psi",
         "; ".join(f"{name}: Psi {one.mean:.3f}" for name, one in found.items()),
     )
-    table = pd.DataFrame(
-        {
-            "Encoder": list(found),
-            "Psi": [one.mean for one in found.values()],
-            "Standard error": [one.standard_error for one in found.values()],
-            "Variance": [one.variance for one in found.values()],
-        }
-    )
+    rows = [(name, one.mean, one.standard_error, one.variance) for name, one in found.items()]
+    table = pd.DataFrame(rows, columns=["Encoder", "Psi", "Standard error", "Variance"])
     numbers = {name: st.column_config.NumberColumn(format="%.4f") for name in table.columns[1:]}
     st.dataframe(table, hide_index=True, column_config=numbers, key="psi-table")
     _draw_sample(pairs, found)
 
 
 def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
-    """Draw the spectra of one sample, at first of one that is as alike as most."""
+    """Draw the spectra of one sample, at first the one with the median Psi."""
     values = next(iter(found.values())).values
     middle = int(np.argsort(values)[len(values) // 2])
     st.markdown("**One sample's eigenvalues**, without the first, which is always 0")
@@ -298,8 +256,8 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
         len(values),
         middle + 1,
         key=f"translations-sample-{pairs.key}-{middle}",
-        persist_state="session",
-        help="At first the one in the middle: half of all samples are more alike.",
+        help="At first the median: half of all samples are more alike.",
+        **KEPT,
     )
     at = int(sample) - 1
     first, second = map(language_name, pairs.text.languages)
@@ -314,41 +272,33 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
     )
     with st.expander("The sentences of this sample", icon=":material/table_rows:"):
         rows = next(iter(found.values())).rows[at]
-        st.dataframe(
-            pd.DataFrame(
-                [(pairs.text.first[row], pairs.text.second[row]) for row in rows], columns=[first, second]
-            ),
-            hide_index=True,
-        )
+        texts = [(pairs.text.first[row], pairs.text.second[row]) for row in rows]
+        st.dataframe(pd.DataFrame(texts, columns=[first, second]), hide_index=True)
 
 
-def draw_words(spec: str) -> None:
-    """Draw a map of words and the nearest words of one; say so where an encoder has no words."""
+def _draw_words(spec: str) -> None:
     if encoder_kind(spec) != "bicvm":
-        draw_note("Only BiCVM keeps a vector for each word; choose a run of that method above.")
+        draw_note("Only BiCVM has word vectors; choose a run of that method above.")
         draw_link("views/pretrain.py", "Train one", ":material/foundation:")
         return
     weights = weights_of(spec)
     spaces: Spaces | None = computed(f"words:{weights}", "Reading the words", word_spaces, spec, weights)
     if spaces is None:
         return
-    st.caption(
-        "; ".join(
-            f"{language_name(code)}: {counted(len(words), 'word')}" for code, (words, _) in spaces.items()
-        )
-        + ". Words are in lower case, as the encoder knows them."
-    )
+    counts = (f"{language_name(code)}: {counted(len(words), 'word')}" for code, (words, _) in spaces.items())
+    st.caption(f"{'; '.join(counts)}. Words are in lower case, as in the encoder.")
     words, method = _choose(spaces, weights)
     if len(words) < FEWEST:
         if len(words):
-            draw_note(f"A map needs {FEWEST} words or more; choose the most frequent ones.")
+            draw_note(f"A map needs at least {FEWEST} words; choose the most frequent ones.")
         return
-    vectors = np.stack([_vector(spaces, *entry) for entry in words.itertuples(index=False)])
+    place = {(word, code): row for code in spaces for row, word in enumerate(spaces[code][0])}
+    entries = list(words.itertuples(index=False, name=None))
+    vectors = np.stack([spaces[code][1][place[word, code]] for word, code in entries])
     digest = hashlib.sha256(json.dumps(words.to_numpy().tolist()).encode()).hexdigest()
-    of_words = "Words"
-    maps = laid_out({of_words: vectors}, {of_words: f"word-map:{weights}:{method}:{digest}"}, method)
+    maps = laid_out({WORDS: vectors}, {WORDS: f"word-map:{weights}:{method}:{digest}"}, method)
     draw_progress(maps, "word-map")
-    places = maps[of_words].places
+    places = maps[WORDS].places
     draw_chart(
         charts.word_map(places, words),
         "word-map",
@@ -356,58 +306,62 @@ def draw_words(spec: str) -> None:
         zooms=True,
     )
     table = words.assign(x=places[:, 0], y=places[:, 1])
-    draw_csv_button(table, (maps[of_words].key, maps[of_words].progress), "emu-words.csv", key="word-map-csv")
-    _draw_nearest(spaces, words, weights)
+    draw_csv_button(table, (maps[WORDS].key, maps[WORDS].progress), "emu-words.csv", key="word-map-csv")
+    st.subheader("Nearest words")
+    word, language = choose(
+        "Of the word",
+        entries,
+        f"words-one-{weights[:12]}",
+        format_func=lambda entry: f"{entry[0]} ({language_name(entry[1])})",
+    )
+    table = nearest_words_table(word, language, spaces)
+    three = st.column_config.NumberColumn(format="%.3f")
+    cosines = {name: three for name in table if name.startswith("Cosine")}
+    draw_table(table, "words-nearest", (weights, word, language), "emu-nearest-words.csv", cosines)
 
 
 def _choose(spaces: Spaces, weights: str) -> tuple[pd.DataFrame, Projection]:
-    """Ask which words are drawn, and how; columns `word` and `language`."""
+    """Ask for the words to draw, columns `word` and `language`, and for the map's method."""
     what, how = st.columns([3, 2])
-    which = choose_one("Words", [CALENDAR, FREQUENT, TYPED], "words-which", place=what, default=FREQUENT)  # fmt: skip
+    which = choose_one("Words", [CALENDAR, FREQUENT, TYPED], "words-which", place=what, default=FREQUENT)
     method = choose_one("Map", list(NAMES), "words-method", place=how, format_func=NAMES.__getitem__)
     languages = choose_languages(
         "Languages", list(spaces), f"words-languages-{weights[:12]}", default=list(spaces)
     )
     chosen = {code: spaces[code] for code in languages}
     if which == FREQUENT:
-        most = st.slider("Words of each language", 10, 300, 40, 10, key="words-most", persist_state="session")
-        return _frame(frequent_words(chosen, most)), Projection(method)
-    if which == CALENDAR:
-        return _calendar(chosen), Projection(method)
-    return _typed(chosen), Projection(method)
+        most = st.slider("Words of each language", 10, 300, 40, 10, key="words-most", **KEPT)
+        words = frequent_words(chosen, most)
+    else:
+        words = _calendar(chosen) if which == CALENDAR else _typed(chosen)
+    return pd.DataFrame(words, columns=["word", "language"]), Projection(method)
 
 
-def _calendar(spaces: Spaces) -> pd.DataFrame:
-    known: list[tuple[str, str]] = []
-    unknown: list[tuple[str, str]] = []
-    for code, (words, _) in spaces.items():
-        there = set(words)
-        for word in (*WEEKDAYS.get(code, ()), *MONTHS.get(code, ())):
-            (known if word in there else unknown).append((word, code))
+def _calendar(spaces: Spaces) -> list[tuple[str, str]]:
+    words = [(word, code) for code in spaces for word in (*WEEKDAYS.get(code, ()), *MONTHS.get(code, ()))]
+    there = {code: set(spaces[code][0]) for code in spaces}
+    unknown = [word for word, code in words if word not in there[code]]
     if without := [code for code in spaces if code not in WEEKDAYS]:
         draw_note(f"No weekdays are known here in {listed(map(language_name, without))}.")
     if unknown:
         draw_note(
-            f"{counted(len(unknown), 'weekday or month', 'weekdays and months')} did not stand in the training text: "
-            f"{literal(listed((word for word, _ in unknown), 8))}."
+            f"{counted(len(unknown), 'weekday or month', 'weekdays and months')} did not occur in the training text: "
+            f"{literal(listed(unknown, 8))}."
         )
-    return _frame(known)
+    return [(word, code) for word, code in words if word in there[code]]
 
 
-def _typed(spaces: Spaces) -> pd.DataFrame:
+def _typed(spaces: Spaces) -> list[tuple[str, str]]:
     typed = st.text_input(
-        "Words, with commas between them",
+        "Words, separated by commas",
         placeholder="dog, man, hund, rot",
         max_chars=1_000,
         key="words-typed",
-        persist_state="session",
+        **KEPT,
     )
     wanted = list(dict.fromkeys(word.strip().casefold() for word in typed.split(",") if word.strip()))
     with_nearest = st.checkbox(
-        "With the nearest word in each other language",
-        value=True,
-        key="words-with-nearest",
-        persist_state="session",
+        "With the nearest word in each other language", value=True, key="words-with-nearest", **KEPT
     )
     known = [(word, code) for word in wanted for code, (words, _) in spaces.items() if word in set(words)]
     found = {word for word, _ in known}
@@ -417,34 +371,7 @@ def _typed(spaces: Spaces) -> pd.DataFrame:
         for word, code in list(known):
             near = word_neighbours(word, code, spaces, 1)
             known += [(names[0][0], other) for other, names in near.items() if other != code and names]
-    return _frame(list(dict.fromkeys(known)))
-
-
-def _frame(rows: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["word", "language"])
-
-
-def _vector(spaces: Spaces, word: str, language: str) -> np.ndarray:
-    words, vectors = spaces[language]
-    vector: np.ndarray = vectors[list(words).index(word)]
-    return vector
-
-
-def _draw_nearest(spaces: Spaces, words: pd.DataFrame, weights: str) -> None:
-    st.subheader("Nearest words")
-    options = list(words.itertuples(index=False, name=None))
-    word, language = choose(
-        "Of the word",
-        options,
-        f"words-one-{weights[:12]}",
-        format_func=lambda entry: f"{entry[0]} ({language_name(entry[1])})",
-    )
-    table = nearest_words_table(word, language, spaces)
-    cosines = {
-        name: st.column_config.NumberColumn(format="%.3f") for name in table if name.startswith("Cosine")
-    }
-    st.dataframe(table, hide_index=True, column_config=cosines, key="words-nearest")
-    draw_csv_button(table, (weights, word, language), "emu-nearest-words.csv", key="nearest-csv")
+    return list(dict.fromkeys(known))
 
 
 if __name__ == "__main__":  # not where a test imports this file

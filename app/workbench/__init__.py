@@ -1,1 +1,1 @@
-"""The rooms of the workbench: maps, inspector, and what its drawer holds."""
+"""The parts of the workbench: maps, inspector and drawer."""

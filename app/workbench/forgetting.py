@@ -1,4 +1,4 @@
-"""What a specialised encoder has forgotten of its base's abilities."""
+"""The forgetting check: which abilities of its base a specialised encoder has lost."""
 
 import shlex
 from typing import Any
@@ -7,7 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from app import cache, tasks
-from app.panels.widgets import draw_chart, draw_csv_button, draw_note
+from app.panels.widgets import draw_chart, draw_note, draw_table
+from app.state import is_from_scratch
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts
@@ -21,7 +22,13 @@ MOST_BARS = 20  # of a chart in view; a taller one scrolls
 
 
 def draw_forgetting(run: Run) -> None:
-    """Draw the run's forgetting check, or offer to make it."""
+    """Draw the run's forgetting check, or offer to run it."""
+    if is_from_scratch(run):
+        draw_note(
+            "An encoder that was trained from scratch has no base that it could have forgotten; specialise it, and "
+            "look at that run."
+        )
+        return
     measured = read_forgetting(run)
     if measured is None:
         _draw_offer(run)
@@ -33,7 +40,7 @@ def draw_forgetting(run: Run) -> None:
         st.success("Nothing was forgotten: no measure fell too far.", icon=":material/check_circle:")
     for rows, draw, title in (
         (sure, st.error, "Forgotten"),
-        (fallen.drop(sure.index), st.warning, "Perhaps forgotten; the intervals hold no change, too"),
+        (fallen.drop(sure.index), st.warning, "Perhaps forgotten; the intervals include no change"),
     ):
         if not rows.empty:
             named = "; ".join(_fall(row) for row in rows.head(MOST_NAMED).to_dict("records"))
@@ -44,39 +51,38 @@ def draw_forgetting(run: Run) -> None:
         with place:
             _draw_part(part, rows)
     st.caption(
-        "The base encoder's abilities on sentences that are not of your data, and how much of them is left. "
-        "Similarity: how well cosines order pairs of sentences as people do (Spearman's correlation). "
-        "Translations: how often the nearest neighbour of a sentence is its translation. Lines are 95 % intervals. "
-        f"The dotted line is the largest harmless fall, of {MOST_FALL_SPEARMAN:g} or of {MOST_FALL_POINTS:g} point."
+        "The base encoder's abilities on sentences outside your data, and how much of them is left. Similarity: how "
+        "well cosines rank pairs of sentences as people do (Spearman's correlation). Translations: how often the "
+        "nearest neighbour of a sentence is its translation. Lines are 95 % intervals; the dotted line is the largest "
+        f"harmless fall, {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} point."
     )
     if small:
         draw_note(
-            f"Measured on a small set: {literal(small, 300)}. It sees a fall of some points; for a smaller one, and "
-            "for the similarity of sentences, measure on files of your own:"
+            f"Measured on a small set: {literal(small, 300)}. It detects a fall of several points; for a smaller one, "
+            "and for the similarity of sentences, measure on your own files:"
         )
         _draw_command(run)
     _draw_measures(measured, weights_of(f"run:{run.folder}"))
 
 
 def _draw_offer(run: Run) -> None:
-    """Offer to measure on the small set, or draw how far that is; name the command that measures on other files."""
+    """Offer to measure on the bundled set, or draw the progress; name the command that measures on other files."""
     st.markdown(
-        "Forgetting was not measured for this run. A small set that comes with Emu shows whether it still finds "
-        "translations as its base does: questions of hotel guests, or commands to a home where the run was trained on "
-        "the former."
+        "Forgetting was not measured for this run. A small bundled set shows whether it still finds translations as "
+        "well as its base: questions of hotel guests or, if the run was trained on those, commands to a smart home."
     )
     asked = f"forgetting-asked-{run.folder}"
     if st.session_state.get(asked):
         key = f"forgetting:{weights_of(f'run:{run.folder}')}"
-        label = f"{run.name}: encoding the small set with both encoders, in a minute or less with small ones"
+        label = f"{run.name}: encoding the small set with both encoders; small ones take up to a minute"
         if cache.computed(key, label, tasks.measure_forgetting, run.folder):
             st.session_state.pop(asked)
-            cache.background().forget(key)  # the folder has it now
+            cache.background().forget(key)  # the result is in the run's folder
             st.rerun()
     elif st.button("Measure it on the small set", icon=":material/straighten:", key="forgetting-measure"):
         st.session_state[asked] = True
         st.rerun()
-    st.markdown("On files of your own, similarity scores or translations, this command measures it:")
+    st.markdown("This command measures it on your own files of similarity scores or translations:")
     _draw_command(run)
 
 
@@ -92,7 +98,7 @@ def _draw_part(part: str, rows: pd.DataFrame) -> None:
         draw_chart(
             charts.forgetting(rows, part),
             f"forgetting-{part}",
-            f"{title}: what rose and fell, with 95 % intervals around zero. The table below has the numbers.",
+            f"{title}: rises and falls, with 95 % intervals around zero. The table below has the numbers.",
         )
 
 
@@ -116,13 +122,17 @@ def _draw_measures(measured: pd.DataFrame, weights: str) -> None:
         }
         for row in measured.to_dict("records")
     ]
-    counts = st.column_config.NumberColumn(format="localized", help="Of sentences.")
-    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config={"Pairs": counts}, key="forgetting-table")
-    draw_csv_button(
-        measured, ("forgetting", weights, *measured["difference"], *measured["base"]), "emu-forgetting.csv"
+    counts = st.column_config.NumberColumn(format="localized", help="Pairs of sentences.")
+    draw_table(
+        pd.DataFrame(rows),
+        "forgetting-table",
+        ("forgetting", weights, *measured["difference"], *measured["base"]),
+        "emu-forgetting.csv",
+        {"Pairs": counts},
+        download=measured,
     )
 
 
 def _shown(row: dict[str, Any], column: str, sign: str = "") -> str:
-    """Return a number with the decimals of its part."""
+    """Format a number with the decimals of its part."""
     return f"{row[column]:{sign}.{PARTS[row['part']].places}f}"

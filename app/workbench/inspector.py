@@ -1,4 +1,4 @@
-"""The inspector: a typed or a picked sentence, what each encoder makes of it, and its neighbours."""
+"""The inspector: a typed or picked sentence with its predictions and neighbours by each encoder."""
 
 import numpy as np
 import streamlit as st
@@ -6,9 +6,8 @@ import streamlit as st
 from app.address import draw_link
 from app.context import Context
 from app.wording import literal
-from app.workbench.answer import draw_answer, draw_neighbours
 from app.workbench.maps import TRIED, draw_picked, inspected, picked
-from app.workbench.predict import answers
+from app.workbench.predict import answers, draw_answer, draw_neighbours
 from app.workbench.subject import Space, Subject
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
@@ -18,7 +17,7 @@ NEIGHBOURS = 10
 
 
 def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
-    """Ask for a sentence; draw it, or else the one picked on the maps, or else a triple that B got right."""
+    """Ask for a sentence and draw it, or the one picked on the maps, or an example of what B got right."""
     typed = st.text_input(
         "Try a sentence",
         placeholder="In any language",
@@ -27,7 +26,9 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
         persist_state="session",
     ).strip()
     if typed:
-        _draw_typed(typed, now)
+        found = answers(now, [typed]) or {}
+        for (name, (table, facts)), title in zip(found.items(), now.titles, strict=False):
+            draw_answer(title, table.iloc[0], facts, f"nearest-{name}")
         return
     draw_picked(space.points, now)
     row = inspected(now.chosen.sha256)
@@ -38,7 +39,7 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
     if picked(now.chosen.sha256):
         st.caption("Select a row for its nearest neighbours.")
         return
-    st.caption("Or click a point on a map, or draw around some with *Lasso*: they appear here.")
+    st.caption("Or click a point on a map, or draw around several with *Lasso*: they appear here.")
     if now.chosen.is_demo:
         draw_link("views/data.py", "Use my own file", ":material/upload_file:")
     if subject is not None and subject.is_measured:
@@ -46,13 +47,13 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
 
 
 def _draw_flipped(subject: Subject) -> None:
-    """Draw a triple that A gets wrong and B gets right, if the data have one."""
+    """Draw a triple that A gets wrong and B gets right, if there is one."""
     triples = subject.comparison.triples()
     flipped = triples[(triples["base_closest"] == "1-2") & (triples["other_closest"] == "1-3")]
     if flipped.empty:
         return
     row = flipped.iloc[(flipped["language"] != "en").argsort(kind="stable")].iloc[0]
-    st.markdown("**Whom it puts together**")
+    st.markdown("**What each encoder puts together**")
     for name, side in zip(subject.specs, ("base", "other"), strict=True):
         looks, means = row[f"{side}_s12"], row[f"{side}_s13"]
         near, cosine, mark = (row["s2"], looks, "✗") if looks > means else (row["s3"], means, "✓")
@@ -61,18 +62,9 @@ def _draw_flipped(subject: Subject) -> None:
             f"the other {min(looks, means):.2f})"
         )
     st.caption(
-        f"The first is {literal(row['intent'], 60)}. {len(flipped):,} of {counted(len(triples), 'triple')} that A "
-        "gets wrong are right by B: *Sentence triples* below."
+        f"The first sentence has the intent {literal(row['intent'], 60)}. Of {counted(len(triples), 'triple')} that A "
+        f"gets wrong, B gets {len(flipped):,} right: see *Sentence triples* below."
     )
-
-
-def _draw_typed(text: str, now: Context) -> None:
-    """Draw the predicted intent of a typed sentence, and the labelled sentences that decide."""
-    found = answers(now, [text])
-    if found is None:
-        return
-    for (name, (table, facts)), title in zip(found.items(), now.titles, strict=True):
-        draw_answer(title, table.iloc[0], facts, f"nearest-{name}")
 
 
 def _draw_picked(place: int, space: Space, now: Context) -> None:
@@ -89,6 +81,6 @@ def _draw_picked(place: int, space: Space, now: Context) -> None:
         there = found.rows[0] >= 0
         near = space.points.iloc[found.rows[0][there]]
         same = int((near["intent"] == sentence["intent"]).sum())
-        st.markdown(f"{literal(title)}: {same} of {len(near)} have its intent")
+        st.markdown(f"{literal(title)}: {same} of {len(near)} have the same intent")
         table = near[["text", "intent", "language"]].assign(cosine=found.cosines[0][there])
         draw_neighbours(table, sentence["intent"], f"neighbours-{name}")

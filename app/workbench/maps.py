@@ -1,4 +1,4 @@
-"""The maps of the workbench: every point a sentence, one map an encoder, and what is picked on them."""
+"""The maps of the workbench, one for each encoder with a point for each sentence, and what is picked on them."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, cast
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from app.cache import encoded
 from app.context import Context, stay
-from app.forms.encoder import KEPT
 from app.library import add_version
 from app.maps import (
     NAMES,
@@ -22,19 +21,24 @@ from app.maps import (
     draw_progress,
     ink,
     is_shown,
-    layouts,
+    laid_out,
     say_how_many,
     say_trust,
 )
 from app.panels.widgets import (
+    KEPT,
+    MOST_ROWS,
     choose,
     choose_languages,
     choose_many,
     choose_one,
     draw_csv_button,
+    draw_note,
     errors_shown,
+    say_cut,
 )
 from app.state import data_sha_of
+from app.vectors import weights_of
 from app.workbench.subject import Space
 from emu_core import charts
 from emu_core.charts.marks import ColourBy
@@ -45,25 +49,30 @@ MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 CHART, TRIED = "explore-map", "try-sentence"
 _PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
 _Panels = Mapping[str, NDArray[np.float32]]
-_Look = tuple[ColourBy, NDArray[np.bool_], bool, _Panels]  # colours, what filters leave, density, stars
+_Look = tuple[ColourBy, NDArray[np.bool_], bool, _Panels]  # colours, rows shown, density, stars
 HEIGHT_PX = 560
-MOST_ROWS = 1_000  # shown; the download has them all
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
 
 
 def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
-    """Draw the controls in one place and the maps in another; what is picked stays in the session."""
+    """Draw the controls in one place and the maps in another; the session remembers what is picked."""
     points, sha = space.points, now.chosen.sha256
     with left:
-        method, colour_by, drag = draw_controls()
-        kept = draw_filters(now, points)
-        density = st.toggle("Density", key="explore-density", help="Lines where most sentences are.", **KEPT)
+        method, colour_by, drag = _draw_controls()
+        kept = _draw_filters(now, points)
+        density = st.toggle(
+            "Density", key="explore-density", help="Contour lines where most sentences are.", **KEPT
+        )
     rows = picked(sha)
     with middle:
-        maps = layouts(space.vectors, space.specs, sha, method)
+        keys = {
+            name: f"map:{method}:{sha}:{len(points)}:{weights_of(spec)}"  # a sample has a map of its own
+            for name, spec in space.specs.items()
+        }
+        maps = laid_out(space.vectors, keys, method)
         say_how_many(len(now.chosen.labelled), len(points), int(kept.sum()))
         if not kept.any():
-            st.info("The filters leave no sentence; take one away.", icon=":material/filter_alt_off:")
+            draw_note("No sentence passes the filters; remove one.")
             return
         draw_progress(maps)
         titles = {name: f"{title}, {NAMES[method]}" for name, title in zip(maps, now.titles, strict=True)}
@@ -77,7 +86,7 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
         st.plotly_chart(
             first,
             key=CHART,
-            on_select=lambda: take_from_chart(sha),
+            on_select=lambda: _take_from_chart(sha),
             selection_mode=("points", "box", "lasso"),
             config={"scrollZoom": True, "displaylogo": False},
             alt=f"{' and '.join(panels)} of {counted(len(points), 'sentence')}.",
@@ -101,7 +110,7 @@ def _figure(
     density: bool,
     stars: _Panels,
 ) -> go.Figure:
-    """Return the maps, drawn once for all who look at them; the first two arguments stand for the points."""
+    """Return the figure of the maps, drawn once for all sessions; the first two arguments identify the points."""
     figure = charts.sentence_maps(
         panels, _points, colour_by, shown=shown, density=density, stars=stars, ink=ink
     )
@@ -117,7 +126,7 @@ def _as_json(
 
 
 def _first_look(places: Hashable, look: _Look) -> _Look:
-    """Return how the maps of these places were first drawn, since a chart's figure is not changed in place."""
+    """Return how the maps of these places were first drawn: the chart's figure must stay the same."""
     if CHART not in st.session_state or st.session_state.get(_FIRST, (None,))[0] != places:
         st.session_state[_FIRST] = (places, look)
     first: _Look = st.session_state[_FIRST][1]
@@ -125,14 +134,14 @@ def _first_look(places: Hashable, look: _Look) -> _Look:
 
 
 def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
-    """Return the points with a column `trained`, where A or B was trained on a part of them."""
+    """Return the points, with a column `trained` if A or B was trained on some of them."""
     if not any(data_sha_of(run) == now.chosen.sha256 for run in now.runs) or not now.chosen.labelled.splits:
         return points
     return points.assign(trained=points["split"] == "train")
 
 
 def _stars(space: Space, maps: Mapping[str, Layout]) -> dict[str, NDArray[np.float32]]:
-    """Return where the sentence that is tried stands on each map, (1, 2), by the encoder's name."""
+    """Return the place (1, 2) of the typed sentence on each map, by the encoder's name."""
     typed = str(st.session_state.get(TRIED, "")).strip()
     vectors = encoded(space.specs, "", [typed]) if typed else None
     if vectors is None:
@@ -140,39 +149,41 @@ def _stars(space: Space, maps: Mapping[str, Layout]) -> dict[str, NDArray[np.flo
     return {name: place_on_map(space.vectors[name], one.places, vectors[name]) for name, one in maps.items()}
 
 
-def draw_controls() -> tuple[Projection, ColourBy, Drag]:
-    """Draw what the maps are, what their colours say and what the mouse does."""
+def _draw_controls() -> tuple[Projection, ColourBy, Drag]:
     method = choose_one(
         "Map",
         list(NAMES),
         "explore-method",
         format_func=NAMES.__getitem__,
-        help="t-SNE and UMAP keep neighbours together; PCA keeps the large distances, and is there at once.",
+        help="t-SNE and UMAP preserve neighbours; PCA preserves large distances and takes no time.",
     )
     colour_by = choose_one(
-        "Colour by", ["intent", "language"], "explore-colour", help="Of intents the shape says the language."
+        "Colour by",
+        ["intent", "language"],
+        "explore-colour",
+        help="With intents, the shape shows the language.",
     )
     drag = choose_one(
         "Mouse",
         list(MOUSE),
         "explore-mouse",
-        help="Click a point for its nearest neighbours, or draw around points to fill a table. Scroll to zoom. "
-        "With the keyboard: arrows go from point to point, Enter picks.",
+        help="Click a point for its nearest neighbours, or draw around points to list them. Scroll to zoom. "
+        "On the keyboard, the arrows move from point to point and Enter picks one.",
     )
     return Projection(method), cast(ColourBy, colour_by), MOUSE[drag]
 
 
-def draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
-    """Draw the filters and the search, and return which of N points they leave, (N,)."""
+def _draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
+    """Draw the filters and the search, and return which of N points pass them, (N,)."""
     labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
     filters = {
         "language": choose_languages(
             "Languages", labelled.languages, f"{prefix}-languages", placeholder="All"
         ),
-        "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents"),
+        "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents", placeholder="All"),
     }
     if labelled.splits:
-        filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits")
+        filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", placeholder="All")
     wanted = st.text_input("Search", placeholder="Part of a sentence", key=f"{prefix}-search", **KEPT).strip()
     kept = is_shown(points, filters)
     if wanted:
@@ -181,21 +192,18 @@ def draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def picked(data_sha: str) -> tuple[int, ...]:
-    """Return the picked rows of a set, as many as were picked in it."""
+    """Return the picked rows of a set."""
     of_data, rows = st.session_state.get(_PICKED, ("", ()))
     return rows if of_data == data_sha else ()
 
 
 def pick(data_sha: str, rows: Sequence[int]) -> None:
-    """Have just these rows of a set picked."""
+    """Pick these rows of a set and no others."""
     st.session_state[_PICKED] = (data_sha, tuple(dict.fromkeys(rows)))
 
 
-def take_from_chart(data_sha: str) -> None:
-    """Pick what was just selected on the map; an empty selection changes nothing.
-
-    The map is redrawn with the picked points standing out, and a redrawn map has no selection of its own.
-    """
+def _take_from_chart(data_sha: str) -> None:
+    """Pick what was selected on the map; an empty selection, such as that of a redrawn map, changes nothing."""
     points: Sequence[Mapping[str, Any]] = st.session_state[CHART]["selection"]["points"]
     rows = [row for point in points if (row := _row(point.get("customdata"))) is not None]
     if rows:
@@ -203,7 +211,7 @@ def take_from_chart(data_sha: str) -> None:
 
 
 def draw_picked(points: pd.DataFrame, now: Context) -> None:
-    """Draw the picked sentences, where there are several; a row that is chosen in their table is inspected."""
+    """Draw the picked sentences; selecting a row in their table inspects it."""
     data_sha = now.chosen.sha256
     rows = picked(data_sha)
     if not rows:
@@ -224,7 +232,7 @@ def draw_picked(points: pd.DataFrame, now: Context) -> None:
         chosen = st.session_state[key]["selection"]["rows"]
         st.session_state[_INSPECTED] = (data_sha, int(table["row"].iloc[chosen[0]])) if chosen else ("", -1)
 
-    key = f"explore-table-{hash(rows)}"  # another table has no row selected yet
+    key = f"explore-table-{hash(rows)}"  # a new table has no selected row
     st.dataframe(
         table[shown].rename(columns=_COLUMNS).head(MOST_ROWS),
         hide_index=True,
@@ -234,13 +242,11 @@ def draw_picked(points: pd.DataFrame, now: Context) -> None:
         height="auto" if len(table) <= 6 else 240,
         row_height=28,
     )
-    if len(table) > MOST_ROWS:
-        st.caption(f"The first {MOST_ROWS:,} are shown, the download has all {len(table):,}.")
+    say_cut(table)
     draw_csv_button(table.drop(columns="row"), (data_sha, rows), "emu-selection.csv", width="stretch")
 
 
 def _draw_changes(rows: Sequence[int], now: Context) -> None:
-    """Offer another intent for some rows of the data, and to drop them; what is changed is a new version of the set."""
     labelled, some = now.chosen.labelled, counted(len(rows), "sentence")
     intent = choose(
         f"Intent of the {some}",
@@ -253,7 +259,7 @@ def _draw_changes(rows: Sequence[int], now: Context) -> None:
     relabel, drop = st.columns(2)
     done = relabel.button("Relabel", icon=":material/label:", disabled=not intent, width="stretch")
     gone = drop.button("Drop", icon=":material/delete:", width="stretch")
-    st.caption("Saved as a new version of the set; the set as it is stays.")
+    st.caption("Saved as a new version of the set; this version is kept.")
     if done or gone:
         with errors_shown():
             changed = labelled.relabel(rows, intent) if done else labelled.drop(rows)
@@ -263,7 +269,7 @@ def _draw_changes(rows: Sequence[int], now: Context) -> None:
 
 
 def inspected(data_sha: str) -> int | None:
-    """Return the row of a set that is looked at: the one chosen in the table, or the only one picked."""
+    """Return the inspected row of a set: the one selected in the table, or the only one picked."""
     of_data, row = st.session_state.get(_INSPECTED, ("", -1))
     rows = picked(data_sha)
     if of_data == data_sha and row in rows:

@@ -1,46 +1,45 @@
-"""Prediction: the intents of new sentences by each encoder, decided by their nearest labelled sentences."""
+"""Prediction: the intents of new sentences by each encoder, from their nearest labelled sentences."""
 
 import hashlib
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from app.address import draw_link
-from app.cache import computed, encoded, read_in_limits
+from app.cache import computed, encoded
 from app.context import A, B, Context
 from app.panels.labelling import LABELLING
-from app.panels.widgets import choose, choose_one, draw_csv_button, draw_note, roomy_columns
+from app.panels.widgets import choose, draw_note, draw_table, errors_shown, roomy_columns
 from app.tasks import predictions
+from app.upload.boxes import ask_sentences, read_box
 from app.upload.tables import read_texts
-from app.users import check_upload
 from app.vectors import weights_of
-from app.wording import sentence
-from app.workbench.answer import draw_answer
+from app.wording import literal
 from emu_core.api.compare import ALL, choose_rows
-from emu_core.api.inputs import ENDINGS
-from emu_core.api.predict import unseen_rows
+from emu_core.api.predict import NO_INTENT, unseen_rows
 from emu_core.charts.style import short
+from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
-from emu_core.errors import DataError
 
-MOST_TYPED = 200
-MOST_OF_A_FILE = 5_000
-FILE_MB = 20
-TYPED, FILE = "Type sentences", "From a file"
+MOST_TYPED, MOST_OF_A_FILE = 200, 5_000
+NEIGHBOURS = 5  # labelled sentences behind a prediction
 
 
 def answers(now: Context, texts: list[str]) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]] | None:
-    """Return each encoder's predictions of N texts with the predictor's facts, or None, and draw why, until there.
+    """Return each encoder's predictions of N texts with the predictor's facts; None, with progress drawn, until then.
 
     The labelled sentences that vote are those of the data, or a sample of them.
     """
     specs, chosen = now.specs, now.chosen
     pool, sampled = choose_rows(chosen.labelled, ALL, [])
     if sampled:
-        draw_note(f"The labelled sentences are {len(pool):,} of {len(chosen.labelled):,}, of every intent.")
+        draw_note(
+            f"The labelled sentences are a sample of {len(pool):,} of {len(chosen.labelled):,}, with every intent."
+        )
     pooled = encoded(specs, chosen.sha256, pool.frame["text"].tolist())
     vectors = None if pooled is None else encoded(specs, "", texts)
     if pooled is None or vectors is None:
@@ -52,7 +51,7 @@ def answers(now: Context, texts: list[str]) -> dict[str, tuple[pd.DataFrame, dic
     for name in specs:
         answer = computed(
             f"predict:{chosen.sha256}:{':'.join(weights.values())}:{weights[name]}:{digest}",
-            f"{name}: asking {counted(len(pool), 'labelled sentence')}",
+            f"{name}: searching {counted(len(pool), 'labelled sentence')}",
             predictions, pool, pooled[name], asked, texts, vectors[name],
         )  # fmt: skip
         if answer is None:
@@ -62,8 +61,8 @@ def answers(now: Context, texts: list[str]) -> dict[str, tuple[pd.DataFrame, dic
 
 
 def draw_predictions(now: Context) -> None:
-    """Ask for sentences and draw both encoders' answers, and the labelled sentences behind one of them."""
-    st.caption("The intent of any sentences, in any language: their nearest labelled sentences vote.")
+    """Ask for sentences and draw both encoders' predictions, and the labelled sentences behind one of them."""
+    st.caption("Predicts the intents of sentences in any language: their nearest labelled sentences vote.")
     draw_link(
         "views/data.py", "Label sentences, the most useful first", ":material/new_label:", part=LABELLING
     )
@@ -89,47 +88,27 @@ def draw_predictions(now: Context) -> None:
 
 
 def _ask() -> list[str]:
-    """Return the sentences to predict; none while there are none to read."""
-    if choose_one("Sentences", [TYPED, FILE], "predict-how", label_visibility="collapsed") == TYPED:
-        typed = st.text_area(
-            "One sentence a line",
-            placeholder="Where is the pool?\nWo ist das Schwimmbad?",
-            max_chars=100_000,
-            key="predict-typed",
-            persist_state="session",
-        )
-        texts = [line.strip() for line in typed.splitlines() if line.strip()]
-        limit = MOST_TYPED
-        if not texts:
-            st.info("Type a sentence, in any language that the encoder knows.", icon=":material/edit:")
+    """Return the sentences to predict; none while there are none."""
+    example = "Where is the pool?\nWo ist das Schwimmbad?"
+    name, payload = ask_sentences("predict", placeholder=example, label_visibility="collapsed")
+    texts: list[str] = []
+    if name:
+        with errors_shown():
+            texts = read_box(read_texts, name, payload) or []
     else:
-        file = st.file_uploader(
-            "A table with a column of sentences: CSV, TSV, JSON Lines, Parquet or Excel (XLSX)",
-            type=ENDINGS,
-            max_upload_size=FILE_MB,
-            key="predict-file",
-        )
-        if file is None:
-            return []
-        payload = file.getvalue()
-        try:
-            read = read_in_limits(
-                f"texts:{file.file_id}", [(file.name, payload)], read_texts, file.name, payload
-            )
-            check_upload(len(read or ()))
-        except DataError as error:
-            st.error(sentence(error), icon=":material/error:")
-            return []
-        texts, limit = read or [], MOST_OF_A_FILE
+        texts = [line.strip() for line in payload.decode().splitlines() if line.strip()]
+    if not texts and not name:
+        draw_note("Type or upload sentences, in any language that the encoder knows.")
+    limit = MOST_OF_A_FILE if name else MOST_TYPED
     if len(texts) > limit:
         draw_note(
-            f"The first {limit:,} of {len(texts):,} sentences are predicted here; `emu predict` takes any number."
+            f"Only the first {limit:,} of {len(texts):,} sentences are predicted here; `emu predict` takes any number."
         )
     return texts[:limit]
 
 
 def _draw_table(found: dict[str, pd.DataFrame], which: tuple[Hashable, ...]) -> None:
-    """Draw the encoders' answers side by side, and offer all of them as a file."""
+    """Draw the encoders' predictions side by side, with a download of all details."""
     texts = found[A][["text"]]
     table = texts.rename(columns={"text": "Sentence"})
     for name, answers in found.items():
@@ -137,16 +116,58 @@ def _draw_table(found: dict[str, pd.DataFrame], which: tuple[Hashable, ...]) -> 
     for name, answers in found.items():
         table[f"{name}: confidence"] = 100 * answers["confidence"]
     percent = st.column_config.NumberColumn(format="%.0f %%", width="small")
-    st.dataframe(
-        table,
-        hide_index=True,
-        column_config={f"{name}: confidence": percent for name in found},
-        key="predictions",
-    )
     parts = [answers.drop(columns="text").add_prefix(f"{name.lower()}_") for name, answers in found.items()]
-    draw_csv_button(
-        pd.concat([texts, *parts], axis=1),
+    draw_table(
+        table,
+        "predictions",
         ("predictions", *which),
         "emu-predictions.csv",
-        key="predictions-csv",
+        {f"{name}: confidence": percent for name in found},
+        download=pd.concat([texts, *parts], axis=1),
     )
+
+
+def draw_answer(title: str, answer: "pd.Series[Any]", facts: Mapping[str, Any], key: str) -> None:
+    """Draw a row of `Predictor.predict`: the intent, the labelled sentences behind it, and how reliable it is."""
+    confidence = "" if pd.isna(answer["confidence"]) else f" ({100 * answer['confidence']:.0f} %)"
+    st.markdown(f"{literal(title)}: **{literal(answer['intent'], 60)}**{confidence}")
+    there = [place for place in range(1, NEIGHBOURS + 1) if f"nearest_{place}" in answer]
+    table = pd.DataFrame({"text": [answer[f"nearest_{place}"] for place in there]})
+    for column in ("intent", "language", "cosine"):
+        table[column] = [answer[f"nearest_{place}_{column}"] for place in there]
+    draw_neighbours(table, answer["intent"], key)
+    st.caption(" ".join(_worth(facts)))
+
+
+def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:
+    """Draw neighbours (text, intent, language, cosine) and mark those that have the intent."""
+    right = np.where(table["intent"] == intent, "✓", "" if intent == NO_INTENT else "✗")
+    column = st.column_config
+    st.dataframe(
+        table.assign(right=right, language=table["language"].map(language_name)),
+        hide_index=True,
+        column_order=["right", "text", "cosine", "intent", "language"],
+        column_config={
+            "right": column.TextColumn("", width=25, help="✓ if it has the intent."),
+            "text": column.TextColumn("Sentence", width=175),
+            "cosine": column.NumberColumn("Cosine", format="%.2f", width=60),
+            "intent": column.TextColumn("Intent", width=110),
+            "language": column.TextColumn("Language", width=80),
+        },
+        key=key,
+        row_height=28,
+    )
+
+
+def _worth(facts: Mapping[str, Any]) -> list[str]:
+    """Return, in markdown, how accurate the predictions are, and when no intent is known."""
+    lines = []
+    if facts["accuracy"] is not None:
+        voters = "the nearest decides" if facts["votes"] == 1 else f"the {facts['votes']} nearest vote"
+        lines.append(f"Leave-one-out on the labelled sentences: {facts['accuracy']:.1f} % right; {voters}.")
+    if facts["threshold"] is not None:
+        new = "" if facts["new_found"] is None else f" ({facts['new_found']:.0f} % of new intents are)"
+        lines.append(
+            f"*{NO_INTENT.capitalize()}* if the nearest has a cosine below {facts['threshold']:.3f}{new}."
+        )
+    return [*lines, *map(literal, facts["notes"])]

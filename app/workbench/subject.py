@@ -1,4 +1,4 @@
-"""What the workbench looks at: the sentences on its maps, and the two encoders on the sentences that are measured."""
+"""The workbench's subject: the sentences on its maps, and two encoders on the sentences that are measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from emu_core.evaluation.comparison import Comparison
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """The sentences that are drawn, as one encoder or two place them."""
+    """The sentences on the maps, with their vectors by one or two encoders."""
 
-    specs: dict[str, str]  # what `load_encoder` takes, by the encoder's name, A first
-    points: pd.DataFrame  # of N sentences: text, intent, language, split, id, and row, its number in the data
+    specs: dict[str, str]  # for `load_encoder`, by the encoder's name, A first
+    points: pd.DataFrame  # N sentences: text, intent, language, split, id, and row, the number in the data
     vectors: dict[str, FloatArray]  # (N, dim) by the encoder's name
 
 
@@ -25,8 +25,8 @@ class Space:
 class Subject:
     """Two encoders on some sentences."""
 
-    specs: dict[str, str]  # what `load_encoder` takes, by the encoder's name, A first
-    key: str  # of the data and rows, so that other data begin with choices of their own
+    specs: dict[str, str]  # for `load_encoder`, by the encoder's name, A first
+    key: str  # identifies the data and rows
     comparison: Comparison  # of the two encoders
     is_measured: bool  # whether accuracy, leakage and neighbours can be measured on these sentences
 
@@ -36,7 +36,7 @@ class Subject:
         return tuple(map(weights_of, self.specs.values()))
 
     def of_texts(self, texts: Sequence[str]) -> dict[str, FloatArray] | None:
-        """Return both encoders' vectors (len(texts), dim), or None while those of typed texts are being computed."""
+        """Return both encoders' vectors (len(texts), dim); None while those of typed texts are being computed."""
         wanted = set(texts)
         found = {text: row for row, text in enumerate(self.comparison.sentences["text"]) if text in wanted}
         typed = sorted(wanted - found.keys())

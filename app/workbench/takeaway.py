@@ -1,4 +1,4 @@
-"""What the workbench shows, and its encoders, as files to keep."""
+"""Downloads: what the workbench shows, its vectors and its encoders."""
 
 import shlex
 from functools import partial
@@ -13,7 +13,7 @@ import streamlit as st
 from app import cache, tasks
 from app.context import Context
 from app.forms.model_name import short_name
-from app.panels.widgets import choose_one, draw_notebook_button
+from app.panels.widgets import choose_one, draw_download, draw_notebook_button
 from app.users import all_runs_root
 from app.vectors import download_path
 from app.workbench.subject import Space, Subject
@@ -26,33 +26,27 @@ _ASKED = "download-asked"
 
 
 def draw_take_away(space: Space, subject: Subject, now: Context) -> None:
-    """Offer what the page shows as files to keep, the encoders, and lines that do the same elsewhere."""
+    """Offer what the page shows as files, the encoders, and the same steps in Python and on the command line."""
     run = now.run
     with st.container(horizontal=True):
         if subject.is_measured:
-            st.download_button(
+            draw_download(
                 "Everything as one page",
                 lambda: comparison_page(subject.comparison),
-                file_name=f"emu-{'comparison' if run is None else run.name}.html",
-                mime="text/html",
-                icon=":material/download:",
-                on_click="ignore",
-                help="With interactive charts, for a browser without a network.",
+                f"emu-{'comparison' if run is None else run.name}.html",
+                help="With interactive charts that need no network.",
             )
         if run is not None and run.config().encoder:
             about = {"is_demo": now.chosen.is_demo, "split": now.on}
             draw_notebook_button(run.name, run.config(), run.folder, **about)
         for name, found in space.vectors.items():
-            st.download_button(
+            draw_download(
                 f"Vectors of {name}",
                 partial(_parquet, space, found),
-                file_name=f"emu-vectors-{name.lower()}.parquet",
-                mime="application/vnd.apache.parquet",
-                icon=":material/download:",
-                on_click="ignore",
-                help="Parquet: the sentences on the maps, a vector each.",
+                f"emu-vectors-{name.lower()}.parquet",
+                help="Parquet: the sentences on the maps with their vectors.",
             )
-    draw_encoder_download(space)
+    _draw_encoder_download(space)
     specs = list(space.specs.values())
     st.caption("In Python:")
     st.code(
@@ -72,8 +66,8 @@ def draw_take_away(space: Space, subject: Subject, now: Context) -> None:
         )
 
 
-def draw_encoder_download(space: Space) -> None:
-    """Offer an encoder as a zip that another program opens; it is made beside the page, on the disk."""
+def _draw_encoder_download(space: Space) -> None:
+    """Offer an encoder as a zip for other programs; a worker makes it on the disk."""
     st.markdown("**An encoder for other programs**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         named = list(space.specs)
@@ -83,20 +77,19 @@ def draw_encoder_download(space: Space) -> None:
         path, key = download_path(all_runs_root(), spec, format), f"export:{spec}:{format}"
         title = f"{short_name(spec)}-{_FORMATS[format]}".replace("/", "-")
         if path.is_file():
-            st.download_button(
+            draw_download(
                 f"Download {title}.zip ({path.stat().st_size / 1e6:,.0f} MB)",
                 _OnDisk(path),
-                file_name=f"{title}.zip",
-                mime="application/zip",
-                icon=":material/download:",
-                on_click="ignore",
+                f"{title}.zip",
                 type="primary",
-                help="A folder; its README.md says how to open it.",
+                help="A folder; its README.md explains how to open it.",
             )
         elif st.button("Prepare the zip", icon=":material/folder_zip:"):
             st.session_state[_ASKED] = key
     if st.session_state.get(_ASKED) == key and not path.is_file():
-        label = f"{name}: opening the encoder, writing and checking it for {_title(format)}, then packing the files"
+        label = (
+            f"{name}: opening the encoder, exporting and checking it for {_title(format)}, packing the files"
+        )
         if cache.computed(key, label, tasks.export_to_zip, spec, format, title, path):
             st.session_state.pop(_ASKED)
             cache.background().forget(key)  # the file is there
@@ -104,7 +97,7 @@ def draw_encoder_download(space: Space) -> None:
 
 
 class _OnDisk(RawIOBase):
-    """A file to download of which nothing is in memory: what Streamlit reads is a view of its pages on the disk."""
+    """A file to download that is not in memory: Streamlit reads a memory map of it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Sentence triples: two sentences that look alike, and two that mean the same, by both encoders."""
+"""Sentence triples: two sentences that look alike and two that mean the same, by both encoders."""
 
 from typing import Any
 
@@ -6,18 +6,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.cache import encoded, read_in_limits
+from app.cache import encoded
 from app.context import A, B
-from app.panels.widgets import choose_one, draw_chart, draw_csv_button, draw_note
+from app.panels.widgets import KEPT, choose_one, draw_chart, draw_note, draw_table, errors_shown
+from app.upload.boxes import ask_file, read_box
 from app.upload.tables import read_triples
-from app.users import check_upload
-from app.wording import sentence
 from app.workbench.subject import Subject
 from emu_core import charts
-from emu_core.api.inputs import ENDINGS
 from emu_core.charts.style import short
 from emu_core.data.wording import counted
-from emu_core.errors import DataError
 from emu_core.evaluation.triples import Triple, triple, triple_cosines
 
 KEYS = ("triple-1", "triple-2", "triple-3")
@@ -25,43 +22,32 @@ EXAMPLE = ("When does the pool open?", "When does the shop open?", "From what ti
 ROLES = ("S1", "S2: looks like S1", "S3: means what S1 means")
 OWN = "Type three sentences"
 ONE, FILE = "One triple", "From a file"
-FILE_MB = 20
-MOST_TRIPLES, MOST_SHOWN = 5_000, 1_000
+MOST_TRIPLES = 5_000
 _PICK, _ACROSS = "triple-pick", "triple-across"
 
 
 def draw_triples(subject: Subject) -> None:
-    """Draw one triple, typed or picked, or score those of a file."""
+    """Draw one triple, typed or picked, or evaluate those of a file."""
     if choose_one("Triples", [ONE, FILE], "triples-from", label_visibility="collapsed") == ONE:
-        draw_one(subject)
+        _draw_one(subject)
     else:
-        draw_file(subject)
+        _draw_file(subject)
 
 
-def draw_file(subject: Subject) -> None:
-    """Ask for a table of triples and draw how many each encoder has right, and all of them."""
-    file = st.file_uploader(
-        "A table with the columns s1, s2 (looks like s1) and s3 (means what s1 means); language and language_s3 "
-        "if you like",
-        type=ENDINGS,
-        max_upload_size=FILE_MB,
-        key="triples-file",
+def _draw_file(subject: Subject) -> None:
+    name, payload = ask_file(
+        "A table with the columns s1, s2 (looks like s1) and s3 (means the same as s1); optionally language and "
+        "language_s3",
+        "triples-file",
     )
-    if file is None:
-        return
-    payload = file.getvalue()
-    try:
-        table = read_in_limits(
-            f"triples:{file.file_id}", [(file.name, payload)], read_triples, file.name, payload
-        )
-        check_upload(0 if table is None else len(table))
-    except DataError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return
+    table: pd.DataFrame | None = None
+    if name:
+        with errors_shown():
+            table = read_box(read_triples, name, payload)
     if table is None:
         return
     if len(table) > MOST_TRIPLES:
-        draw_note(f"The first {MOST_TRIPLES:,} of {len(table):,} triples are scored.")
+        draw_note(f"The first {MOST_TRIPLES:,} of {len(table):,} triples are evaluated.")
         table = table.head(MOST_TRIPLES)
     vectors = encoded(subject.specs, "", [*table["s1"], *table["s2"], *table["s3"]])
     if vectors is None:
@@ -72,27 +58,27 @@ def draw_file(subject: Subject) -> None:
         table[f"{name} s1-s2"], table[f"{name} s1-s3"] = cosines[:, 0], cosines[:, 1]
     right = {name: int(table[f"{name} right"].sum()) for name in vectors}
     said = ", ".join(f"**{name}** {count:,}" for name, count in right.items())
-    st.markdown(f"Right of {counted(len(table), 'triple')}: {said}. Right: S3 is nearer to S1 than S2 is.")
+    st.markdown(
+        f"Right of {counted(len(table), 'triple')}: {said}. A triple is right if S3 is nearer to S1 than S2 is."
+    )
     languages = [column for column in ("language", "language_s3") if column in table]
     if languages:
         by = table.groupby(languages)[[f"{name} right" for name in vectors]].agg(["sum", "size"])
         by = by.droplevel(0, axis=1).iloc[:, [0, 2, 1]].set_axis([*vectors, "Triples"], axis=1)
         st.dataframe(by.reset_index(), hide_index=True, key="triples-languages")
     three = st.column_config.NumberColumn(format="%.3f")
-    st.dataframe(
-        table.head(MOST_SHOWN),
-        hide_index=True,
-        column_config={column: three for column in table if " s1-" in column},
-        key="triples-table",
+    draw_table(
+        table,
+        "triples-table",
+        ("triples", hash(payload), *subject.weights),
+        "emu-triples.csv",
+        {column: three for column in table if " s1-" in column},
     )
-    weights = subject.weights
-    draw_csv_button(table, ("triples", file.file_id, *weights), "emu-triples.csv", key="triples-csv")
 
 
-def draw_one(subject: Subject) -> None:
-    """Let a person type or pick three sentences and draw both encoders' cosines."""
+def _draw_one(subject: Subject) -> None:
     st.markdown(
-        "An encoder that goes by the words puts *S1* next to *S2*, which looks like it; one that goes by the intent "
+        "An encoder that follows the words puts *S1* next to *S2*, which looks like it; one that follows the intent "
         "puts it next to *S3*, which means the same."
     )
     words, picture = st.columns([2, 3], gap="medium")
@@ -100,11 +86,11 @@ def draw_one(subject: Subject) -> None:
         _draw_suggestions(subject)
         for key, role, text in zip(KEYS, ROLES, EXAMPLE, strict=True):
             st.session_state.setdefault(key, text)
-            st.text_area(role, key=key, max_chars=1000, height="content", persist_state="session")
+            st.text_area(role, key=key, max_chars=1000, height="content", **KEPT)
     texts = tuple(" ".join(str(st.session_state[key]).split()) for key in KEYS)
     with picture:
         if not all(texts):
-            st.info("Type all three sentences.", icon=":material/edit:")
+            draw_note("Type all three sentences.")
             return
         vectors = subject.of_texts(texts)
         if vectors is not None:
@@ -112,7 +98,7 @@ def draw_one(subject: Subject) -> None:
 
 
 def _draw_suggestions(subject: Subject) -> None:
-    """Offer triples of the data on which encoder A goes by the words."""
+    """Offer triples of the data on which encoder A follows the words."""
     if not subject.is_measured:
         return
     across = bool(st.session_state.get(_ACROSS))
@@ -127,7 +113,7 @@ def _draw_suggestions(subject: Subject) -> None:
     def fill_in() -> None:
         offered = _suggested(subject, bool(st.session_state[_ACROSS]))
         option = st.session_state[_PICK]
-        if option != OWN and option not in offered:  # of the other list, which is longer
+        if option != OWN and option not in offered:  # only in the other list, which is longer
             option = st.session_state[_PICK] = next(iter(offered), OWN)
         if option in offered:
             for key, column in zip(KEYS, ("s1", "s2", "s3"), strict=True):
@@ -136,25 +122,24 @@ def _draw_suggestions(subject: Subject) -> None:
     st.toggle(
         "S3 in another language",
         key=_ACROSS,
-        persist_state="session",
         disabled=len(subject.comparison.languages) < 2,
         on_change=fill_in,
+        **KEPT,
     )
-
     st.selectbox(
-        "From the data: sentences that encoder A takes for each other",
+        "From the data: sentences that encoder A confuses",
         [OWN, *rows],
         format_func=name,
         key=_PICK,
         on_change=fill_in,
-        help="S2 has another intent than S1 and S3, and yet encoder A puts it nearer to S1.",
+        help="S2 has another intent than S1 and S3, but encoder A puts it nearer to S1.",
     )
     if not rows:
-        st.caption("Encoder A takes no two intents for each other here: there is nothing to suggest.")
+        st.caption("Encoder A confuses no two intents here, so there is nothing to suggest.")
 
 
 def _suggested(subject: Subject, across: bool) -> dict[str, dict[str, Any]]:
-    """Return the triples of the data by their numbers; with `across` S3 is in another language."""
+    """Return the triples of the data by number; with `across`, S3 is in another language."""
     triples = subject.comparison.triples(across_languages=across).to_dict("records")
     return {str(place): row for place, row in enumerate(triples)}
 
@@ -175,20 +160,13 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
         "triple-picture",
         f"Triangles of the three sentences by both encoders. {verdict} The table below has the cosines.",
     )
-    table = pd.DataFrame(
-        {
-            "Sentences": ["S1 and S2", "S1 and S3", "S2 and S3"],
-            A: base.cosines,
-            B: new.cosines,
-        }
-    )
-    table["Change"] = (table[B] - table[A]).round(3) + 0.0  # no minus before a zero
+    pairs = ["S1 and S2", "S1 and S3", "S2 and S3"]
+    table = pd.DataFrame({"Sentences": pairs, A: base.cosines, B: new.cosines})
+    table["Change"] = (table[B] - table[A]).round(3) + 0.0  # no negative zero
     three = st.column_config.NumberColumn(format="%.3f")
     change = st.column_config.NumberColumn(format="%+.3f")
     st.dataframe(table, hide_index=True, column_config={A: three, B: three, "Change": change})
-    st.caption(
-        "Cosines, 1 for the same direction. A side of a triangle is as long as its two sentences are apart."
-    )
+    st.caption("Cosines; 1 is the same direction. The sides of the triangles show the distances.")
 
 
 def _pair(three: Triple) -> str:

@@ -1,0 +1,255 @@
+"""The drawer below the maps: a tab for each view of the two encoders; only the open one is computed."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from app import tasks
+from app.address import kept_tab
+from app.cache import computed
+from app.context import Context
+from app.forms.model_name import RUN
+from app.panels.accuracy import draw_accuracy
+from app.panels.run_table import run_facts
+from app.panels.widgets import (
+    KEPT,
+    choose,
+    choose_languages,
+    choose_many,
+    choose_one,
+    draw_chart,
+    draw_download,
+    draw_note,
+    draw_table,
+)
+from app.state import data_sha_of
+from app.wording import literal
+from app.workbench.forgetting import draw_forgetting
+from app.workbench.predict import draw_predictions
+from app.workbench.subject import Space, Subject
+from app.workbench.takeaway import draw_take_away
+from app.workbench.triples import draw_triples
+from emu_core import charts
+from emu_core.api.compare import ALL
+from emu_core.charts.style import short
+from emu_core.data.languages import language_name
+from emu_core.data.wording import counted
+from emu_core.evaluation.comparison import Change
+from emu_core.evaluation.projection import stratified_sample
+from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
+from emu_core.runs.run import Run
+
+# Headings and widths in pixels, at which both neighbours are in view.
+_TEXTS = {
+    "change": ("Change", 70),
+    "sentence": ("Sentence", 215),
+    "intent": ("Intent", 155),
+    "base_neighbour": ("A: nearest", 215),
+    "base_intent": ("A: its intent", 155),
+    "other_neighbour": ("B: nearest", 215),
+    "other_intent": ("B: its intent", 155),
+    "language": ("Language", 90),
+    "base_language": ("A: language", 90),
+    "other_language": ("B: language", 90),
+}
+_COSINES = {"base_cosine": "A: cosine", "other_cosine": "B: cosine"}
+ANYWHERE = "any language"
+MOST_CHOSEN, MOST_OFFERED = 30, 3_000  # sentences of the similarity matrix
+
+
+def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
+    """Draw the tabs."""
+    run = now.run
+    tabs: dict[str, Callable[[], None]] = {}
+    if subject is not None:
+        which = (subject.key, *subject.weights)
+        if subject.is_measured:
+            tabs["Accuracy"] = lambda: draw_accuracy(subject.comparison, which, seen=is_seen(now))
+            tabs["Changed neighbours"] = lambda: _draw_neighbours(subject)
+        tabs["Sentence triples"] = lambda: draw_triples(subject)
+        tabs["Similarity"] = lambda: _draw_similarity(subject)
+        if subject.is_measured:
+            tabs["Confusions"] = lambda: draw_chart(
+                charts.confusion(subject.comparison),
+                "confusions",
+                "Heat map of the intents that A and B confuse, and of the changes.",
+            )
+    tabs["Predict"] = lambda: draw_predictions(now)
+    if now.runs:
+        tabs["Training"] = lambda: _draw_training(now)
+    if run is not None:
+        tabs["Forgetting"] = lambda: draw_forgetting(run)
+        tabs["Epochs"] = lambda: _draw_epochs(run)
+    if subject is not None:
+        tabs["Take away"] = lambda: draw_take_away(space, subject, now)
+    if len(now.chosen.labelled.languages) > 1 and subject is not None:
+        choose_languages(
+            "Languages measured",
+            now.chosen.labelled.languages,
+            languages_key(now),
+            placeholder="All languages",
+            width=420,
+        )
+    drawn = st.tabs(list(tabs), **kept_tab("drawer", list(tabs)))
+    for place, draw in zip(drawn, tabs.values(), strict=True):
+        with place:
+            if place.open:
+                draw()
+
+
+def languages_key(now: Context) -> str:
+    """Return the key of the chosen languages."""
+    return f"measured-languages-{now.chosen.sha256[:12]}"
+
+
+def is_seen(now: Context) -> bool:
+    """Return whether a run was trained on rows that are measured."""
+    own = any(data_sha_of(run) == now.chosen.sha256 for run in now.runs)
+    return own and (now.on in ("train", ALL) or not now.chosen.labelled.splits)
+
+
+def _draw_neighbours(subject: Subject) -> None:
+    """Draw the sentences whose nearest neighbour changed from A to B."""
+    languages = subject.comparison.languages
+    where, whose = st.columns(2)
+    pool = choose(
+        "Nearest neighbour in",
+        [ANYWHERE, *languages],
+        f"changed-pool-{subject.key}",
+        place=where,
+        format_func=lambda code: code if code == ANYWHERE else language_name(code),
+    )
+    queries = choose_languages(
+        "Of the sentences in",
+        languages,
+        f"changed-queries-{subject.key}",
+        place=whose,
+        placeholder="All languages",
+    )
+    table = subject.comparison.changes(None if pool == ANYWHERE else pool)
+    table = table.drop(columns=["base_row", "other_row"])
+    if queries:
+        table = table[table["language"].isin(queries)]
+    counts = table["change"].value_counts()
+    kinds = st.pills(
+        "Kind of change",
+        list(Change),
+        selection_mode="multi",
+        default=[Change.FIXED, Change.BROKEN],
+        format_func=lambda kind: f"{kind} ({counts.get(kind, 0):,})",
+        key="changed-kinds",
+        help="; ".join(f"{kind}: {kind.meaning}" for kind in Change),
+        **KEPT,
+    )
+    table = table[table["change"].isin(list(kinds))]
+    if table.empty:
+        draw_note("No sentence is left; choose more above.")
+        return
+    st.caption(f"{counted(len(table), 'sentence')}; a sentence's own translations are never its neighbours.")
+    column = st.column_config
+    draw_table(
+        table,
+        "changed-table",
+        (subject.key, subject.weights, pool, tuple(queries), tuple(kinds)),
+        "emu-neighbours.csv",
+        {name: column.TextColumn(title, width=width) for name, (title, width) in _TEXTS.items()}
+        | {name: column.NumberColumn(title, width=90, format="%.2f") for name, title in _COSINES.items()},
+        column_order=[*_TEXTS, *_COSINES],
+    )
+
+
+def _draw_similarity(subject: Subject) -> None:
+    """Ask for sentences and draw a heat map of their cosines for each encoder."""
+    offered, first = _offered(subject)
+    chosen = choose_many(
+        "Sentences: choose from the data, or type one and press Enter",
+        list(offered),
+        f"similar-{subject.key}",
+        default=first,
+        max_selections=MOST_CHOSEN,
+        accept_new_options=True,
+    )
+    if len(chosen) < 2:
+        draw_note("Choose two sentences or more.")
+        return
+    columns = ["text", "intent", "language"]
+    frame = subject.comparison.sentences
+    known = frame.loc[[offered[option] for option in chosen if option in offered], columns]
+    typed = pd.DataFrame([(option, "", "") for option in chosen if option not in offered], columns=columns)
+    sentences = pd.concat([known, typed])
+    order = heat_map_order(sentences["intent"].tolist(), sentences["language"].tolist())
+    sentences = sentences.iloc[order]
+    texts = sentences["text"].tolist()
+    vectors = subject.of_texts(texts)
+    if vectors is None:
+        return
+    cosines = {name: cosine_matrix(part) for name, part in vectors.items()}
+    lowest = min(float(values.min()) for values in cosines.values())
+    for place, (name, matrix) in zip(st.columns(2), cosines.items(), strict=True):
+        draw_chart(
+            charts.similarity_matrix(matrix, texts, name, (lowest, 1.0)),
+            f"similarity-{name}",
+            f"Heat map of the cosines of {len(texts)} sentences by encoder {name}.",
+            place=place,
+        )
+    st.dataframe(sentences.set_axis(range(1, len(sentences) + 1)).rename(columns=str.capitalize))
+
+
+def _offered(subject: Subject) -> tuple[dict[str, int], list[str]]:
+    """Return the rows of the sentences offered, by label, and the labels chosen at first."""
+    frame = subject.comparison.sentences
+    rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), MOST_OFFERED)
+    first = (subject.comparison.example_rows() if subject.is_measured else []) or rows[:6].tolist()
+    offered = frame.loc[sorted({*rows.tolist(), *first}), ["text", "intent", "language"]]
+    label = {
+        row: f"{short(text, 90)} ({intent}, {language})"
+        for row, text, intent, language in offered.itertuples()
+    }
+    at_first = list(dict.fromkeys(label[row] for row in first))
+    return {name: row for row, name in label.items()}, at_first[:MOST_CHOSEN]
+
+
+def _draw_training(now: Context) -> None:
+    """Draw the curves of the runs among A and B in one chart."""
+    specs = zip(now.titles, now.specs.values(), strict=True)
+    histories = {}
+    for title, run in zip([title for title, spec in specs if spec.startswith(RUN)], now.runs, strict=True):
+        st.caption(f"{literal(title)}: {run_facts(run)}")
+        if history := run.history():
+            histories[title] = history
+        else:
+            draw_note(f"{literal(title)} has no curves: its method is fitted in one step.")
+    if histories:
+        draw_chart(
+            charts.loss_curves(histories),
+            "losses",
+            "Each part of the loss, and the accuracy on dev, over the steps of training; a line for each run.",
+        )
+
+
+def _draw_epochs(run: Run) -> None:
+    """Play a run's snapshots, or say how to get some."""
+    if not run.snapshots_folder.is_dir():
+        draw_note(
+            "This run stored no vectors. Switch on *Keep each epoch's vectors* before training to see it here."
+        )
+        return
+    colour_by = choose_one("Colour by", ["intent", "language"], "epochs-colour")
+    stamp = run.snapshots_folder.stat().st_mtime_ns
+    label = f"{run.name}: laying out and measuring the sentences at each epoch"
+    film = computed(f"film:{run.folder}:{stamp}", label, tasks.film_of, run.folder)
+    if film is None:
+        return
+    st.plotly_chart(charts.animation(film, colour_by), key="explore-film", config={"displaylogo": False})
+    st.caption(
+        "One map for all epochs, each aligned to the next, so that movement means that sentences move relative to "
+        f"each other. {film.measure} by language is measured on these {len(film.sentences):,} sentences, averaged over "
+        "the languages of the pool; the line marks the value before training."
+    )
+    draw_download(
+        "HTML",
+        lambda: charts.animation_page(film, colour_by, f"{run.name}: the space at each epoch"),
+        f"{run.name}-epochs.html",
+        help="A page that plays the map, without a network.",
+    )
