@@ -138,11 +138,10 @@ def _draw_start() -> None:
     settings = _draw_settings(paper)
     options["device"] = draw_device(PLACE)
     named = draw_name(PLACE, f"bench-{paper.name}", about)
-    problem = options.pop("problem", "")
-    plan: Plan | str
-    if problem or isinstance(settings, str):
-        plan = problem or settings
-    else:
+    plan: Plan | str = options.pop("problem", "")
+    if isinstance(settings, str):
+        plan = plan or settings
+    elif not plan:
         made = _plan(chosen.token, chosen, data, paper=name, key=about, settings=settings, options=options)
         plan = made if isinstance(made, str) else made[0]
         if not isinstance(made, str):
