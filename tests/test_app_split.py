@@ -137,7 +137,7 @@ def written(app: AppTest) -> list[str]:
 
 def test_without_a_run_the_page_says_what_to_do() -> None:
     app = opened(fmda_set().frame, "split")
-    assert "Train one by the method FMDA" in app.info[0].value
+    assert "Train one with FMDA" in app.info[0].value
     link = app.get("page_link")[-1].proto
     assert link.page == "train" and "method=fmda" in link.query_string
     assert not app.get("plotly_chart")

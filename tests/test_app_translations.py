@@ -349,7 +349,7 @@ def test_another_encoder_is_set_beside_a_run_from_scratch(run: Run, monkeypatch:
     assert not app.exception and not app.error
     assert app.selectbox(key="choose-a").value == "use"
     assert len(app.get("plotly_chart")) > 0
-    assert any("no base of which" in info.value for info in app.info)
+    assert any("no base that it could" in info.value for info in app.info)
     app.query_params["tab"] = "Training"
     app.run()
     assert any(
