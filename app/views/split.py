@@ -165,8 +165,8 @@ def choose_pool() -> Pool:
         )
     if pool.unread:
         st.warning(
-            f"{counted(pool.unread, 'annotation')} can't be read or does not match its sentence; these sentences are "
-            "treated as having no slots.",
+            f"{counted(pool.unread, 'annotation')} can't be read, or do not match their sentences, which are treated "
+            "as having no slots.",
             icon=":material/data_object:",
         )
     return pool
