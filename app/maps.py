@@ -59,8 +59,11 @@ class Layout:
 
 def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
     """Return which rows have one of the wanted values in each column; a column without wanted values is ignored."""
-    wanted = {column: list(values) for column, values in filters.items() if values}
-    return points[list(wanted)].isin(wanted).all(axis=1).to_numpy(dtype=bool)
+    shown = np.ones(len(points), dtype=bool)
+    for column, values in filters.items():
+        if values:
+            shown &= points[column].isin(values).to_numpy()
+    return shown
 
 
 def sample(labelled: LabelledSet, most: int) -> pd.DataFrame:
