@@ -112,8 +112,8 @@ def test_without_a_paper_there_is_one_start() -> None:
 
 
 def test_where_nothing_was_measured_the_form_says_so() -> None:
-    assert any("nothing was measured" in caption.value for caption in form("emu", "laser").caption)
-    assert not any("nothing was measured" in caption.value for caption in form("emu", "use").caption)
+    assert any("Nothing was tuned" in caption.value for caption in form("emu", "laser").caption)
+    assert not any("Nothing was tuned" in caption.value for caption in form("emu", "use").caption)
 
 
 def test_a_value_that_can_not_be_is_said() -> None:
