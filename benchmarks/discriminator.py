@@ -11,6 +11,7 @@ repeated, so that a stopped benchmark can be continued. One thread.
 import argparse
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -92,23 +93,21 @@ def rows(data: Path, seeds: list[int], done: pd.DataFrame) -> Iterator[tuple[Any
     known = set(zip(done["condition"], done["seed"], done["discriminator"], strict=True))
     with TemporaryDirectory() as folder:
         weak = ""
-        for name, condition in CONDITIONS.items():
-            for seed in seeds:
-                for has_it, method in METHODS.items():
-                    if (name, seed, has_it) in known:
-                        continue
-                    if condition.encoder == "scratch" and not weak:
-                        weak = scratch(data, Path(folder))
-                    changes = {**condition.settings, **(condition.adversary if has_it else {})}
-                    run = train(
-                        labelled(data, condition),
-                        out=Path(folder) / f"{list(CONDITIONS).index(name)}-{seed}-{method}",
-                        method=method,
-                        encoder="use" if condition.encoder == "use" else weak,
-                        seed=seed,
-                        config=configure(method, "use", **changes),
-                    )
-                    yield name, seed, has_it, *(round(value, 3) for value in measured(run))
+        for (name, condition), seed, (has_it, method) in product(CONDITIONS.items(), seeds, METHODS.items()):
+            if (name, seed, has_it) in known:
+                continue
+            if condition.encoder == "scratch" and not weak:
+                weak = scratch(data, Path(folder))
+            changes = {**condition.settings, **(condition.adversary if has_it else {})}
+            run = train(
+                labelled(data, condition),
+                out=Path(folder) / f"{list(CONDITIONS).index(name)}-{seed}-{method}",
+                method=method,
+                encoder="use" if condition.encoder == "use" else weak,
+                seed=seed,
+                config=configure(method, "use", **changes),
+            )
+            yield name, seed, has_it, *(round(value, 3) for value in measured(run))
 
 
 def draw(table: pd.DataFrame) -> None:
