@@ -47,19 +47,12 @@ Facts = dict[str, Any]
 
 @dataclass
 class Bench:
-    """What the parts share.
+    """What the parts share."""
 
-    Attributes:
-        device: the device to measure, such as cuda:0.
-        folder: a temporary folder for runs.
-        texts: the demo set's sentences.
-        encoders: the encoders to compare, by name; trained ones are added.
-    """
-
-    device: str
-    folder: Path
-    texts: list[str]
-    encoders: dict[str, str]
+    device: str  # the device to measure, such as cuda:0
+    folder: Path  # a temporary folder for runs
+    texts: list[str]  # the demo set's sentences
+    encoders: dict[str, str]  # the encoders to compare, by name; trained ones are added
 
     @property
     def is_gpu(self) -> bool:

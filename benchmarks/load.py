@@ -42,19 +42,14 @@ ROWS = 200
 
 @dataclass
 class Session:
-    """A browser tab, as the server sees it.
+    """A browser tab, as the server sees it."""
 
-    Attributes:
-        host: the server, such as "localhost:8501".
-        name: part of the name and the rows of the file that the session uploads.
-        seconds: the times of the visits to each page.
-        errors: exceptions that a page showed, and contents of other sessions' files.
-    """
-
-    host: str
-    name: str
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
+    host: str  # the server, such as "localhost:8501"
+    name: str  # part of the name and the rows of the file that the session uploads
+    seconds: dict[str, list[float]] = field(default_factory=dict)  # of the visits to each page
+    errors: list[str] = field(
+        default_factory=list
+    )  # exceptions on pages, and contents of other sessions' files
     pages: dict[str, str] = field(default_factory=dict)
     id: str = ""
     uploader: str = ""

@@ -19,20 +19,15 @@ ACCURACY, TRANSLATIONS = "Acc@1", "P@1 of translations"
 class Film:
     """Sentences on a map at several times.
 
-    Attributes:
-        sentences: N rows with the columns `text`, `intent`, `language` and `id`.
-        titles: of the F frames, in temporal order.
-        places: (F, N, 2), float32.
-        accuracy: F rows, a column for each language: percent of its sentences whose nearest neighbour is right,
-            averaged over the languages of the pool. No columns where there are too few sentences.
-        measure: the measure: `ACCURACY`, leave-one-out, or `TRANSLATIONS`, where no sentence has an intent.
+    The accuracy has a column for each language: percent of its sentences whose nearest neighbour is right, averaged
+    over the languages of the pool. It has no columns where there are too few sentences.
     """
 
-    sentences: pd.DataFrame
-    titles: tuple[str, ...]
-    places: NDArray[np.float32]
-    accuracy: pd.DataFrame
-    measure: str
+    sentences: pd.DataFrame  # N rows with the columns `text`, `intent`, `language` and `id`
+    titles: tuple[str, ...]  # of the F frames, in temporal order
+    places: NDArray[np.float32]  # (F, N, 2)
+    accuracy: pd.DataFrame  # F rows
+    measure: str  # `ACCURACY`, leave-one-out, or `TRANSLATIONS`, where no sentence has an intent
 
 
 def film(sentences: pd.DataFrame, frames: Sequence[Vectors], titles: Sequence[str]) -> Film:

@@ -25,15 +25,10 @@ class Place(NamedTuple):
 
 @dataclass
 class Checkpoint:
-    """The file that a training run's state is written to, at intervals.
-
-    Attributes:
-        path: the file.
-        every_s: seconds between two writes, or more where writing takes long; 0 writes after each step.
-    """
+    """The file that a training run's state is written to, at intervals."""
 
     path: Path
-    every_s: float = 30.0
+    every_s: float = 30.0  # between two writes, or more where writing takes long; 0 writes after each step
 
     def __post_init__(self) -> None:
         """Set the time of the first write."""

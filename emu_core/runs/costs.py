@@ -16,15 +16,10 @@ INTERVAL_S = 0.02
 
 @dataclass(frozen=True)
 class Took:
-    """A span of time, or a point in time.
+    """A span of time, or a point in time."""
 
-    Attributes:
-        seconds: wall-clock time.
-        cpu_seconds: CPU time of all threads of this process, which varies less on a busy machine.
-    """
-
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
+    seconds: float = 0.0  # wall-clock time
+    cpu_seconds: float = 0.0  # of all threads of this process; varies less on a busy machine
 
     def costs(self) -> dict[str, Any]:
         """Return both by name, rounded to milliseconds."""
@@ -67,16 +62,11 @@ class Pace:
     """Measure the time of training steps, as a listener to training's records.
 
     The first step, which includes reading the texts, and the evaluation after an epoch do not count.
-
-    Attributes:
-        steps: the number of steps timed.
-        seconds: their wall-clock time.
-        cpu_seconds: their CPU time.
     """
 
-    steps: int = 0
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
+    steps: int = 0  # that were timed
+    seconds: float = 0.0  # their wall-clock time
+    cpu_seconds: float = 0.0  # their CPU time
     _last: Took | None = field(default=None, repr=False)
 
     def __call__(self, record: Mapping[str, Any]) -> None:

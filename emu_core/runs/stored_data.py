@@ -20,21 +20,13 @@ _LABELLED, _UNLABELLED = "labelled.parquet", "unlabelled.parquet"
 
 @dataclass(frozen=True, eq=False)
 class LabelledData:
-    """Sentences with intents.
+    """Sentences with intents."""
 
-    Attributes:
-        labelled: the rows of all splits.
-        unlabelled: sentences used without labels; None if the method uses none.
-        audit: the findings of the audit, a sentence each.
-        hold_out: the share that was drawn as split test, with the run's seed, where the data had no splits.
-        file: the name of the file of labelled rows.
-    """
-
-    labelled: LabelledSet
-    unlabelled: UnlabelledSet | None = None
-    audit: tuple[str, ...] = ()
-    hold_out: float = 0.0
-    file: ClassVar[str] = _LABELLED
+    labelled: LabelledSet  # the rows of all splits
+    unlabelled: UnlabelledSet | None = None  # sentences used without labels, if the method uses any
+    audit: tuple[str, ...] = ()  # the findings of the audit, a sentence each
+    hold_out: float = 0.0  # the share drawn as split test, with the run's seed, where the data had no splits
+    file: ClassVar[str] = _LABELLED  # the name of the file of labelled rows
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
         """Return hash and counts, the contents of data.json."""
@@ -73,17 +65,11 @@ class LabelledData:
 
 @dataclass(frozen=True, eq=False)
 class ParallelData:
-    """Texts to train an encoder on from scratch.
+    """Texts to train an encoder on from scratch."""
 
-    Attributes:
-        tasks: the training texts.
-        dev: pairs on which the epoch is selected.
-        test: pairs on which the encoder is measured; if empty, those of `dev`.
-    """
-
-    tasks: Tasks
-    dev: Sequence[ParallelText]
-    test: Sequence[ParallelText] = ()
+    tasks: Tasks  # the training texts
+    dev: Sequence[ParallelText]  # pairs on which the epoch is selected
+    test: Sequence[ParallelText] = ()  # pairs on which the encoder is measured; if empty, those of `dev`
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
         """Return hash and counts, the contents of data.json."""
