@@ -20,7 +20,7 @@ from emu_core.runs.run import list_runs
 ROOT = Path(__file__).parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders")  # pages behind one button
-PATIENCE_MS = 60_000  # how long a condition may take to come true on a busy machine
+PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine
 LONGEST = ("test_notebooks.py",)  # files with tests of a minute
 
 

@@ -11,7 +11,7 @@ from app.jobs import JobManager
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, Status, create_run
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 STEPS = 4
 # Says that it runs, logs an epoch, and waits for a file "go" beside the runs, or a cancel; the file "word" of a run
 # makes it do worse.
