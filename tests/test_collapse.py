@@ -227,7 +227,7 @@ def test_steps_without_a_gradient_are_counted_through_a_stop(
 ) -> None:
     spoil(monkeypatch, from_step=3, gradient=gradient)
     whole, epochs, _ = fitted(data)
-    assert "8 of 10 steps left the encoder as it was" in whole.warnings[0]
+    assert "8 of 10 steps left the encoder unchanged" in whole.warnings[0]
     assert epochs[0]["dead_share"] == pytest.approx(3 / 5) and "3 of 5 steps" in str(epochs[0]["alarm"])
 
     monkeypatch.undo()

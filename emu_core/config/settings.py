@@ -1,4 +1,4 @@
-"""The base class of all settings: each field is described once, for the check, `--help`, the forms and the docs."""
+"""The base class of settings, whose fields carry the description for checks, `--help`, forms and documentation."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -12,70 +12,34 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from emu_core.errors import TrainingError
 
 OURS = "ours"
-CHOSEN_ON = "ours, chosen on {} (benchmarks/README.md)"  # what a measured default was chosen on
-Value = float | str | bool | tuple[Any, ...] | None  # of a setting, as a form or a file has it
+CHOSEN_ON = "ours, chosen on {} (benchmarks/README.md)"
+Value = float | str | bool | tuple[Any, ...] | None  # of a setting
 _KEY = "setting"
 
 
-def _always(_settings: Any) -> bool:
-    return True
-
-
-def setting(
-    default: Any,
-    help: str,
-    *,
-    label: str,
-    source: str = OURS,
-    low: float | None = None,
-    high: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-    choices: Mapping[Any, str] | None = None,
-    group: str = "",
-    common: bool = False,
-    fixed: bool = False,
-    added: bool = False,
-    matters: Callable[[Any], bool] = _always,
-) -> Any:
-    """Return a dataclass field of a `Settings` class.
-
-    The field's type is bool, int, float, str or a StrEnum; one of them or None (`int | None`); or a tuple of them
-    (`tuple[int, ...]`).
-
-    Args:
-        default: the paper's value, where there is a paper.
-        help: the meaning, in one or two plain sentences.
-        label: the field's name on a form.
-        source: where the default comes from, such as "Hirota et al. 2020, eq. 2".
-        low: the smallest value of a number, or of each number of a tuple; and so for the next three.
-        high: the largest value.
-        above: every value is larger than this.
-        below: every value is smaller than this.
-        choices: labels of an enum's members on a form, which offers these members alone; by default all of them.
-        group: heading under which a form and `--help` have it.
-        common: whether a form shows it first.
-        fixed: whether the method decides it, so that neither a form nor the command offers it.
-        added: whether earlier versions had no such field and did what the default does, so that their runs may lack it.
-        matters: whether the field does anything under given settings of its class.
-    """
-    described = {
-        "label": label, "help": help, "source": source, "low": low, "high": high, "above": above, "below": below,
-        "labels": choices or {}, "group": group, "common": common, "fixed": fixed, "added": added, "matters": matters,
-    }  # fmt: skip
-    return field(default=default, metadata={_KEY: described})
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SettingInfo:
-    """A field of a `Settings` class, as its author described it; see `setting` for what has no line here.
+    """The description of a field of a `Settings` class.
 
     Attributes:
-        name: the field's.
-        kind: bool, int, float, str or a StrEnum: the type of the value, or of each item of a tuple.
+        name: the field's name.
+        kind: type of the value, or of each item of a tuple: bool, int, float, str or a StrEnum.
         optional: whether the value may be None.
         many: whether the value is a tuple.
-        labels: labels of an enum's members on a form.
+        default: the paper's value, if there is a paper.
+        help: the meaning, in one or two sentences.
+        label: name of the field on a form.
+        source: where the default comes from, such as "Hirota et al. 2020, eq. 2".
+        low: the smallest allowed value of a number, or of each number in a tuple.
+        high: the largest allowed value.
+        above: exclusive lower bound.
+        below: exclusive upper bound.
+        choices: labels of the enum members that a form offers; by default all members. Empty for other types.
+        group: heading of the field on a form and in `--help`.
+        common: whether a form shows the field first.
+        fixed: whether the method determines the value, so that neither form nor command offers it.
+        added: whether runs of earlier versions may lack the field; its default is what they did.
+        matters: returns whether the field has any effect under given settings.
     """
 
     name: str
@@ -83,35 +47,28 @@ class SettingInfo:
     optional: bool
     many: bool
     default: Any
-    label: str
     help: str
-    source: str
-    low: float | None
-    high: float | None
-    above: float | None
-    below: float | None
-    labels: Mapping[Any, str]
-    group: str
-    common: bool
-    fixed: bool
-    added: bool
-    matters: Callable[[Any], bool]
+    label: str
+    source: str = OURS
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    choices: Mapping[Any, str]
+    group: str = ""
+    common: bool = False
+    fixed: bool = False
+    added: bool = False
+    matters: Callable[[Any], bool] = lambda _settings: True
 
     @property
     def flag(self) -> str:
-        """The field's option on the command line."""
+        """The option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
-    def choices(self) -> Mapping[Any, str]:
-        """The members of an enum with their labels; none for a field of another type."""
-        if not issubclass(self.kind, StrEnum):
-            return {}
-        return self.labels or {member: member.value for member in self.kind}
-
-    @property
     def range(self) -> str:
-        """The values that a number may take, such as "above 0" or "from 0 to 1"; "" where any will do."""
+        """The allowed range of a number, such as "above 0" or "from 0 to 1"; "" if there is no limit."""
         if self.low is not None and self.high is not None:
             return f"from {self.low:g} to {self.high:g}"
         parts = (
@@ -124,7 +81,7 @@ class SettingInfo:
 
     @property
     def expected(self) -> str:
-        """A description of the values that the field takes, such as "a whole number, 1 or more"."""
+        """The allowed values in words, such as "a whole number, 1 or more"."""
         if issubclass(self.kind, StrEnum):
             one = f"one of {', '.join(self.kind)}"
         else:
@@ -135,12 +92,7 @@ class SettingInfo:
         return f"{one}, or none" if self.optional else one
 
     def describe(self, start: "Settings", paper: "Settings") -> str:
-        """Return the meaning, and below it the default, range and source.
-
-        Args:
-            start: the settings that a run starts from.
-            paper: the settings of the preset "paper".
-        """
+        """Return help, default, range and source, given a run's default settings and those of the preset "paper"."""
         default, papers = as_text(getattr(start, self.name)), as_text(getattr(paper, self.name))
         facts = [f"Default: {default}" + (f" (preset paper: {papers})" if papers != default else "")]
         facts += [f"range: {self.range}"] if self.range else []
@@ -148,10 +100,10 @@ class SettingInfo:
         return f"{self.help}\n{'; '.join(facts)}; source: {self.source}."
 
     def checked(self, value: Any) -> Any:
-        """Return a value of the field as its type: an enum's member for its name, a float for a whole number.
+        """Return a value converted to the field's type: an enum member's name to the member, an int to a float.
 
         Raises:
-            TrainingError: it is of another type or outside the range.
+            TrainingError: the value has another type or is out of range.
         """
         if value is None and self.optional:
             return None
@@ -190,24 +142,39 @@ class Settings:
     """Base of the settings of a method or a benchmark: a frozen dataclass whose fields are made by `setting`.
 
     Raises:
-        TrainingError: a value is of another type than its field, outside its range, or does not go with the others.
+        TrainingError: a value has another type than its field, is out of range, or contradicts another one.
     """
 
     def __post_init__(self) -> None:
-        """Check every field by itself, then all together."""
+        """Check each field, then all together."""
         for info in infos(type(self)):
             object.__setattr__(self, info.name, info.checked(getattr(self, info.name)))
         self.check_together()
 
     def check_together(self) -> None:
-        """Check what several fields must fulfil together. Raises TrainingError where they do not."""
+        """Check conditions on several fields; overridden by subclasses. Raises TrainingError if one is violated."""
+
+
+def setting(default: Any, help: str, *, label: str, **described: Any) -> Any:
+    """Return a dataclass field of a `Settings` class.
+
+    The field's type is bool, int, float, str or a StrEnum; one of them or None (`int | None`); or a tuple of them
+    (`tuple[int, ...]`).
+
+    Args:
+        default: see `SettingInfo`.
+        help: see there.
+        label: see there.
+        described: other attributes of `SettingInfo`, from `source` on.
+    """
+    return field(default=default, metadata={_KEY: {"help": help, "label": label, **described}})
 
 
 def infos(kind: type[Settings]) -> tuple[SettingInfo, ...]:
     """Return the description of each field of a class of settings.
 
     Raises:
-        TypeError: a field was not made by `setting`, or has a type that no setting can have.
+        TypeError: a field was not made by `setting`, or has an unsupported type.
     """
     return _infos(cast(Any, kind))
 
@@ -226,12 +193,18 @@ def _infos(kind: Any) -> tuple[SettingInfo, ...]:
             raise TypeError(
                 f"{kind.__name__}.{one.name} has the type {types[one.name]}, which no setting can have"
             )
-        found.append(SettingInfo(one.name, inner, optional, many, one.default, **one.metadata[_KEY]))
+        members = {member: member.value for member in inner} if issubclass(inner, StrEnum) else {}
+        described = {"choices": members, **one.metadata[_KEY]}
+        found.append(
+            SettingInfo(
+                name=one.name, kind=inner, optional=optional, many=many, default=one.default, **described
+            )
+        )
     return tuple(found)
 
 
 def _without_none(kind: Any) -> tuple[Any, bool]:
-    """Return the type of a field but for None, and whether None is part of it."""
+    """Split `X | None` into X and True; return any other type with False."""
     if get_origin(kind) not in (Union, UnionType):
         return kind, False
     (inner,) = (part for part in get_args(kind) if part is not NoneType)
@@ -239,7 +212,7 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as people read it."""
+    """Return a value in words, as help and documentation show it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):

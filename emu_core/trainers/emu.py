@@ -1,8 +1,8 @@
-"""One training step of Emu (Hirota et al. 2020, algorithm 1), and of the baselines it is compared with."""
+"""Training of Emu (Hirota et al. 2020, algorithm 1) and of its baselines."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -40,14 +40,14 @@ from emu_core.trainers.fit import Stage, Trainer, Weights
 
 @contextmanager
 def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
-    """Let gradients reach the weights that `config.trained` names, and no others, for the time of a training run.
+    """Make only the weights that `config.trained` names require gradients, for the duration of training.
 
-    LoRA's low-rank updates (Hu et al. 2022, section 4.1) are added to every linear map of the transformer, and
-    merged into its weights at the end: a specialised encoder is always a plain one. `config.interpolation` then leaves
-    it between its weights before and after (Wortsman et al. 2022, eq. 1).
+    LoRA's low-rank updates (Hu et al. 2022, section 4.1) are added to every linear layer of the transformer and merged
+    into its weights at the end. Then `config.interpolation` interpolates between the weights before and after training
+    (Wortsman et al. 2022, eq. 1).
 
     Raises:
-        TrainingError: LoRA on an encoder that is no transformer; more layers than there are; nothing to train.
+        TrainingError: LoRA with an encoder that is not a transformer, more layers than there are, or nothing to train.
     """
     before = [(weight, weight.requires_grad) for weight in encoder.parameters()]
     share = config.interpolation
@@ -61,7 +61,7 @@ def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
             chosen = _chosen(encoder, config)
             if not chosen:
                 raise TrainingError(
-                    f"the encoder '{encoder.spec}' has no weights but its embeddings, and those are not trained; train "
+                    f"the encoder '{encoder.spec}' has no weights except its embeddings, which are not trained; train "
                     "them with --trained all, or use the method posterior, which trains none"
                 )
             for weight in chosen:
@@ -98,11 +98,11 @@ def _lora(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
     encoder = encoder.bare
     if not isinstance(encoder, TransformerEncoder):
         raise TrainingError(
-            f"LoRA is for transformers, and '{encoder.spec}' is none; choose another --trained, or the encoder e5-small"
+            f"LoRA needs a transformer, and '{encoder.spec}' is none; choose another --trained, or the encoder e5-small"
         )
     from peft import LoraConfig, get_peft_model
 
-    # Weights are put into the backbone where it stands; `adapted` only knows how to take them out again.
+    # This changes the backbone in place; `adapted` is only needed to merge the updates.
     adapted = get_peft_model(
         encoder.backbone,
         LoraConfig(r=config.lora_rank, lora_alpha=config.lora_alpha, target_modules="all-linear"),
@@ -114,13 +114,13 @@ def _lora(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
 
 
 class LanguageDiscriminator(nn.Sequential):
-    """Two fully connected layers with dropout and one output (Emu, "Hyper-parameters": 900 wide, dropout 0.2).
+    """Two hidden layers with dropout and one output (Emu, "Hyper-parameters": 900 wide, dropout 0.2).
 
-    Maps (B, dim) to scores (B,): logits under cross-entropy, unbounded scores under Wasserstein.
+    Maps (B, dim) to scores (B,): logits for the cross-entropy, unbounded scores for the Wasserstein loss.
     """
 
     def __init__(self, dim: int, hidden: int = 900, dropout: float = 0.2) -> None:
-        """`dim` is the encoder's output length."""
+        """Build the layers for vectors of length `dim`."""
         super().__init__(
             nn.Linear(dim, hidden),
             nn.ReLU(),
@@ -139,20 +139,17 @@ class LanguageDiscriminator(nn.Sequential):
             parameter.clamp_(-limit, limit)
 
 
-Parts = dict[str, Tensor]
-
-
 class EmuTrainer(Trainer[Batch]):
-    """Encoder E, classifier C and one discriminator D_t a training language t, with their optimisers.
+    """Trains encoder E, classifier C and a discriminator D_t for each training language t.
 
     Attributes:
         encoder: trained in place.
-        classifier: the linear layer of the softmax losses; only training uses it, never retrieval.
+        classifier: the linear layer of the softmax losses; discarded after training.
         centers: (classes, dim) class centres of the center loss.
         critics: D_t by training language; empty without an adversary.
         rng: draws every batch.
-        steps: taken so far.
-        one_class: steps whose batch had one intent only.
+        steps: number of steps taken.
+        one_class: steps whose batch had a single intent.
         dead: steps in which the encoder's gradient was zero or not finite.
     """
 
@@ -175,16 +172,16 @@ class EmuTrainer(Trainer[Batch]):
         precision: Precision = Precision.FP32,
         processes: Processes = ALONE,
     ) -> None:
-        """Take what is trained and what it is trained on.
+        """Initialise the trainer.
 
         Args:
             encoder: E, on its device.
             data: from `prepare`.
             config: hyper-parameters.
-            seed: of every draw and initial weight; the same seed on the same CPU gives the same weights.
-            score: held-out accuracy in percent, which chooses the epoch; None takes the last.
-            precision: of the encoder's forward pass; weights, losses and optimisers are float32 in any case.
-            processes: those that share each batch.
+            seed: for all draws and initial weights; the same seed on the same CPU gives the same weights.
+            score: measures the held-out accuracy in percent, which chooses the epoch; None takes the last one.
+            precision: of the encoder's forward pass; weights, losses and optimisers are always float32.
+            processes: the processes that share each batch.
         """
         self.model = self.encoder = encoder
         self.data, self.config, self.seed = data, config, seed
@@ -200,14 +197,14 @@ class EmuTrainer(Trainer[Batch]):
 
     @contextmanager
     def training(self) -> Iterator[None]:
-        """Let gradients reach the weights that the settings name, for as long as training takes."""
+        """Make only the weights that the settings name require gradients."""
         torch.manual_seed(self.seed)
         self.watch = Watch(self.encoder, self.data.labelled, self.seed)
         with trained_weights(self.encoder, self.config):
             yield
 
     def start_stage(self, number: int) -> None:
-        """Draw the weights of classifier and discriminators from torch's generator."""
+        """Create classifier, discriminators and optimisers, with weights from torch's generator."""
         config, device, dim = self.config, self.encoder.device, self.encoder.dim
         classes = len(self.data.intents)
         self.classifier = nn.Linear(dim, classes).to(device)
@@ -234,16 +231,16 @@ class EmuTrainer(Trainer[Batch]):
     def batches(self, epoch: int, done: int) -> list[Batch]:
         """Draw the order of all labelled sentences."""
         rng = self.rng
-        if epoch == self._drawn:  # as it was drawn when it began
+        if epoch == self._drawn:  # resumed: draw it again
             rng = np.random.default_rng()
             rng.bit_generator.state = self._draws_before
         self._drawn, self._draws_before = epoch, rng.bit_generator.state
         return list(epoch_batches(self.data.labelled, self.config.batch_size, rng))[done:]
 
     def step(self, batch: Batch) -> dict[str, float]:
-        """Update the critic k times, then E and C once; return each part of the loss by name.
+        """Update the critic k times, then E and C once; return the parts of the loss by name.
 
-        Where `adversary_every` is above 1, the critic and its part of the loss are in the first of so many steps only.
+        If `adversary_every` is n > 1, the critic takes part only in every n-th step.
         """
         values: dict[str, float] = {}
         adversarial = self.steps % self.config.adversary_every == 0
@@ -251,7 +248,7 @@ class EmuTrainer(Trainer[Batch]):
         self.steps += 1
         if critic is not None:
             values["critic"] = self._train_critic(critic, batch.language)
-            critic.requires_grad_(False)  # fixed parameters; the gradient still passes through to u and v
+            critic.requires_grad_(False)  # the gradient still passes through it to u and v
         try:
             parts = self._loss_parts(batch, critic)
             loss = torch.stack(list(parts.values())).sum()
@@ -271,7 +268,7 @@ class EmuTrainer(Trainer[Batch]):
         return values | {name: part.item() for name, part in parts.items()} | {"loss": loss.item()}
 
     def _decay(self) -> None:
-        """Set the learning rates of this step: those of the settings at the first, towards 0 after the last."""
+        """Set this step's learning rates, which fall linearly from those of the settings to 0 after the last step."""
         left = max(0.0, 1 - (self.steps - 1) / self.total_steps)
         rates = (self.config.learning_rate, self.config.classifier_learning_rate)
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -281,8 +278,8 @@ class EmuTrainer(Trainer[Batch]):
         """Return the batch's language."""
         return {"language": batch.language}
 
-    def _loss_parts(self, batch: Batch, critic: LanguageDiscriminator | None) -> Parts:
-        """Compute L_C - gamma L_D (eq. 4) in named parts, from one forward pass over everything the step needs."""
+    def _loss_parts(self, batch: Batch, critic: LanguageDiscriminator | None) -> dict[str, Tensor]:
+        """Compute L_C - gamma L_D (eq. 4) in named parts, from a single forward pass."""
         config = self.config
         own = batch.ids
         second: list[TokenIds] = []
@@ -297,12 +294,13 @@ class EmuTrainer(Trainer[Batch]):
         vectors = self._vectors([*own, *second, *other])
         u, w, v = vectors.split([len(own), len(second), len(other)])  # (B, dim), (B or 0, dim), (B or 0, dim)
 
-        parts: Parts = {}
+        parts: dict[str, Tensor] = {}
         labels = torch.tensor(batch.labels, device=u.device)
+        head = self.classifier.weight, self.classifier.bias
         if config.objective is Objective.L2_SOFTMAX:
-            parts["softmax"] = l2_constrained_softmax_loss(u, labels, *self._head(), config.alpha)
+            parts["softmax"] = l2_constrained_softmax_loss(u, labels, *head, config.alpha)
         elif config.objective is Objective.SOFTMAX:
-            parts["softmax"] = softmax_loss(u, labels, *self._head())
+            parts["softmax"] = softmax_loss(u, labels, *head)
         elif config.objective is Objective.CONTRASTIVE:
             same = labels == torch.tensor(partner.labels, device=labels.device)
             parts["contrastive"] = contrastive_loss(u, w, same, config.contrastive_margin)
@@ -318,16 +316,15 @@ class EmuTrainer(Trainer[Batch]):
         return parts
 
     def _train_critic(self, critic: LanguageDiscriminator, language: str) -> float:
-        """Update D_t k times, each on fresh sentences and a fresh language; return the last loss.
+        """Update D_t k times, each time on new sentences and a new language; return the last loss.
 
-        The encoder stands still meanwhile, so the sentences of all k updates are encoded in one pass.
+        The encoder does not change meanwhile, so the sentences of all k updates are encoded in one pass.
         """
-        size, k = self.config.batch_size, self.config.critic_steps
+        size, labelled = self.config.batch_size, self.data.labelled[language]
         ids: list[TokenIds] = []
-        for _ in range(k):
-            rows = draw_rows(len(self.data.labelled[language].ids), size, self.rng)
-            ids += [self.data.labelled[language].ids[r] for r in rows]
-            ids += self._other_language(language, rows)
+        for _ in range(self.config.critic_steps):
+            rows = draw_rows(len(labelled.ids), size, self.rng)
+            ids += [labelled.ids[r] for r in rows] + self._other_language(language, rows)
         with reduced_precision(self.encoder.device):
             own_part = self.processes.part(ids)
             encoded = self.encoder.vectors(own_part, batch_tokens=self.encoder.step_tokens)
@@ -345,38 +342,33 @@ class EmuTrainer(Trainer[Batch]):
 
     def _vectors(self, ids: Sequence[TokenIds]) -> Tensor:
         """Encode with gradient: (len(ids), dim)."""
-        own = self.processes.part(ids)
-        with self._autocast():
-            vectors = self.encoder.vectors_with_gradient(own)
+        device, enabled = self.encoder.device.type, self.precision is Precision.BF16
+        with torch.autocast(device, torch.bfloat16, enabled=enabled):
+            vectors = self.encoder.vectors_with_gradient(self.processes.part(ids))
         return self.processes.gather(vectors, len(ids))
 
-    def _autocast(self) -> AbstractContextManager[object]:
-        if self.precision is Precision.FP32:
-            return nullcontext()
-        return torch.autocast(self.encoder.device.type, torch.bfloat16)
-
     def _language_loss(self, critic: LanguageDiscriminator, own: Tensor, other: Tensor) -> Tensor:
-        scores = critic(torch.cat([own, other]))
-        loss = (
-            language_wasserstein if self.config.adversary is Adversary.WASSERSTEIN else language_cross_entropy
-        )
-        return loss(scores[: len(own)], scores[len(own) :])
+        scores = critic(torch.cat([own, other])).split([len(own), len(other)])
+        if self.config.adversary is Adversary.WASSERSTEIN:
+            return language_wasserstein(*scores)
+        return language_cross_entropy(*scores)
 
     def _other_language(self, language: str, rows: Sequence[int]) -> list[TokenIds]:
-        """Draw sentences of a random adversarial language: fresh ones, or the translations of `rows` (Emu-Parallel)."""
+        """Draw sentences in a random adversarial language: any, or the translations of `rows` (Emu-Parallel)."""
+        data = self.data
+        options = [
+            code
+            for code in (data.translations if self.config.parallel else data.unlabelled)
+            if code != language
+        ]
+        other = options[int(self.rng.integers(len(options)))]
         if self.config.parallel:
-            options = [other for other in self.data.translations if other != language]
-            translated = self.data.translations[options[int(self.rng.integers(len(options)))]]
-            return [translated[self.data.labelled[language].keys[r]] for r in rows]
-        options = [other for other in self.data.unlabelled if other != language]
-        sentences = self.data.unlabelled[options[int(self.rng.integers(len(options)))]]
+            return [data.translations[other][data.labelled[language].keys[r]] for r in rows]
+        sentences = data.unlabelled[other]
         return [sentences[r] for r in draw_rows(len(sentences), len(rows), self.rng)]
 
-    def _head(self) -> tuple[Tensor, Tensor]:
-        return self.classifier.weight, self.classifier.bias
-
     def end_epoch(self) -> Record:
-        """Return how far apart the vectors are, and whether they or the steps are cause for alarm."""
+        """Return the spread of the vectors, the shares of useless steps, and the alarms."""
         base, self._spread = self.watch.base, self.watch.spread()
         alarms = self._alarms(self._spread)
         return {
@@ -390,7 +382,7 @@ class EmuTrainer(Trainer[Batch]):
         }
 
     def warnings(self) -> list[str]:
-        """Return those of the data, and the alarms about the weights that were restored."""
+        """Return the warnings about the data, and the alarms for the restored weights."""
         found = [*self.data.warnings, *self._alarms(self._spread or self.watch.spread())]
         if self.one_class and (few := one_class_warning(self.steps, self.one_class)) not in found:
             found.append(few)
@@ -398,25 +390,25 @@ class EmuTrainer(Trainer[Batch]):
 
     def _alarms(self, spread: Spread) -> list[str]:
         return [
-            *spread_alarms(self.watch.base, spread, self.watch.intents),
+            *spread_alarms(self.watch.base, spread, len(self.data.intents)),
             *step_alarms(self.steps, self.one_class, self.dead),
         ]
 
     def weights(self) -> Weights:
-        """Return the encoder's weights that train, by name."""
+        """Return the encoder's trained weights by name."""
         named = self.encoder.named_parameters()
         return {name: weight.detach() for name, weight in named if weight.requires_grad}
 
     @torch.no_grad()
     def load_weights(self, weights: Weights) -> None:
-        """Restore the encoder's weights that train."""
+        """Restore the encoder's trained weights."""
         for name, weight in self.encoder.named_parameters():
             if weight.requires_grad:
                 weight.copy_(weights[name])
         self._spread = None
 
     def state_dict(self) -> State:
-        """Return weights, centres, optimisers, draws and counts."""
+        """Return weights, centres, optimisers, generator states and counts."""
         return {
             "encoder": self.weights(),
             "centers": self.centers,
@@ -443,6 +435,6 @@ class EmuTrainer(Trainer[Batch]):
         }
 
     def shortened(self, batch: Batch, size: int) -> Batch:
-        """Return the first sentences; the next step with them is of the heaviest kind, with the discriminator."""
+        """Return the first sentences, and make the next step one with the discriminator, which takes most memory."""
         self.config, self.steps = replace(self.config, batch_size=size), 0
         return Batch(batch.language, batch.rows[:size], batch.ids[:size], batch.labels[:size])

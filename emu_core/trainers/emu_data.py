@@ -1,10 +1,11 @@
-"""Emu's training data: sentences tokenised once, seeded draws of batches, and the collapse alarm on a sample."""
+"""Emu's training data: tokenised sentences, seeded draws of batches, and the alarm for a collapse of the vectors."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from torch import nn
 
@@ -30,7 +31,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labelled sentences of one language: token ids, class numbers and parallel ids ("" where unknown)."""
+    """Labelled sentences of one language: token ids, class numbers and parallel ids ("" if unknown)."""
 
     ids: list[TokenIds]
     labels: list[int]
@@ -44,14 +45,14 @@ class Labelled:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Sentences tokenised once.
+    """Tokenised training data.
 
     Attributes:
         labelled: by training language.
         unlabelled: by adversarial language; empty without an adversary.
-        translations: by adversarial language and parallel id; empty but for Emu-Parallel.
+        translations: by adversarial language and parallel id; only for Emu-Parallel.
         intents: the class names, in the order of the class numbers.
-        warnings: what there is little of, a sentence each.
+        warnings: one sentence each.
     """
 
     labelled: dict[str, Labelled]
@@ -71,14 +72,14 @@ def prepare(
     """Tokenise and check the sentences.
 
     Args:
-        encoder: its tokenizer is used.
-        labelled: the rows to train on; those outside `train_languages` are not read.
-        unlabelled: the adversarial languages' sentences.
+        encoder: provides the tokenizer.
+        labelled: the rows to train on; only those in `train_languages` are read.
+        unlabelled: sentences in the adversarial languages.
         train_languages: languages whose labels are used.
-        config: what the method needs.
+        config: decides which data are needed.
 
     Raises:
-        TrainingError: nothing to train on, with how to fix it.
+        TrainingError: the data do not suffice.
     """
     part = labelled.select(languages=train_languages)
     intents = _intents(part, train_languages)
@@ -96,16 +97,15 @@ def prepare(
     unlabelled_ids: dict[str, list[TokenIds]] = {}
     translations: dict[str, dict[str, TokenIds]] = {}
     if config.adversary is not Adversary.NONE:
-        others = _other_languages(unlabelled, train_languages)
-        for language, (texts, keys) in others.items():
-            ids = encoder.token_ids(texts)
+        for language, frame in _other_languages(unlabelled, train_languages).items():
+            ids = encoder.token_ids(frame["text"].tolist())
             if config.parallel:
-                translations[language] = dict(zip(keys, ids, strict=True))
+                translations[language] = dict(zip(frame["id"], ids, strict=True))
             else:
                 unlabelled_ids[language] = ids
-                if len(texts) < config.batch_size:
+                if len(ids) < config.batch_size:
                     warnings.append(
-                        f"only {len(texts)} unlabelled sentences in {language}, fewer than a batch of "
+                        f"only {len(ids)} unlabelled sentences in {language}, fewer than a batch of "
                         f"{config.batch_size}: they are drawn again and again; add more of them"
                     )
         if config.parallel:
@@ -116,10 +116,10 @@ def prepare(
 def labelled_rows(
     labelled: LabelledSet, train_languages: Sequence[str]
 ) -> tuple[list[str], list[int], list[str]]:
-    """Return the training languages' sentences, their class numbers, in the order of the intents' names, and their ids.
+    """Return the training languages' sentences, their class numbers (sorted by intent name) and their ids.
 
     Raises:
-        TrainingError: they have a single intent, with how to fix it.
+        TrainingError: there is only one intent.
     """
     part = labelled.select(languages=train_languages)
     number = {intent: i for i, intent in enumerate(_intents(part, train_languages))}
@@ -160,9 +160,9 @@ def _thin(intents: list[str], language: str, config: EmuConfig) -> list[str]:
 
 def _other_languages(
     unlabelled: UnlabelledSet | None, train_languages: Sequence[str]
-) -> dict[str, tuple[list[str], list[str]]]:
-    frames = {} if unlabelled is None else dict(iter(unlabelled.frame.groupby("language")))
-    others = {str(language): (f["text"].tolist(), f["id"].tolist()) for language, f in frames.items()}
+) -> dict[str, pd.DataFrame]:
+    groups = () if unlabelled is None else unlabelled.frame.groupby("language")
+    others = {str(language): frame for language, frame in groups}
     for t in train_languages:
         if not any(language != t for language in others):
             raise TrainingError(
@@ -187,15 +187,15 @@ def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[
 def epoch_batches(
     labelled: Mapping[str, Labelled], batch_size: int, rng: np.random.Generator
 ) -> Iterator[Batch]:
-    """Yield one pass over all labelled sentences; each batch is of one language, languages in random order.
+    """Yield the batches of one pass over all labelled sentences in random order, each in a single language.
 
-    Drawing the order of the batches is Emu's random choice of t without leaving any sentence out.
+    The random order implements Emu's random choice of t without leaving out any sentence.
     """
     batches: list[tuple[str, list[int]]] = []
     for language, sentences in labelled.items():
         order = rng.permutation(len(sentences.ids)).tolist()
         cuts = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
-        if len(cuts) > 1 and len(cuts[-1]) == 1:  # a batch of one sentence teaches no loss anything
+        if len(cuts) > 1 and len(cuts[-1]) == 1:  # no loss can learn from a single sentence
             cuts[-2:] = [cuts[-2] + cuts[-1]]
         batches += [(language, cut) for cut in cuts]
     for i in rng.permutation(len(batches)).tolist():
@@ -204,14 +204,14 @@ def epoch_batches(
 
 
 def draw_rows(pool: int, count: int, rng: np.random.Generator) -> list[int]:
-    """Draw `count` row numbers below `pool`, afresh; with replacement only where the pool is smaller."""
+    """Draw `count` row numbers below `pool`; with replacement only if the pool is smaller."""
     return rng.choice(pool, size=count, replace=pool < count).tolist()
 
 
 def partners(batch: Batch, labelled: Labelled, rng: np.random.Generator) -> Batch:
-    """Draw a second sentence for each of the batch, of the same class for every other one (the contrastive loss).
+    """Draw a partner for each sentence of the batch, alternately of the same and of another class (contrastive loss).
 
-    A sentence whose class has no second sentence gets a partner of another class.
+    A sentence that is the only one of its class gets a partner of another class.
     """
     by_class = rows_by_class(labelled.labels)
     classes = np.asarray(labelled.labels)
@@ -224,7 +224,7 @@ def partners(batch: Batch, labelled: Labelled, rng: np.random.Generator) -> Batc
 
 
 def n_pairs(labelled: Labelled, count: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """Draw rows of anchors and of their positives, of at most `count` different classes with two sentences or more."""
+    """Draw rows of anchors and their positives, from at most `count` different classes with two or more sentences."""
     by_class = {c: rows for c, rows in rows_by_class(labelled.labels).items() if len(rows) > 1}
     chosen = rng.permutation(sorted(by_class))[:count].tolist()
     pairs = [rng.choice(by_class[c], size=2, replace=False).tolist() for c in chosen]
@@ -240,40 +240,34 @@ def rows_by_class(labels: Sequence[int]) -> dict[int, list[int]]:
 
 
 MOST_SENTENCES = 128
-"""Of the training sentences: more would cost an encoder such as e5-small a felt part of an epoch over a few hundred."""
+"""Size of the watched sample; with e5-small, a larger one would noticeably slow down epochs over a few hundred rows."""
 
-CLOSE = 0.95
-"""A mean cosine above this is an alarm: hardly any room is left between a sentence and the others..."""
+CLOSE, NEARER = 0.95, 0.5
+"""A mean cosine above `CLOSE` is an alarm if training also closed at least the share `NEARER` of its distance to 1.
 
-NEARER = 0.5
-"""... where training took half or more of the room there was. Some encoders begin there: two sentences of e5 have a
-cosine of 0.8 or more whatever they say, and an encoder that goes from 0.94 to 0.96 has not collapsed."""
+Some encoders start high: any two sentences of e5 have a cosine of 0.8 or more, so going from 0.94 to 0.96 is no
+collapse."""
 
-RANK_LEFT = 0.25
-"""An effective rank below this share of the base encoder's is an alarm..."""
+RANK_LEFT, RANK_OF_INTENTS = 0.25, 0.5
+"""An effective rank below both shares is an alarm: `RANK_LEFT` of the base encoder's rank, and `RANK_OF_INTENTS` of the
+directions that separate the intents, one fewer than there are intents.
 
-RANK_OF_INTENTS = 0.5
-"""... where it is also below this share of the directions that keep the intents apart, one fewer than there are
-intents. A softmax over few intents that is trained for long loses all other directions and finds its intents the better
-for it: what that costs is for the forgetting check to say. Half, since intents that are rare take little of the
-variance though they stand apart."""
+A softmax over few intents that is trained for long loses all other directions without harm to the intents; the
+forgetting check measures what that costs. Rare intents contribute little variance, hence half."""
 
-ONE_CLASS = 0.2
-"""So many single-class batches are an alarm: a softmax learns from them only that one class is always right."""
+ONE_CLASS = 0.2  # share of single-intent batches that is an alarm: there, softmax learns only the class prior
+DEAD = 0.1  # share of steps without a usable gradient that is an alarm
 
-DEAD = 0.1
-"""So many steps without a usable gradient are an alarm: they cost time and teach the encoder nothing."""
-
-_NOISE = 1e-6  # singular values below it, for vectors of length 1, are float32's last places
+_NOISE = 1e-6  # smaller singular values of unit vectors are float32 rounding errors
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How far apart the vectors of some sentences are.
+    """How far apart some sentences' vectors are.
 
     Attributes:
-        mean_cosine: over all pairs of two sentences.
-        effective_rank: how many directions the vectors take, as if they took each alike; 0 where all are equal.
+        mean_cosine: over all pairs of sentences.
+        effective_rank: effective number of dimensions that the vectors vary in; 0 if all are equal.
     """
 
     mean_cosine: float
@@ -281,11 +275,11 @@ class Spread:
 
 
 def spread(vectors: NDArray[np.float32]) -> Spread:
-    """Measure vectors (N, d), N at least 2, by their directions.
+    """Measure the spread of vectors (N, d), N at least 2, normalised to length 1.
 
-    The effective rank is exp(H(p)) of Roy and Vetterli (2007), with p the shares of the squared singular values
-    (theirs are of the singular values themselves), that is, of the variance. The vectors are centred first, or else an
-    encoder whose vectors all point one way, as e5's do, would have a rank of little more than 1 to begin with.
+    The effective rank is exp(H(p)) (Roy and Vetterli 2007), with p the shares of variance: of the squared singular
+    values, where theirs are of the singular values. The vectors are centred first; otherwise an encoder whose vectors
+    share a direction, such as e5, would have a rank of little more than 1 from the start.
 
     Raises:
         TrainingError: a vector is not finite.
@@ -301,7 +295,7 @@ def spread(vectors: NDArray[np.float32]) -> Spread:
     total = units.sum(axis=0)
     mean_cosine = float((total @ total - (units * units).sum()) / (n * (n - 1)))
     centred = units - total / n
-    squares = np.linalg.eigvalsh(centred @ centred.T)  # of the singular values; a tenth of an SVD's work
+    squares = np.linalg.eigvalsh(centred @ centred.T)  # squared singular values, ten times faster than by SVD
     squares = squares[squares > _NOISE**2 * n]
     shares = squares / squares.sum()
     rank = float(np.exp(-(shares * np.log(shares)).sum())) if len(shares) else 0.0
@@ -309,45 +303,36 @@ def spread(vectors: NDArray[np.float32]) -> Spread:
 
 
 class Watch:
-    """Measures the spread of one fixed sample of the training sentences, first of the encoder as it is now.
+    """Measures the spread of a fixed sample of the training sentences.
 
     Attributes:
         base: the spread before training.
-        intents: how many are trained on.
     """
 
     def __init__(self, encoder: Encoder, labelled: Mapping[str, Labelled], seed: int) -> None:
-        """Draw the sample, by a generator of its own, so that training draws what it would have drawn."""
-        ids: list[TokenIds] = [sentence for sentences in labelled.values() for sentence in sentences.ids]
+        """Draw the sample, by a separate generator so that training draws the same with and without it."""
+        ids = [sentence for sentences in labelled.values() for sentence in sentences.ids]
         rows = np.random.default_rng([seed, MOST_SENTENCES]).permutation(len(ids))[:MOST_SENTENCES]
         self._encoder, self._ids = encoder, [ids[row] for row in sorted(rows.tolist())]
-        self.intents = len({label for sentences in labelled.values() for label in sentences.labels})
         self.base = self.spread()
 
     def spread(self) -> Spread:
-        """Of the encoder as it is now."""
+        """Return the spread under the encoder's current weights."""
         return spread(self._encoder.encode_ids(self._ids))
 
 
 def gradient_length(weights: Iterable[nn.Parameter]) -> float:
-    """The Euclidean length of the gradient of weights; 0 where none has one, not finite where a number in it is not.
+    """Return the Euclidean norm of the gradient of weights; not finite if a number in it is not.
 
-    A step in which every number is below 1e-23 has length 0 too: in float32 their squares are.
+    Gradients below 1e-23 count as 0, since their squares are 0 in float32.
     """
     gradients = [weight.grad for weight in weights if weight.grad is not None]
-    return (
-        float(nn.utils.get_total_norm(gradients)) if gradients else 0.0
-    )  # the largest number takes ten times longer
+    # The largest absolute value would take ten times longer.
+    return float(nn.utils.get_total_norm(gradients)) if gradients else 0.0
 
 
 def spread_alarms(base: Spread, now: Spread, intents: int) -> list[str]:
-    """A sentence for each way in which the vectors have collapsed.
-
-    Args:
-        base: of the encoder before training.
-        now: of the same sentences since.
-        intents: how many are trained on.
-    """
+    """Return a sentence for each way in which the vectors have collapsed since the base encoder."""
     found = []
     if now.mean_cosine > CLOSE and 1 - now.mean_cosine <= NEARER * (1 - base.mean_cosine):
         found.append(
@@ -364,24 +349,24 @@ def spread_alarms(base: Spread, now: Spread, intents: int) -> list[str]:
 
 
 def step_alarms(steps: int, one_class: int, dead: int) -> list[str]:
-    """A sentence for each way in which too many steps taught nothing.
+    """Return a sentence for each reason for which too many steps taught the encoder nothing.
 
     Args:
-        steps: done.
-        one_class: how many of them had a batch of one intent only.
-        dead: in how many the encoder's gradient was exactly zero, or not finite.
+        steps: number of steps taken.
+        one_class: steps whose batch had a single intent.
+        dead: steps in which the encoder's gradient was zero or not finite.
     """
     found = []
     if steps and one_class >= ONE_CLASS * steps:
         found.append(one_class_warning(steps, one_class))
     if steps and dead >= DEAD * steps:
         found.append(
-            f"{dead} of {steps} steps left the encoder as it was, since its gradient was zero or not finite; lower the "
+            f"{dead} of {steps} steps left the encoder unchanged, since its gradient was zero or not finite; lower the "
             "learning rate, or choose another method"
         )
     return found
 
 
 def one_class_warning(steps: int, one_class: int) -> str:
-    """Return the warning about batches of one intent, be they few or many."""
+    """Return the warning about single-intent batches."""
     return f"{one_class} of {steps} batches held one intent only and taught little; raise the batch size"

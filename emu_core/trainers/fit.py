@@ -1,6 +1,6 @@
-"""The training loop of every method: epochs, stages, selection, early stopping, checkpoints, records, cancelling.
+"""The training loop that all methods share: stages, selection, early stopping, checkpoints, records, cancelling.
 
-A method is a `Trainer`: it says what an epoch's batches are, takes a step, and gives and takes its state.
+A method implements `Trainer`: the batches of an epoch, a training step, and saving and restoring its state.
 """
 
 import gc
@@ -22,17 +22,17 @@ from emu_core.runs.progress import Record
 Weights = dict[str, Tensor]
 BatchT = TypeVar("BatchT", bound=Sized)
 
-OUTDATED = "The checkpoint was written by an earlier version, so training started again from its first step."
+OUTDATED = "An earlier version wrote the checkpoint, so training started again from the first step."
 _NO_MEMORY = ("out of memory", "can't allocate memory", "failed to allocate", "bad allocation", "bad_alloc")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The result of training, beside the trained weights.
+    """The result of training, apart from the weights.
 
     Attributes:
-        selected_epoch: the epoch whose weights the model holds, from 1; 0 where training has no epochs.
-        warnings: what a person should know of the training, a sentence each.
+        selected_epoch: the epoch whose weights the model holds, from 1; 0 if training has no epochs.
+        warnings: one sentence each.
     """
 
     selected_epoch: int
@@ -41,15 +41,15 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of training with epochs of its own; most methods have one.
+    """A part of training with its own epochs; most methods have one.
 
     Attributes:
-        epochs: at most.
-        steps: of each epoch; the last one of all may have fewer.
-        score: a held-out figure, the higher the better, measured after each epoch: the weights of the best epoch are
-            restored at the end. Of equal epochs the first is the best. None takes the last epoch's weights.
-        patience: epochs without a better score after which the stage ends; None runs all epochs.
-        name: for the records, where there are several stages.
+        epochs: maximum number of epochs.
+        steps: steps per epoch; the very last epoch may have fewer.
+        score: measures a held-out score after each epoch, higher is better. The weights of the best epoch (the first
+            of equal ones) are restored at the end. None keeps the last epoch's weights.
+        patience: number of epochs without improvement after which the stage ends; None runs all epochs.
+        name: used in the records if there are several stages.
     """
 
     epochs: int
@@ -61,18 +61,18 @@ class Stage:
 
 @dataclass
 class Position:
-    """How far training is.
+    """The progress of training.
 
     Attributes:
-        stage: number of the stage, from 0.
-        epoch: the epoch that is trained, from 1, counted through all stages.
-        earlier: epochs of the stages before this one.
-        batch: steps of this epoch done.
-        step: steps done in all.
-        loss: sum of the losses of this epoch's steps, each times its weight.
-        weight: sum of these weights.
-        best_score: of this stage.
-        best_epoch: the epoch that had it, counted as `epoch`; 0 before the first.
+        stage: current stage, from 0.
+        epoch: current epoch, from 1, counted over all stages.
+        earlier: number of epochs in the previous stages.
+        batch: steps done in this epoch.
+        step: steps done in total.
+        loss: weighted sum of the losses of this epoch's steps.
+        weight: sum of the weights.
+        best_score: best score in this stage.
+        best_epoch: its epoch, counted like `epoch`; 0 if there is none yet.
     """
 
     stage: int = 0
@@ -86,7 +86,7 @@ class Position:
     best_epoch: int = 0
 
     def in_stage(self, stage: Stage) -> bool:
-        """Whether the stage has this epoch, or ended before it."""
+        """Return whether the current epoch is part of the stage."""
         waited = self.epoch - 1 - (self.best_epoch or self.earlier)
         impatient = stage.score is not None and stage.patience is not None and waited >= stage.patience
         return self.epoch - self.earlier <= stage.epochs and not impatient
@@ -97,27 +97,22 @@ class Position:
 
     def next_stage(self) -> None:
         """Move to the first epoch of the next stage."""
-        self.stage, self.earlier, self.best_score, self.best_epoch = (
-            self.stage + 1,
-            self.epoch - 1,
-            -math.inf,
-            0,
-        )
+        self.stage, self.earlier = self.stage + 1, self.epoch - 1
+        self.best_score, self.best_epoch = -math.inf, 0
 
 
 class Trainer(ABC, Generic[BatchT]):
     """The training of a method; `fit` runs it.
 
-    Killed and resumed training has to end with the weights of uninterrupted training. So whatever a step reads and
-    changes is in `state_dict`, but for torch's own random generators, which `fit` takes care of.
+    Resumed training must end with the weights of uninterrupted training, so `state_dict` must hold everything that a
+    step reads and changes. `fit` stores the state of torch's own random generators.
 
     Attributes:
-        model: the module that is trained, on its device.
-        stages: in their order.
-        processes: those that share each step.
-        weighs_by_size: whether a step's loss is a mean over examples, so that in the mean over an epoch it weighs as
-            much as it has examples; else all steps weigh alike.
-        memory_advice: what to do where no batch fits into memory.
+        model: the module to train, on its device.
+        stages: in order.
+        processes: the processes that share each step.
+        weighs_by_size: if true, the epoch's mean loss weights each step by its number of examples.
+        memory_advice: what to do if no batch fits into memory.
     """
 
     model: nn.Module
@@ -128,42 +123,42 @@ class Trainer(ABC, Generic[BatchT]):
 
     @property
     def total_epochs(self) -> int:
-        """Epochs of all stages, at most."""
+        """Maximum number of epochs over all stages."""
         return sum(stage.epochs for stage in self.stages)
 
     @property
     def total_steps(self) -> int:
-        """Steps of all epochs, at most."""
+        """Maximum number of steps over all stages."""
         return sum(stage.epochs * stage.steps for stage in self.stages)
 
     def training(self) -> AbstractContextManager[object]:
-        """Prepare the model, within it, for training; leave it as it should be after training."""
+        """Return a context manager that prepares the model for training, and on exit for use."""
         return nullcontext()
 
     def start_stage(self, number: int) -> None:
-        """Prepare for a stage (from 0), with an optimiser of its own."""
+        """Prepare for a stage (from 0), for example with a new optimiser."""
 
     @abstractmethod
     def batches(self, epoch: int, done: int) -> Iterable[BatchT]:
-        """Draw the batches of an epoch of this stage (from 1), but for the first `done`.
+        """Return the batches of an epoch of this stage (from 1), without the first `done`.
 
-        An epoch that has begun is drawn as it was drawn before, whatever was drawn since.
+        A second call for the same epoch must return the same batches.
         """
 
     @abstractmethod
     def step(self, batch: BatchT) -> dict[str, float]:
-        """Update the weights once; return the losses by name, the one that is minimised as `loss`."""
+        """Update the weights once; return the losses by name, the minimised one as `loss`."""
 
     def facts(self, batch: BatchT) -> dict[str, str]:
-        """Return what the record of a step should say of its batch, such as its language."""
+        """Return facts about a batch for the record of its step, such as its language."""
         return {}
 
     def end_epoch(self) -> Record:
-        """Return what else the epoch's record should hold; called once after an epoch's last step."""
+        """Return additional entries for the epoch's record; called once after the epoch's last step."""
         return {}
 
     def weights(self) -> Weights:
-        """Return the weights of the best epoch that are to be restored."""
+        """Return the weights to restore if this epoch turns out to be the best."""
         return dict(self.model.state_dict())
 
     def load_weights(self, weights: Weights) -> None:
@@ -172,20 +167,20 @@ class Trainer(ABC, Generic[BatchT]):
 
     @abstractmethod
     def state_dict(self) -> State:
-        """Return everything that a step reads or changes, as torch's own state dicts where there are some."""
+        """Return everything that a step reads and changes, as torch state dicts where possible."""
 
     @abstractmethod
     def load_state_dict(self, state: State) -> None:
         """Restore what `state_dict` returned, in the same stage."""
 
     def warnings(self) -> Sequence[str]:
-        """Return what a person should know of the training, a sentence each; called at its end."""
+        """Return warnings about the training, one sentence each; called at its end."""
         return ()
 
     def shortened(self, batch: BatchT, size: int) -> BatchT | None:
-        """Return the first `size` examples of a batch that did not fit into memory, to see whether these do.
+        """Return the first `size` examples of a batch that did not fit into memory, or None if that is unsupported.
 
-        The trainer is of no more use afterwards. None if the method can't tell.
+        The trainer is not used for training afterwards.
         """
         return None
 
@@ -201,16 +196,15 @@ def fit(
     """Train `trainer.model` in place.
 
     Args:
-        trainer: of the method; not fitted before.
-        on_record: called with a dict after each step and each epoch.
-        should_stop: asked before each step.
-        checkpoint: written now and then, and when training is stopped; if there is one already, training goes on from
-            it, to the weights that uninterrupted training ends with.
-        after_epoch: called before the first step with 0, then after each epoch with its number, with the model as it is
-            then; it must change nothing, nor draw a random number. Training that goes on may call it once more.
+        trainer: a trainer that has not been fitted yet.
+        on_record: called with a record after each step and each epoch.
+        should_stop: called before each step.
+        checkpoint: written regularly and when training is stopped; if it exists already, training resumes from it.
+        after_epoch: called with 0 before the first step, then with the epoch's number after each epoch. It must neither
+            change anything nor draw random numbers; resumed training may call it again for the same epoch.
 
     Raises:
-        TrainingError: a loss is no longer a finite number, or memory ran out.
+        TrainingError: a loss is not finite, or memory ran out.
         CancelledError: `should_stop` returned True.
         RunError: the checkpoint is damaged.
     """
@@ -263,7 +257,7 @@ def fit(
 
 
 def _step(trainer: Trainer[BatchT], batch: BatchT, at: Position, stage: Stage) -> Record:
-    """Take a step, check its losses, move the position and return the step's record."""
+    """Take a step, check that its losses are finite, update the position and return the step's record."""
     losses, facts = _within_memory(trainer, batch), trainer.facts(batch)
     at.step, at.batch = at.step + 1, at.batch + 1
     for name, value in losses.items():
@@ -309,20 +303,20 @@ def _device(trainer: Trainer[BatchT]) -> torch.device:
 
 
 def ran_out(error: BaseException) -> bool:
-    """Return whether an error says that a device's memory, or the machine's, is used up."""
+    """Return whether an error means that the device or the machine ran out of memory."""
     return isinstance(error, MemoryError) or any(sign in str(error).lower() for sign in _NO_MEMORY)
 
 
 def _within_memory(trainer: Trainer[BatchT], batch: BatchT) -> dict[str, float]:
-    """Take a step; where memory runs out, say which batch would have fitted."""
+    """Take a step; if memory runs out, raise an error that names the largest batch size that fits."""
     try:
         return trainer.step(batch)
     except (RuntimeError, MemoryError) as error:
         if not ran_out(error):
             raise
-    # Out of the except block, so that the failed step's tensors are let go.
+    # Outside the except block, so that the failed step's tensors can be freed.
     problem, size = f"memory ran out at a batch of {len(batch)} examples", len(batch) // 2
-    if trainer.processes.count > 1:  # a trial would need the others, which wait in the step that failed
+    if trainer.processes.count > 1:  # the other processes are still waiting in the step that failed
         raise TrainingError(f"{problem}; try half of it: --batch-size {size}")
     while size >= 2 and (smaller := trainer.shortened(batch, size)) is not None:
         if _fits(trainer, smaller):
