@@ -33,7 +33,7 @@ def make_trainer(config: EmuConfig, device: str, seed: int) -> EmuTrainer:
     encoder = load_encoder("use", device=device)
     demo = load_demo().train_part()
     others = unlabelled_from(demo, [language for language in demo.languages if language != LANGUAGE])
-    data = prepare(encoder, demo, others, [LANGUAGE], config)
+    data = prepare(encoder.token_ids, demo, others, [LANGUAGE], config)
     trainer = EmuTrainer(encoder, data, config, seed=seed)
     torch.manual_seed(seed)
     trainer.start_stage(0)

@@ -63,9 +63,8 @@ def test_what_each_embedding_finds_is_printed(
     parts = Run(folder / "runs" / "again").metrics()["parts"]
     assert parts == run.metrics()["parts"]
     lines = capsys.readouterr().out.splitlines()
-    head = next(line for line in lines if line.startswith("embedding"))
-    ways = ["de-en", "en-de", "template", "de", "template", "en", "probe"]
-    assert head.split() == ["embedding", *ways]
+    head = next(line for line in lines if line.startswith("Embedding"))
+    assert head.split() == "Embedding de → en en → de Templates de Templates en Language probe".split()
     table = lines[lines.index(head) + 1 :]
     for line, part in zip(table, Part, strict=False):
         found = parts[part]
@@ -87,7 +86,7 @@ def test_a_measure_for_which_the_sentences_do_not_do_is_a_note(
     assert main(command) == 0
     parts, printed = Run(folder / "runs" / "plain").metrics()["parts"], capsys.readouterr().out
     assert parts["notes"] and all(f"note: {note}" in printed for note in parts["notes"])
-    assert "template en" not in printed
+    assert "Templates en" not in printed
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def encoder() -> Encoder:
 
 @pytest.fixture
 def data(encoder: Encoder) -> TrainingData:
-    return prepare(encoder, small_set().train_part(), None, ["en"], SETTINGS)
+    return prepare(encoder.token_ids, small_set().train_part(), None, ["en"], SETTINGS)
 
 
 def fitted(

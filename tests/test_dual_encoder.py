@@ -253,7 +253,7 @@ def test_settings_are_the_papers_and_checked() -> None:
 def test_emu_specialises_it(trained: Trained) -> None:
     model, before = encoder(), encoder()
     config = EmuConfig(epochs=1, adversary=Adversary.NONE, trained=trained)
-    data = prepare(model, small_set(("en", "de")), None, ["en"], config)
+    data = prepare(model.token_ids, small_set(("en", "de")), None, ["en"], config)
     trainer = EmuTrainer(model, data, config, seed=0)
     fit(trainer, on_record=lambda _: None, should_stop=lambda: False)
     moved = {

@@ -158,7 +158,7 @@ def test_lora_is_for_transformers() -> None:
     encoder = load_encoder("use")
     flags = [weight.requires_grad for weight in encoder.parameters()]
     with (
-        pytest.raises(TrainingError, match="LoRA is for transformers, and 'use' is none"),
+        pytest.raises(TrainingError, match="LoRA needs a transformer, and 'use' is none"),
         trained_weights(encoder, EmuConfig(trained=Trained.LORA)),
     ):
         pass

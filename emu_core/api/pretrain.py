@@ -15,7 +15,7 @@ from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
-from emu_core.methods.memory import OnForecast, check_memory
+from emu_core.methods.memory import OnForecast, forecast
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import method_named
 from emu_core.processes import ALONE
@@ -157,7 +157,7 @@ def plan_pretraining(
         versions=versions(),
     )
     data = ParallelData(tasks, checked, measured)
-    check_memory(data, run_config, on_forecast)
+    forecast(data, run_config, on_forecast)
     return run_config, data
 
 

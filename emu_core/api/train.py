@@ -14,7 +14,7 @@ from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import DataError, TrainingError
-from emu_core.methods.memory import OnForecast, check_memory
+from emu_core.methods.memory import OnForecast, forecast
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
 from emu_core.processes import join_processes
@@ -180,7 +180,7 @@ def plan_training(
     )
     data = LabelledData(labelled, pool)
     chosen.check(data, run_config, settings)
-    check_memory(data, run_config, on_forecast)
+    forecast(data, run_config, on_forecast)
     return run_config, data
 
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from emu_core.cli.options import SPECS, add_data, data_options, listed
+from emu_core.cli.options import SPECS, add_data, add_languages, data_options
 from emu_core.cli.printing import print_guard, print_table, write_file
 from emu_core.cli.verb import add_verb
 from emu_core.data.wording import shown
@@ -22,20 +22,20 @@ def add_compare(verbs: Any) -> None:
     add_data(parser)
     parser.add_argument(
         "--run", action="append", default=[], metavar="DIR", dest="runs",
-        help="a finished run; alone, it is compared with its base encoder; twice, the second with the first",
+        help="a finished run, to compare with its base encoder; given twice, the second is compared with the first",
     )  # fmt: skip
     parser.add_argument(
         "--encoder", action="append", default=[], metavar="SPEC",
-        help=f"an encoder to compare: {SPECS}; repeatable; with one run, the encoder that stands for its base",
+        help=f"an encoder to compare: {SPECS}; repeatable; with one run, it replaces the run's base encoder",
     )  # fmt: skip
-    parser.add_argument("--languages", metavar="en,de", help="these languages only")
+    add_languages(parser, "only these languages")
     parser.add_argument("--split", help="rows of this split, or all (default: test, else dev, else all)")
     parser.add_argument(
-        "--html", metavar="FILE", help="write one page with interactive charts, which needs no network"
+        "--html", metavar="FILE", help="write a page with interactive charts, which works offline"
     )
     parser.add_argument(
         "--animation", metavar="FILE",
-        help="write one page that plays the sentences' map epoch by epoch, of a run trained with --snapshots",
+        help="write a page with an animated map over the epochs, for a run trained with --snapshots",
     )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
         *options.runs,
         encoder=options.encoder,
         split=options.split,
-        languages=None if options.languages is None else listed(options.languages),
+        languages=options.languages,
         **data_options(options),
     )
     if options.html:
@@ -62,9 +62,9 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
         return comparison.facts()
     _print(comparison)
     if options.html:
-        print(f"\n{options.html} has the charts")
+        print(f"\nthe charts are in {options.html}")
     if options.animation:
-        print(f"\n{options.animation} plays the map")
+        print(f"\nthe animated map is in {options.animation}")
     return {}
 
 

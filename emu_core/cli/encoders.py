@@ -1,15 +1,18 @@
-"""`emu encoders`, and `emu encoders download`."""
+"""`emu encoders`, `emu embed` and `emu export`."""
 
 import argparse
 from dataclasses import asdict
 from typing import Any
 
-from emu_core.cli.printing import print_table
+from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of
+from emu_core.cli.printing import counter, print_table
 from emu_core.cli.verb import add_verb
+from emu_core.exporting import ExportFormat
+from emu_core.processes import is_main
 
 
 def add_encoders(verbs: Any) -> None:
-    """`emu encoders`, with its action."""
+    """Add `emu encoders` and `emu encoders download`."""
     parser = add_verb(verbs, "encoders", _encoders, "list the encoders, or fetch one's files")
     actions = parser.add_subparsers(metavar="ACTION")
     download = add_verb(
@@ -35,7 +38,7 @@ def _encoders(options: argparse.Namespace) -> dict[str, Any]:
             )
             for info in found
         ]
-        print_table(("encoder", "name", "languages", "numbers", "size", "licence", "ready"), rows)
+        print_table(("encoder", "name", "languages", "dimensions", "size", "licence", "ready"), rows)
         for info in found:
             if not info.available:
                 print(f"\n{info.spec}: {info.reason}")
@@ -49,3 +52,53 @@ def _download(options: argparse.Namespace) -> dict[str, Any]:
     if not options.json:
         print(f"the files of {options.encoder} are in {folder}")
     return {"encoder": options.encoder, "folder": str(folder)}
+
+
+def add_embed(verbs: Any) -> None:
+    """Add `emu embed DATA`."""
+    parser = add_verb(verbs, "embed", _embed, "write sentence embeddings to Parquet")
+    add_data(parser)
+    add_encoder_or_run(parser)
+    # Without choices: the names are in a module that imports torch.
+    parser.add_argument(
+        "--part", metavar="PART",
+        help="for a run of fmda or meaning-language: write this embedding, at the length it was trained with, instead "
+        "of the meaning; one of cls, mean, language, template, residual, meaning",
+    )  # fmt: skip
+    parser.add_argument("--out", required=True, metavar="FILE.parquet")
+
+
+def _embed(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.embed import embed
+
+    count = embed(
+        options.data,
+        out=options.out,
+        encoder=encoder_of(options),
+        part=options.part,
+        **data_options(options),
+        on_progress=counter("sentences"),
+    )
+    if not options.json and is_main():
+        print(f"{count:,} vectors in {options.out}")
+    return {"sentences": count, "file": str(options.out)}
+
+
+def add_export(verbs: Any) -> None:
+    """Add `emu export RUN`."""
+    parser = add_verb(verbs, "export", _export, "write an encoder for sentence-transformers, or as ONNX")
+    parser.add_argument("run", metavar="RUN", help="a finished run's folder, or an encoder such as e5-small")
+    parser.add_argument(
+        "--format", default="sentence-transformers", choices=[known.value for known in ExportFormat],
+        help="format to write (default: sentence-transformers)",
+    )  # fmt: skip
+    parser.add_argument("--out", required=True, metavar="DIR")
+
+
+def _export(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.export import export
+
+    folder = export(options.run, options.out, format=options.format)
+    if not options.json:
+        print(f"{folder} is written; its README.md says how to open it")
+    return {"folder": str(folder)}

@@ -1,23 +1,31 @@
-"""`emu evaluate`."""
+"""`emu evaluate` and `emu forgetting`."""
 
 import argparse
+import json
 import sys
 from typing import Any
 
-from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of, listed
-from emu_core.cli.printing import print_guard, print_table
-from emu_core.cli.verb import add_verb
+from emu_core.cli.options import (
+    add_data,
+    add_device,
+    add_encoder_or_run,
+    add_languages,
+    data_options,
+    encoder_of,
+)
+from emu_core.cli.printing import print_guard, print_table, write_file
+from emu_core.cli.verb import STDOUT, add_verb
 
 
 def add_evaluate(verbs: Any) -> None:
-    """`emu evaluate DATA`."""
+    """Add `emu evaluate DATA`."""
     parser = add_verb(verbs, "evaluate", _evaluate, "leave-one-out Acc@1, or queries against a pool")
     add_data(parser)
     add_encoder_or_run(parser)
     parser.add_argument("--pool", nargs="+", metavar="FILE", help="find neighbours in these labelled files")
-    parser.add_argument("--languages", metavar="en,de", help="these languages only")
+    add_languages(parser, "only these languages")
     parser.add_argument(
-        "--split", help="rows of this split only, or all (default: all but those that the run was trained on)"
+        "--split", help="only rows of this split, or all (default: all but those that the run was trained on)"
     )
 
 
@@ -28,30 +36,65 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
         options.data,
         encoder=encoder_of(options),
         pool=options.pool,
-        languages=None if options.languages is None else listed(options.languages),
+        languages=options.languages,
         split=options.split,
         **data_options(options),
     )
     for note in result["notes"]:
         print(f"note: {note}", file=sys.stderr)
     if not options.json:
-        rows = [
-            (
-                pair,
-                f"{value:.1f}",
-                "{:.1f} to {:.1f}".format(*result["intervals"][pair]),
-                str(result["counts"][pair]),
-            )
-            for pair, value in result["accuracy"].items()
-        ]
+        rows = []
+        for pair, value in result["accuracy"].items():
+            low, high = result["intervals"][pair]
+            rows.append((pair, f"{value:.1f}", f"{low:.1f} to {high:.1f}", str(result["counts"][pair])))
         print_table(("direction", "Acc@1 %", "95 % interval", "queries"), rows)
         print(f"\nmean {result['mean']:.1f}")
         if "mean_with_en" in result:
             print(f"mean of the directions with English {result['mean_with_en']:.1f}")
-        if result.get("classifier"):
-            beside = result["classifier"]
-            shown = ", ".join(f"{code} {value:.1f}" for code, value in beside["by_language"].items())
-            print(f"{beside['name']}, C = {beside['C']:g}: mean {beside['mean']:.1f} ({shown})")
+        if other := result.get("classifier"):
+            shown = ", ".join(f"{code} {value:.1f}" for code, value in other["by_language"].items())
+            print(f"{other['name']}, C = {other['C']:g}: mean {other['mean']:.1f} ({shown})")
         if "guard" in result:
             print_guard(result["guard"], result.get("guard_note", ""))
+    return result
+
+
+def add_forgetting(verbs: Any) -> None:
+    """Add `emu forgetting RUN`."""
+    parser = add_verb(
+        verbs,
+        "forgetting",
+        _forgetting,
+        "measure similarity and translations before and after; without files, on a small built-in set",
+        json_file=True,
+    )
+    parser.add_argument("run", metavar="RUN", help="a finished run's folder")
+    parser.add_argument(
+        "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
+    )
+    parser.add_argument(
+        "--translations", metavar="FOLDER",
+        help="files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line",
+    )  # fmt: skip
+    add_device(parser)
+
+
+def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.forgetting import forgetting
+    from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
+    from emu_core.evaluation.metric_rows import FORGETTING_HEAD, forgetting_rows
+
+    result = forgetting(
+        options.run, sts=options.sts, translations=options.translations, device=options.device
+    )
+    if options.json != STDOUT:
+        print_table(FORGETTING_HEAD, forgetting_rows(result))
+        fallen = ", ".join(result["flagged"]) or "nothing"
+        if result["measured_on"]:
+            print(
+                f"\nmeasured on {result['measured_on']}; to measure on other files, use --sts and --translations"
+            )
+        print(f"\nfell by more than {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} points: {fallen}")
+    if options.json and options.json != STDOUT:
+        write_file(options.json, json.dumps(result, indent=2, ensure_ascii=False) + "\n", "--json")
     return result

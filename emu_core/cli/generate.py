@@ -11,20 +11,18 @@ SPLITS = ("train", "dev", "test")
 
 
 def add_generate(verbs: Any) -> None:
-    """`emu generate`."""
-    parser = add_verb(
-        verbs, "generate", _generate, "write commands in several languages, with their slots annotated"
-    )
-    parser.add_argument("--languages", required=True, metavar="en,de,es", help="those to write")
+    """Add `emu generate`."""
+    summary = "generate commands in several languages, with annotated slots"
+    parser = add_verb(verbs, "generate", _generate, summary)
     parser.add_argument(
-        "--pairs",
-        type=int,
-        default=20_000,
-        metavar="N",
-        help="meanings, each once in every language (default: 20000)",
+        "--languages", required=True, type=listed, metavar="en,de,es", help="languages to generate"
     )
+    parser.add_argument(
+        "--pairs", type=int, default=20_000, metavar="N",
+        help="number of meanings, each written once in every language (default: 20000)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", required=True, metavar="DIR", help="a CSV file for each language goes here")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder for a CSV file per language")
 
 
 def _generate(options: argparse.Namespace) -> dict[str, Any]:
@@ -32,7 +30,7 @@ def _generate(options: argparse.Namespace) -> dict[str, Any]:
 
     line = Line()
     line.show("generating", 0.0)
-    made = generate(listed(options.languages), options.pairs, options.seed, options.out)
+    made = generate(options.languages, options.pairs, options.seed, options.out)
     line.show("finished", 1.0)
     if not options.json:
         rows = [
@@ -41,5 +39,5 @@ def _generate(options: argparse.Namespace) -> dict[str, Any]:
         ]
         print_table(("language", *SPLITS), rows)
         print("".join(f"\nnote: {sentence}" for sentence in made["weak"]))
-        print(f"{options.out} is written; its README.md tells of the licence")
+        print(f"{options.out} is written; its README.md states the licence")
     return {"folder": options.out, **made}

@@ -1,53 +1,46 @@
 """Options that several verbs share."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from emu_core.errors import RunError
-from emu_core.runs.run import NAME, new_run_name
 
 if TYPE_CHECKING:
     from emu_core.data.labelled.columns import ColumnMapping
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH} or run:DIR"
+ROLES = ("intent", "language", "id", "split")  # of columns, beside the text
 
 
 def add_data(
-    parser: argparse.ArgumentParser,
-    what: str = "CSV, TSV, JSONL, Parquet or XLSX files, or the word demo",
+    parser: argparse.ArgumentParser, what: str = "CSV, TSV, JSONL, Parquet or XLSX files, or the word demo"
 ) -> None:
-    """Files, their columns and language, and the device that reads them."""
+    """Add files, their columns and language, and the device."""
     parser.add_argument("data", nargs="+", metavar="DATA", help=what)
     parser.add_argument(
-        "--text-column", metavar="NAME",
-        help="of the sentences; also --{intent,language,id,split}-column",
-    )  # fmt: skip
-    for role in ("intent", "language", "id", "split"):
+        "--text-column", metavar="NAME", help="of the sentences; also --{intent,language,id,split}-column"
+    )
+    for role in ROLES:
         parser.add_argument(f"--{role}-column", metavar="NAME", help=argparse.SUPPRESS)
     parser.add_argument("--language", metavar="CODE", help="language of files that have no language column")
     add_device(parser)
 
 
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:
-    """Parallel text to learn from."""
+    """Add files of parallel text."""
     parser.add_argument(
         "files", nargs="+", metavar="FILE",
         help="parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped",
     )  # fmt: skip
     parser.add_argument(
-        "--drop-empty",
-        action="store_true",
-        help="leave out pairs with an empty side, which are an error otherwise",
+        "--drop-empty", action="store_true", help="leave out pairs with an empty side instead of failing"
     )
 
 
 def add_task_files(parser: argparse.ArgumentParser, who: str) -> None:
-    """Files for the dual encoder's other tasks, and who learns from them."""
+    """Add files for the dual encoder's other tasks; `who` learns from them."""
     for name, what in (
-        ("dialogues", "comments with their responses, a pair a line"),
-        ("running-text", "sentences in their order, a line each, an empty line between documents"),
+        ("dialogues", "comments with their responses, one pair a line"),
+        ("running-text", "consecutive sentences, one a line, with an empty line between documents"),
         ("nli", "SNLI's or MultiNLI's JSON lines"),
     ):
         parser.add_argument(
@@ -55,25 +48,30 @@ def add_task_files(parser: argparse.ArgumentParser, who: str) -> None:
         )
 
 
+def add_languages(parser: argparse.ArgumentParser, which: str) -> None:
+    """Add a list of languages; `which` is the help."""
+    parser.add_argument("--languages", type=listed, metavar="en,de", help=which)
+
+
 def add_device(parser: argparse.ArgumentParser) -> None:
-    """Where to compute."""
+    """Add the device to compute on."""
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda:0 (default: auto)")
 
 
 def add_encoder(parser: Any, *, default: str = "use", specs: str = SPECS) -> None:
-    """An encoder by its name, of those that `specs` tells of."""
+    """Add an encoder by name; `specs` lists the names in the help."""
     parser.add_argument("--encoder", default=default, metavar="SPEC", help=f"{specs} (default: {default})")
 
 
 def add_encoder_or_run(parser: argparse.ArgumentParser) -> None:
-    """An encoder by its name, or by the run that specialised it."""
+    """Add an encoder by name, or by the run that trained it."""
     which = parser.add_mutually_exclusive_group()
     add_encoder(which)
     which.add_argument("--run", metavar="DIR", help="a finished run's specialised encoder")
 
 
 def encoder_of(options: argparse.Namespace) -> str:
-    """Return the spec that `add_encoder_or_run` read, for `load_encoder`."""
+    """Return the encoder's spec for `load_encoder`, as read by `add_encoder_or_run`."""
     return f"run:{options.run}" if options.run else str(options.encoder)
 
 
@@ -81,52 +79,14 @@ def mapping_of(options: argparse.Namespace) -> "ColumnMapping":
     """Return the columns that were named."""
     from emu_core.data.labelled.columns import ColumnMapping
 
-    return ColumnMapping(
-        text=options.text_column,
-        intent=options.intent_column,
-        language=options.language_column,
-        id=options.id_column,
-        split=options.split_column,
-    )
+    return ColumnMapping(**{role: getattr(options, f"{role}_column") for role in ("text", *ROLES)})
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what `add_data` read, as the functions of `emu_core` take it."""
+    """Return what `add_data` read, as arguments of the functions in `emu_core`."""
     return {"device": options.device, "mapping": mapping_of(options), "language": options.language}
 
 
 def listed(value: str) -> list[str]:
-    """The codes of en,de."""
+    """Return the items of a comma-separated list such as en,de."""
     return [code.strip() for code in value.split(",") if code.strip()]
-
-
-def add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
-    """Add the folder of a run, its seed, and its defaults: the tuned ones, or the paper's."""
-    parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random draw (default: 0)")
-    parser.add_argument(
-        "--preset",
-        default="tuned",
-        choices=["tuned", "paper"],
-        help=f"defaults {tuned}, or the paper's own (default: tuned)",
-    )
-    parser.add_argument(
-        "--snapshots",
-        action="store_true",
-        help="store some sentences with their vectors after each epoch",
-    )
-
-
-def run_folder(options: argparse.Namespace, what: str) -> Path:
-    """The run's folder that was asked for, or a new one named after the method and `what`.
-
-    Raises:
-        RunError: its name can't name a run.
-    """
-    runs = Path("runs")
-    out = Path(options.out) if options.out else runs / new_run_name(runs, options.method, what)
-    if not NAME.fullmatch(out.name):
-        raise RunError(
-            f"'{out.name}' can't name a run: use lower-case letters, digits, '.', '_' and '-' in --out"
-        )
-    return out

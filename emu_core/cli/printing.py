@@ -1,4 +1,4 @@
-"""Output that several verbs share: tables, the guard, a progress line."""
+"""Output that several verbs share: tables, the guard, files and a progress line."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -10,19 +10,15 @@ from emu_core.files import write_whole
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns of one width, the first to the left and all others to the right."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    for row in [head, *rows]:
-        print(
-            "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w)
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            )
-        )
+    """Print a table, its first column left-aligned and the others right-aligned."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for first, *others in [head, *rows]:
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        print("  ".join([first.ljust(widths[0]), *cells]))
 
 
 def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
-    """Print what each language gained or lost; without a guard, why there is none."""
+    """Print what each language gained or lost, or the reason why that was not measured."""
     if guard is None:
         print(f"\nNot guarded: {reason}")
         return
@@ -33,19 +29,11 @@ def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
     print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
 
 
-def print_new_intents(metrics: Mapping[str, Any]) -> None:
-    """Print what sentences of intents without labels gain or lose, where the run measured it."""
-    if "new_intents" in metrics:
-        from emu_core.evaluation.metric_rows import new_intent_sentence
-
-        print(f"\n{new_intent_sentence(metrics['new_intents'])}")
-
-
 def write_file(path: str, content: str, option: str) -> None:
-    """Write the file that an option names, in a folder that may be new.
+    """Write the file that an option names, and create its folder if necessary.
 
     Raises:
-        RunError: it can't be written.
+        RunError: the file can't be written.
     """
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -55,14 +43,14 @@ def write_file(path: str, content: str, option: str) -> None:
 
 
 class Line:
-    """Progress on stderr: one line rewritten in a terminal, a line for each tenth in a log."""
+    """Progress on stderr: a single line in a terminal, a line per tenth in a log."""
 
     def __init__(self) -> None:
-        """Nothing is shown yet."""
+        """Start without a line."""
         self._tenth, self._words = -1, ""
 
     def show(self, text: str, progress: float) -> None:
-        """Say where things stand; `progress` is 1 at the end."""
+        """Show a text; `progress` is 1 at the end."""
         if sys.stderr.isatty():
             print(f"\r\033[K{text}", end="\n" if progress >= 1 else "", file=sys.stderr, flush=True)
             return
@@ -73,6 +61,6 @@ class Line:
 
 
 def counter(what: str) -> Callable[[int, int], None]:
-    """A line for an `on_progress` of (done, all)."""
+    """Return a progress line for `on_progress`, which is called with (done, total)."""
     line = Line()
     return lambda done, total: line.show(f"{done:,} of {total:,} {what}", done / total)

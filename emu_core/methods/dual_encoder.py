@@ -30,7 +30,7 @@ def _train(job: "Job", config: DualEncoderConfig) -> "Outcome":
 
 
 def _advice(tasks: "Tasks") -> list[str]:
-    """Return what data that is not there would add."""
+    """Return a sentence on the kinds of data that are missing and what they would add; none if all are present."""
     missing = [
         (tasks.running_text, "running text (--running-text) teaches what a sentence is about"),
         (tasks.dialogues, "comments with responses (--dialogues) teach what a sentence is meant to do"),
@@ -48,7 +48,7 @@ def _advice(tasks: "Tasks") -> list[str]:
 
 
 def _memory(data: "ParallelData", _config: "RunConfig", settings: DualEncoderConfig) -> int:
-    """Add the tables (weights, moments, the best epoch's), the states of a step, and numbered words."""
+    """Add the tables (weights, moments, the best epoch's weights), the states of a step, and the token ids."""
     own, characters = scratch_memory(data)
     table = 4 * (settings.word_buckets + settings.ngram_buckets) * settings.embedding_dim
     moments = 2 if settings.optimizer is Optimizer.ADAM else 0

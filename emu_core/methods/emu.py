@@ -1,15 +1,14 @@
-"""Emu and the other systems of its Table 2 (Hirota et al. 2020), which fine-tune the encoder."""
+"""Emu and the other methods of its Table 2 (Hirota et al. 2020), which fine-tune the encoder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from emu_core.config.emu import Adversary, EmuConfig, Objective
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Method, Needs, process_memory
 
 if TYPE_CHECKING:
-    from emu_core.encoders.base import Encoder, TokenIds
     from emu_core.methods.job import Job, Outcome
     from emu_core.runs.config import RunConfig
     from emu_core.runs.stored_data import LabelledData
@@ -21,7 +20,7 @@ CHOSEN_ON_MEASURED = (
 
 
 def _train(job: "Job", config: EmuConfig) -> "Outcome":
-    """Fine-tune the encoder in place; labels of the training languages alone choose the epoch."""
+    """Fine-tune the encoder in place; dev rows in the training languages choose the epoch."""
     from emu_core.devices import Precision
     from emu_core.evaluation.run_metrics import measure_accuracy
     from emu_core.methods.job import Outcome
@@ -30,7 +29,8 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
 
     labelled, languages = job.labelled_data.labelled, job.config.train_languages
     encode = job.encode_with(job.encoder)
-    data = prepare(job.encoder, labelled.train_part(), job.labelled_data.unlabelled, languages, config)
+    unlabelled = job.labelled_data.unlabelled
+    data = prepare(job.encoder.token_ids, labelled.train_part(), unlabelled, languages, config)
     job.measure_base(encode)
     dev = labelled.dev_part()
     chooses = (
@@ -53,13 +53,6 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
     return Outcome(job.encoder, encode, fitted)
 
 
-class _NoTokens:
-    """Stands in for an encoder where only the counts of sentences are checked."""
-
-    def token_ids(self, texts: Sequence[str]) -> "list[TokenIds]":
-        return [[] for _ in texts]
-
-
 def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> None:
     from emu_core.trainers.emu_data import prepare
 
@@ -68,12 +61,15 @@ def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> No
             f"the language discriminator needs unlabelled sentences in a language other than "
             f"{config.train_languages[0]}; add them, or use a method without it, such as emu-without-ld"
         )
-    stand_in = cast("Encoder", _NoTokens())
-    prepare(stand_in, data.labelled.train_part(), data.unlabelled, config.train_languages, settings)
+
+    def no_tokens(texts: Sequence[str]) -> list[list[int]]:  # only the numbers of sentences are checked
+        return [[] for _ in texts]
+
+    prepare(no_tokens, data.labelled.train_part(), data.unlabelled, config.train_languages, settings)
 
 
 def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> int | None:
-    """Add the sentences as numbers; None for settings with which more is trained, or at once, than was measured."""
+    """Add the token ids; None for settings that train more weights or larger batches than were measured."""
     own = process_memory(data, config)
     if own is None or settings.trained is not EmuConfig().trained or settings.batch_size > _MEASURED_BATCH:
         return None
@@ -82,7 +78,7 @@ def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> i
 
 
 _MEASURED_BATCH = 16  # sentences in a step
-# Gradients, moments, the best epoch's weights and a step, beside the process as it encodes; for "use" it holds them.
+# Gradients, moments, the best epoch's weights and a step; for "use", `process_memory` includes them.
 _TRAINED = {"e5-small": 1150 * 2**20}
 
 
@@ -90,10 +86,10 @@ def _reads_unlabelled(settings: EmuConfig) -> bool:
     return settings.adversary is not Adversary.NONE
 
 
-# Found by measuring on a topic set and on the demo set (benchmarks/README.md). At alpha = 50 the classifier alone fits
-# the labels and the encoder hardly moves; 10 leaves it work to do. At gamma = 1e-4 the discriminator's gradient is a
-# thousandth of the classifier's; 0.1 is the largest weight tried that cost nothing. One critic update a step gave what
-# five gave, and one every eight steps what one a step gave, in half the time.
+# Measured on a topic set and on the demo set (benchmarks/README.md). At alpha = 50 the classifier fits the labels by
+# itself and the encoder hardly changes, unlike at 10. At gamma = 1e-4 the discriminator's gradient is a thousandth of
+# the classifier's; 0.1 is the largest weight tried that did no harm. One critic update per step was as good as five,
+# and one every eight steps as good as one per step, in half the time.
 _TUNED = {
     "alpha": 10.0,
     "epochs": 5,
@@ -105,7 +101,7 @@ _LEARNING_RATES = {"use": 3e-4, "e5-small": 1e-4}
 
 
 def _tuned(encoder: str, _changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    # Any other transformer starts from what was measured for e5-small; LASER from the paper's own, found for it.
+    # Other transformers take the values measured for e5-small; LASER takes the paper's own, which were found for it.
     kind = "e5-small" if encoder.startswith("hf") else encoder
     return _TUNED | {"learning_rate": _LEARNING_RATES[kind]} if kind in _LEARNING_RATES else {}
 

@@ -1,4 +1,4 @@
-"""FMDA and its baseline, which split the vectors of a frozen encoder by layers over the states of its tokens."""
+"""FMDA (Wu et al. 2022) and its baseline, which split the vectors of a frozen encoder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from emu_core.runs.config import RunConfig
     from emu_core.runs.stored_data import LabelledData
 
-DEV_SHARE = 10  # one id of so many chooses the epoch, where there is no split dev
+DEV_SHARE = 10  # without a split dev, every tenth id chooses the epoch
 
 
 def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
@@ -57,7 +57,7 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
 def training_pairs(
     labelled: "LabelledSet", pairs: Sequence[tuple[str, str]]
 ) -> "tuple[list[SlotPairs], list[SlotPairs]]":
-    """Return pairs to train on, and others that choose the epoch: split dev, or else every tenth training id.
+    """Return pairs to train on, and pairs that choose the epoch: split dev, or else every tenth training id.
 
     Raises:
         DataError: what `slot_pairs` raises.
@@ -94,36 +94,38 @@ def _check(data: "LabelledData", config: "RunConfig", settings: FmdaConfig | Mea
 def _memory(
     data: "LabelledData", config: "RunConfig", settings: FmdaConfig | MeaningLanguageConfig
 ) -> int | None:
-    """Add the states of all tokens in half precision, which are joined once, and FMDA's targets."""
+    """Add the states of all tokens in half precision, twice while they are joined, and FMDA's targets."""
     own = process_memory(data, config)
     if own is None:
         return None
     texts = data.labelled.select(languages=config.train_languages).frame["text"]
     tokens = int(texts.str.encode("utf-8").str.len().sum()) // 3 + _PROMPT * len(texts)
     sentences = len(texts)
-    if isinstance(settings, FmdaConfig) and settings.two_stage:  # each sentence's template gets another one
+    if (
+        isinstance(settings, FmdaConfig) and settings.two_stage
+    ):  # each sentence gets a second one of its template
         tokens, sentences = 2 * tokens, 2 * sentences
     targets = 8 * sentences if isinstance(settings, FmdaConfig) else 0
     return own + _STATE * (4 * tokens + targets)
 
 
-_STATE, _PROMPT = 384, 8  # numbers of a token's state; tokens beside a sentence's own
+_STATE, _PROMPT = 384, 8  # size of a token's state; tokens added to each sentence
 
 
-# Measured on generated commands (benchmarks/README.md). The baseline is given what serves it, too.
+# Measured on generated commands (benchmarks/README.md). The baseline gets those that help it, too.
 _FMDA: dict[str, Any] = {
     "standardised": True,
     "language_hidden": 4,
     "utterance_cross_weight": 1.0,
     "template_weight": 0.03,
     "template_cross_weight": 0.03,
-    "residual_weight": 3.0,  # the residual keeps its language, so that the template holds what it does not
+    "residual_weight": 3.0,  # the residual keeps its language, so the template keeps what the residual lacks
     "residual_cross_weight": 0.003,
     "template_contrast_weight": 0.3,
     "meaning_contrast_weight": 0.03,
     "learning_rate": 3e-3,
 }
-# In two stages the template's losses are alone with each other, and templates were found best with more of these.
+# In two stages, the template losses are trained on their own, and higher weights retrieve templates best.
 _TWO_STAGE = {"template_weight": 0.1, "template_cross_weight": 0.1}
 
 
@@ -146,17 +148,12 @@ FMDA = Method(
     check=_check,
     memory=_memory,
 )
-MEANING_LANGUAGE = Method(
+MEANING_LANGUAGE = replace(
+    FMDA,
     name="meaning-language",
     title="Meaning and language (FMDA's baseline)",
     summary="Three layers on the frozen encoder split each sentence into its meaning and its language. Learns from the "
     "same translations as FMDA, to be compared with it.",
     settings=MeaningLanguageConfig,
-    needs=Needs.SLOTS,
-    train=_train,
     tuned=lambda *_: {"standardised": True, "learning_rate": 3e-3},
-    encoder="e5-small",
-    reads_tokens=True,
-    check=_check,
-    memory=_memory,
 )

@@ -1,4 +1,4 @@
-"""A training run under way, as its method sees it."""
+"""A training run as its method sees it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,16 +27,16 @@ class Job:
     """The input of a method.
 
     Attributes:
-        run: its folder.
-        config: its settings.
-        data: what it trains on.
-        base: the encoder to specialise, as loaded; None where one is trained from scratch.
-        progress: tells how far it is.
-        processes: those that share the work.
+        run: the run's folder.
+        config: the run's configuration.
+        data: the training data.
+        base: the encoder to specialise; None for training from scratch.
+        progress: records the progress.
+        processes: the processes that share the work.
         checkpoint: where the state of training is written.
-        cache: folder for what is slow to compute and the same in another run on the same sentences.
-        measure_base: to be called with the base encoder's `encode` once its data is checked and before it is trained.
-        snapshots: takes the frames of a run that keeps them.
+        cache: folder for intermediate results that other runs on the same sentences can use.
+        measure_base: must be called with the base encoder's `encode` after the data is checked and before training.
+        snapshots: stores vectors after each epoch, if the run asks for that.
     """
 
     run: Run
@@ -52,41 +52,41 @@ class Job:
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder to specialise. Raises TrainingError where there is none."""
+        """The encoder to specialise. Raises TrainingError if there is none."""
         if self.base is None:
             raise TrainingError(f"the method {self.config.method} specialises an encoder, and none is named")
         return self.base
 
     @property
     def labelled_data(self) -> LabelledData:
-        """The data, of a method that reads labelled sentences. Raises TrainingError where it is parallel text."""
+        """The labelled data. Raises TrainingError if the run has parallel text."""
         if not isinstance(self.data, LabelledData):
             raise TrainingError(f"the method {self.config.method} learns from labelled sentences")
         return self.data
 
     @property
     def parallel_data(self) -> ParallelData:
-        """The data, of a method that reads parallel text. Raises TrainingError where it is labelled sentences."""
+        """The parallel text. Raises TrainingError if the run has labelled data."""
         if not isinstance(self.data, ParallelData):
             raise TrainingError(f"the method {self.config.method} learns from parallel text")
         return self.data
 
     def encode_with(self, encoder: Encoder) -> Encode:
-        """Return an encoder's `encode`, shared between processes; while the run is measured it tells how far it is."""
+        """Return an encoder's `encode`, shared between processes; it records progress during evaluation."""
         return shared_encode(encoder, self.processes, on_progress=self.progress.measured)
 
     def fit(self, trainer: Trainer[Any], encode: Encode | None = None) -> Fitted:
         """Train, from the checkpoint if there is one.
 
         Args:
-            trainer: of the method.
-            encode: of the encoder under training, for the snapshots; without it they are taken before and after.
+            trainer: the method's trainer.
+            encode: `encode` of the encoder in training, for snapshots; without it they are taken before and after.
 
         Raises:
-            CancelledError: the run was asked to stop.
-            TrainingError: a loss is no longer a finite number, or memory ran out.
+            CancelledError: the run was cancelled.
+            TrainingError: a loss is not finite, or memory ran out.
         """
-        # Torch imports a second's worth for its first optimizer, which would count as the first step's time.
+        # Creating torch's first optimizer takes a second for imports, which would count as the first step's time.
         torch.optim.Adam([nn.Parameter(torch.zeros(1))])
         at = self.checkpoint.place()
         with self.progress.training(
@@ -101,7 +101,7 @@ class Job:
             )
 
     def _take_snapshot(self, epoch: int, epochs: int, encode: Encode | None) -> None:
-        # A base encoder has its frame by `measure_base`.
+        # For a base encoder, `measure_base` takes the first snapshot.
         if self.snapshots is not None and encode is not None and (epoch or self.base is None):
             self.snapshots.after_epoch(epoch, epochs, encode)
 
@@ -111,10 +111,10 @@ class Outcome:
     """The result of a method.
 
     Attributes:
-        encoder: the trained one.
+        encoder: the trained encoder.
         encode: its `encode`, shared between processes.
-        fitted: the epoch chosen, and warnings.
-        metrics: what this method alone measures, for metrics.json.
+        fitted: the selected epoch, and warnings.
+        metrics: the method's own entries of metrics.json.
     """
 
     encoder: Encoder

@@ -1,4 +1,4 @@
-"""The memory that a training will take, said before it begins, and refused where there is less."""
+"""An estimate of the memory that training needs, made before it starts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "m
 
 @dataclass(frozen=True)
 class Forecast:
-    """The rows and the memory of a training.
+    """The memory that training needs.
 
     Attributes:
-        line: for people.
-        needed: bytes of memory, from above.
+        line: the data and the memory in words.
+        needed: upper estimate in bytes.
     """
 
     line: str
@@ -35,11 +35,11 @@ class Forecast:
 OnForecast = Callable[[Forecast], None]
 
 
-def forecast(data: "Data", config: "RunConfig") -> Forecast | None:
-    """Estimate the memory of a training; None where its method and encoder were not measured.
+def forecast(data: "Data", config: "RunConfig", on_forecast: OnForecast | None = None) -> Forecast | None:
+    """Estimate the memory that training needs; None if it was not measured for the method and the encoder.
 
     Raises:
-        TrainingError: less is available, with how to do with less.
+        TrainingError: less is available.
     """
     method = method_named(config.method)
     settings = method.settings_from(config.hyperparameters)
@@ -48,21 +48,17 @@ def forecast(data: "Data", config: "RunConfig") -> Forecast | None:
         return None
     available = available_memory()
     line = f"{data.size(config)}: about {_megabytes(needed)} of memory, of {_megabytes(available)} available"
-    # What this process has already, its data and its libraries among it, is in the estimate.
+    # The estimate includes what this process holds already, such as libraries and data.
     if needed > available + psutil.Process().memory_info().rss:
         raise TrainingError(f"too little memory for {line}; train on fewer rows, or close other programs")
-    return Forecast(line, needed)
-
-
-def check_memory(data: "Data", config: "RunConfig", on_forecast: OnForecast | None = None) -> None:
-    """Estimate the memory of a training, and tell whoever wants to know. Raises TrainingError as `forecast` does."""
-    expected = forecast(data, config)
-    if expected is not None and on_forecast is not None:
+    expected = Forecast(line, needed)
+    if on_forecast is not None:
         on_forecast(expected)
+    return expected
 
 
 def available_memory() -> int:
-    """Return the bytes that this process may still take: of the machine's, and of its control group's."""
+    """Return the bytes available to this process, on the machine and within its control group."""
     available = [psutil.virtual_memory().available]
     for limit, used in _LIMITS:
         try:

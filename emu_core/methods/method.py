@@ -1,4 +1,4 @@
-"""A training method as the rest of the product sees it: its name, its settings, its data and its training."""
+"""What defines a training method: its name, settings, data and training."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -24,27 +24,18 @@ class Needs(StrEnum):
     PARALLEL_TEXT = "parallel text"
 
 
-def _none(_encoder: str, _changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {}
-
-
-def _reads_no_unlabelled(_settings: Any) -> bool:
-    return False
-
-
-# With its libraries and encoder, and a batch: the most that was measured, and some more, as how much of the libraries'
-# files counts depends on the machine. A method from scratch has no encoder yet; of such, one and the same training was
-# seen to take from 508 to 607 MB.
+# The process with libraries, encoder and a batch: the largest measured value and a margin, since machines differ in how
+# much of the libraries' files counts. Without an encoder, the same training was seen to take from 508 to 607 MB.
 _PROCESS = {"use": 1000 * 2**20, "e5-small": 1650 * 2**20, "": 650 * 2**20}
-_VECTOR = 512 * 24  # bytes of a held-out sentence's vectors and of what is computed of them
-WORDS = 20  # of a sentence that is learnt from scratch
+_VECTOR = 512 * 24  # bytes of a held-out sentence's vectors and of what is computed from them
+WORDS = 20  # per sentence, in training from scratch
 _ROW = 1500  # bytes of a row of data as it is read, checked and stored
 
 
 def process_memory(data: "LabelledData", config: "RunConfig") -> int | None:
-    """Return the bytes that a run takes whatever its method; None for an encoder that was not measured.
+    """Return the bytes that a run needs with any method; None for an encoder that was not measured.
 
-    They are those of the process and the encoder, of the rows, and of the vectors that it is evaluated on.
+    They comprise the process with the encoder, the rows, and the vectors for the evaluation.
     """
     own = _PROCESS.get(config.encoder)
     if own is None:
@@ -54,42 +45,37 @@ def process_memory(data: "LabelledData", config: "RunConfig") -> int | None:
 
 
 def scratch_memory(data: "ParallelData") -> tuple[int, int]:
-    """Return the bytes that a training from scratch takes for its process and examples, and all characters of these."""
+    """Return the bytes that training from scratch needs for process and examples, and their number of characters."""
     texts = (*data.tasks.all, *data.dev, *data.test)
     cells = (cell for text in texts for _, column in text.to_frame().items() for cell in column)
     characters = sum(len(cell) for cell in cells if isinstance(cell, str))
     return _PROCESS[""] + _ROW * sum(map(len, texts)), characters
 
 
-def _check_nothing(_data: "LabelledData", _config: "RunConfig", _settings: Any) -> None:
-    return
-
-
 @dataclass(frozen=True)
 class Method:
     """A training method.
 
-    The functions import torch where they are called and not before: this table is read for `--help`, too.
+    Its functions import torch only when they are called, since `--help` reads this table, too.
 
     Attributes:
         name: on the command line and in config.json.
-        title: on pages.
-        summary: one sentence for people who choose a method.
-        settings: the class of its hyper-parameters; the defaults of its fields are the paper's.
+        title: in the app.
+        summary: one sentence that helps to choose a method.
+        settings: the class of its hyper-parameters, whose defaults are the paper's.
         needs: the data that it learns from.
-        train: trains an encoder on the data of a job; gets the job and the settings.
-        variant: the fields of the settings that make it what it is, where several methods share a class.
-        tuned: the fields for which better defaults than the paper's were measured; gets the kind of encoder ("" where
-            an encoder is trained from scratch) and the fields that a user sets.
-        encoder: the spec taken where none is named; "" trains an encoder from scratch.
-        reads_tokens: whether it needs an encoder that gives a state for each token.
-        reads_tasks: whether it learns from dialogues, running text and NLI pairs beside parallel text.
-        reads_unlabelled: whether it reads sentences without labels, with the given settings.
-        check: raises where data and settings do not fit, before an encoder is loaded; gets the data, the run's
-            configuration and the settings. Read for methods that learn from a labelled set.
-        memory: estimates the most memory that a training takes, in bytes, from above; gets the data (`LabelledData` or
-            `ParallelData`), the run's configuration and the settings. None, as the function or from it, says nothing
-            and refuses nothing.
+        train: trains an encoder, given a job and the settings.
+        variant: the settings that define the method, if several methods share a class.
+        tuned: returns measured defaults that are better than the paper's, given the kind of encoder ("" for training
+            from scratch) and the settings that a user changes.
+        encoder: the default encoder's spec; "" for a method that trains from scratch.
+        reads_tokens: whether it needs an encoder with a state for each token.
+        reads_tasks: whether it also learns from dialogues, running text and NLI pairs.
+        reads_unlabelled: returns whether it reads unlabelled sentences under the given settings.
+        check: raises an error if data, run configuration and settings do not match, before an encoder is loaded. Called
+            for methods that learn from a labelled set.
+        memory: returns an upper estimate of the memory that training needs, in bytes, given data, run configuration
+            and settings. None, as the function or its value, means that it is unknown.
     """
 
     name: str
@@ -99,24 +85,24 @@ class Method:
     needs: Needs
     train: Callable[["Job", Any], "Outcome"]
     variant: Mapping[str, Any] = field(default_factory=dict)
-    tuned: Presets = _none
+    tuned: Presets = lambda _encoder, _changes: {}
     encoder: str = "use"
     reads_tokens: bool = False
     reads_tasks: bool = False
-    reads_unlabelled: Callable[[Any], bool] = _reads_no_unlabelled
-    check: Callable[["LabelledData", "RunConfig", Any], None] = _check_nothing
+    reads_unlabelled: Callable[[Any], bool] = lambda _settings: False
+    check: Callable[["LabelledData", "RunConfig", Any], None] = lambda _data, _config, _settings: None
     memory: Callable[[Any, "RunConfig", Any], int | None] | None = None
 
     def configure(self, encoder: str | None = None, **changes: Any) -> Settings:
         """Return the method's settings.
 
         Args:
-            encoder: start from the defaults measured for this kind of encoder ("" where one is trained from scratch);
-                None starts from the paper's own values.
-            changes: fields to set on top.
+            encoder: start from the defaults measured for this kind of encoder ("" for training from scratch); None
+                starts from the paper's values.
+            changes: settings that differ from these defaults.
 
         Raises:
-            TrainingError: a value is outside its range, or the method has no such setting.
+            TrainingError: a value is out of range, or the method has no such setting.
         """
         unknown = sorted(set(changes) - {info.name for info in infos(self.settings)})
         if unknown:
@@ -127,13 +113,13 @@ class Method:
         return self.settings(**{**tuned, **self.variant, **changes})
 
     def settings_from(self, values: Mapping[str, Any]) -> Settings:
-        """Return settings as config.json of a run holds them.
+        """Return the settings for values from a run's config.json.
 
         Raises:
-            TrainingError: they are not all there, or another version of this library wrote them.
+            TrainingError: settings are missing or unknown, for example because another version wrote them.
         """
-        names = {one.name: one.added for one in infos(self.settings)}
-        if wrong := sorted(name for name in names.keys() ^ values.keys() if not names.get(name)):
+        added = {one.name: one.added for one in infos(self.settings)}
+        if wrong := sorted(name for name in added.keys() ^ values.keys() if not added.get(name)):
             raise TrainingError(
                 f"the settings of the method {self.name} are damaged, or another version wrote them "
                 f"({', '.join(wrong)[:200]} missing or unknown); train again"
@@ -141,10 +127,10 @@ class Method:
         return self.settings(**values)
 
     def check_settings(self, settings: Settings) -> dict[str, Any]:
-        """Return settings as config.json holds them.
+        """Return settings as values for config.json.
 
         Raises:
-            TrainingError: they are another method's.
+            TrainingError: they belong to another method.
         """
         if type(settings) is not self.settings:
             raise TrainingError(

@@ -1,4 +1,4 @@
-"""The table of methods. Other packages add theirs through the entry point group `emu.methods`."""
+"""The registry of methods. Other packages add theirs through the entry point group `emu.methods`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -24,10 +24,10 @@ _OURS = (
 
 @cache
 def methods() -> Mapping[str, Method]:
-    """Return every method by its name: ours, then those of installed packages.
+    """Return all methods by name: ours, then those of installed packages.
 
     Raises:
-        TrainingError: a package's entry is no `Method`, or takes the name of another one.
+        TrainingError: an entry point is not a `Method`, or its name is taken.
     """
     found = {method.name: method for method in _OURS}
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: one.name):
@@ -41,7 +41,7 @@ def methods() -> Mapping[str, Method]:
 
 
 def methods_that_need(*needs: Needs) -> Mapping[str, Method]:
-    """Return the methods that learn from one of the given kinds of data."""
+    """Return the methods that learn from one of the given kinds of data, by name."""
     return {name: method for name, method in methods().items() if method.needs in needs}
 
 

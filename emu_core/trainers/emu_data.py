@@ -1,7 +1,7 @@
 """Emu's training data: tokenised sentences, seeded draws of batches, and the alarm for a collapse of the vectors."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,7 @@ class TrainingData:
 
 
 def prepare(
-    encoder: Encoder,
+    token_ids: Callable[[Sequence[str]], list[TokenIds]],
     labelled: LabelledSet,
     unlabelled: UnlabelledSet | None,
     train_languages: Sequence[str],
@@ -72,7 +72,7 @@ def prepare(
     """Tokenise and check the sentences.
 
     Args:
-        encoder: provides the tokenizer.
+        token_ids: the encoder's tokenizer.
         labelled: the rows to train on; only those in `train_languages` are read.
         unlabelled: sentences in the adversarial languages.
         train_languages: languages whose labels are used.
@@ -89,7 +89,7 @@ def prepare(
     for language in train_languages:
         frame = part.select(languages=[language]).frame
         sentences[language] = Labelled(
-            encoder.token_ids(frame["text"].tolist()),
+            token_ids(frame["text"].tolist()),
             [number[intent] for intent in frame["intent"]],
             frame["id"].tolist(),
         )
@@ -98,7 +98,7 @@ def prepare(
     translations: dict[str, dict[str, TokenIds]] = {}
     if config.adversary is not Adversary.NONE:
         for language, frame in _other_languages(unlabelled, train_languages).items():
-            ids = encoder.token_ids(frame["text"].tolist())
+            ids = token_ids(frame["text"].tolist())
             if config.parallel:
                 translations[language] = dict(zip(frame["id"], ids, strict=True))
             else:
