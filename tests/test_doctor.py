@@ -81,7 +81,7 @@ def test_the_folder_of_runs_is_tried_and_nothing_is_left_there(
     assert there.state is State.READY and there.found.startswith(f"{tmp_path}, ")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "new" / "runs"))
     later = checks(doctor.doctor())["folder"]
-    assert later.state is State.READY and "made when it is needed" in later.found
+    assert later.state is State.READY and "created when needed" in later.found
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").touch()
     for bad in (tmp_path / "file", tmp_path / "file" / "runs", Path("/proc/runs")):

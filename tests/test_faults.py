@@ -56,7 +56,7 @@ def bench_on_full_disk(out: str) -> None:
     try:
         run_bench("emu", Path(out), run_cell=run_cell)
     except RunError as error:
-        os._exit(2 if "can't go on in" in str(error) else 3)
+        os._exit(2 if "can't write to" in str(error) else 3)
 
 
 def test_a_benchmark_on_a_full_disk_is_one_sentence_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_benchmark_whose_folder_is_gone_is_one_sentence(tmp_path: Path) -> Non
         out.rename(tmp_path / "gone")
         return drawn(experiment, cell)
 
-    with pytest.raises(RunError, match=r"can't go on in .*No such file or directory"):
+    with pytest.raises(RunError, match=r"can't write to .*No such file or directory"):
         run_bench("emu", out, run_cell=run_cell)
     assert Run(tmp_path / "gone").status().state is not RunState.FINISHED
 

@@ -86,7 +86,7 @@ def test_a_folder_deleted_while_training_is_one_sentence(plan: Plan, tmp_path: P
         if status.phase == "training" and run.folder.exists():
             run.folder.rename(tmp_path / "gone")
 
-    with pytest.raises(RunError, match=r"can't go on in .*No such file or directory"):
+    with pytest.raises(RunError, match=r"can't write to .*No such file or directory"):
         resume(run.folder, on_progress=move)
 
 
@@ -109,7 +109,7 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(progress, "INTERVAL_S", 0.0)  # every step is told
-    with pytest.raises(CancelledError, match=rf"after 1 steps; emu resume {run.folder} goes on"):
+    with pytest.raises(CancelledError, match=rf"after 1 steps; resume it with emu resume {run.folder}"):
         resume(run.folder, on_progress=press)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert run.checkpoint.exists() and run.status().state is RunState.CANCELLED

@@ -78,7 +78,7 @@ def pages(cell: NotebookNode) -> list[str]:
 def test_the_stop_button_leaves_a_run_that_can_be_resumed(notebook: NotebookNode) -> None:
     progress, error = notebook.cells[0].outputs  # the bar was replaced by its end, and nothing was printed
     assert error["ename"] == "CancelledError" and len(error["traceback"]) == 1
-    assert "goes on" in error["traceback"][0] and "execute.py" not in error["traceback"][0]
+    assert "resume it with" in error["traceback"][0] and "execute.py" not in error["traceback"][0]
     page = progress["data"]["text/html"]
     assert (
         "cancelled after" in page and "emu_core.resume(&#x27;run&#x27;)" in page and "<progress" not in page

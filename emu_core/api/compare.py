@@ -4,22 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from emu_core.api.forgetting import read_forgetting
-from emu_core.api.inputs import Data, labelled_set
+from emu_core.api.inputs import RUN, Data, finished_run, labelled_set
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted, shown
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import DataError, RunError
+from emu_core.errors import DataError
 from emu_core.evaluation.arrays import DistinctTexts
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.notebook.comparison import NotebookComparison
-from emu_core.runs.run import Run, RunState
+from emu_core.runs.run import Run
 
 ALL = "all"  # rows of every split
 MOST_COMPARED = 20_000  # sentences; each is compared with every other
-RUN = "run:"
 
 
 def compare(
@@ -34,33 +33,30 @@ def compare(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
 ) -> NotebookComparison:
-    """Compare two encoders on the same sentences, each distinct sentence encoded once by each.
+    """Compare two encoders on the same labelled sentences.
 
     Args:
         data: labelled sentences.
-        run: a finished run; alone, it is compared with the encoder that it was trained from.
+        run: a finished run, to compare with its base encoder or with `other`.
         other: a second finished run, whose gain over the first is measured.
-        encoder: what `load_encoder` takes: two encoders in place of runs, or one that `run` is compared with in place
-            of its own base.
+        encoder: what `load_encoder` takes: two encoders instead of runs, or one to compare `run` with instead of its
+            base encoder.
         split: rows of this split, or "all"; None takes test, else dev, else all rows.
-        languages: these only; None takes all.
+        languages: only these languages; None takes all.
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, where their names are unusual.
-        language: language of files that do not say it.
+        mapping: columns of the files, if their names are unusual.
+        language: language of files without a language column.
 
     Returns:
-        The comparison, which shows itself in a notebook; its `notes` say where sentences were trained on, and where
-        only a sample was measured.
+        The comparison, which displays itself in a notebook. Its `notes` tell which sentences a run was trained on, and
+        whether only a sample was measured.
 
     Raises:
         DataError: the data can't be read or measured, or there are not two encoders to compare.
         RunError: a run is damaged or not finished.
         EncoderError: an encoder can't be opened.
     """
-    runs = [Run(Path(one)) if isinstance(one, str | Path) else one for one in (run, other) if one is not None]
-    for one in runs:
-        if (state := one.status().state) is not RunState.FINISHED:
-            raise RunError(f"{one.folder} is {state}; only a finished run has an encoder to compare")
+    runs = [finished_run(one, "compare") for one in (run, other) if one is not None]
     specs = _specs(runs, [encoder] if isinstance(encoder, str) else list(encoder or ()))
     labelled = divided_as(runs, labelled_set(data, mapping=mapping, language=language)[0])
     part, notes = choose_rows(labelled, split, languages)
@@ -83,7 +79,7 @@ def compare(
 
 
 def divided_as(runs: Sequence[Run], labelled: LabelledSet) -> LabelledSet:
-    """Return a set without splits with those that the first run to hold a share of it out made; else as it is."""
+    """Return a set with the splits of the first run that held out a share; unchanged if it has splits already."""
     for run in runs:
         if not labelled.splits and (share := run.data().get("hold_out")):
             return labelled.hold_out(share, run.config().seed)
@@ -91,19 +87,19 @@ def divided_as(runs: Sequence[Run], labelled: LabelledSet) -> LabelledSet:
 
 
 def usual_split(labelled: LabelledSet) -> str:
-    """Return the split that encoders are compared on: test, else dev, else all rows."""
+    """Return the split that encoders are compared on by default: test, else dev, else all rows."""
     return next((split for split in ("test", "dev") if split in labelled.splits), ALL)
 
 
 def choose_rows(
     labelled: LabelledSet, split: str | None, languages: Sequence[str] | None
 ) -> tuple[LabelledSet, list[str]]:
-    """Return the sentences to compare on, at most `MOST_COMPARED`, and a note where they are a sample.
+    """Return the sentences to compare on, at most `MOST_COMPARED`, and a note if they are a sample.
 
     Args:
         labelled: the whole set.
         split: a split, or "all"; None takes `usual_split`.
-        languages: these only; None takes all.
+        languages: only these languages; None takes all.
 
     Raises:
         DataError: there is no such split or language.
@@ -116,7 +112,7 @@ def choose_rows(
     rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), MOST_COMPARED)
     note = (
         f"Measured on {MOST_COMPARED:,} of {counted(len(part), 'sentence')}, drawn evenly from every intent in every "
-        "language: each is compared with every other."
+        "language, since each is compared with every other."
     )
     return LabelledSet(frame.iloc[rows].reset_index(drop=True), part.name), [note]
 
@@ -124,31 +120,31 @@ def choose_rows(
 def training_notes(
     run: Run, labelled: LabelledSet, split: str, *, sha256: str = "", title: str = ""
 ) -> list[str]:
-    """Return what a reader of figures must know of a run and the sentences: it learnt from them, or from other data.
+    """Return a note if a run was trained on the sentences it is measured on, or on other data.
 
     Args:
         run: a finished run.
         labelled: the whole set.
-        split: the split that is measured, or "all".
-        sha256: `labelled.sha256()`, where it is known already.
-        title: what the set is called; its own name by default.
+        split: the measured split, or "all".
+        sha256: `labelled.sha256()`, if it is known already.
+        title: the set's title; its name by default.
     """
     if run.data().get("sha256") != (sha256 or labelled.sha256()):
         return [
             f"The run {run.name} was trained on {shown(run.config().data)}, and not on "
-            f"{shown(title or labelled.name)} as it is now: sentences that both have are measured like new ones."
+            f"{shown(title or labelled.name)} as it is now: sentences that are in both are measured like new ones."
         ]
     if split not in ("train", ALL):
         return []
-    rows = "rows of split train, among them, are" if labelled.splits and split == ALL else "these rows are"
+    rows = "the rows of split train" if labelled.splits and split == ALL else "these sentences"
     return [
-        f"The run {run.name} was trained on these sentences: {rows} its training data, so the accuracy in its "
-        "training languages says little about new sentences."
+        f"The run {run.name} was trained on {rows}, so the accuracy in its training languages says little about new "
+        "sentences."
     ]
 
 
 def _specs(runs: Sequence[Run], encoders: Sequence[str]) -> tuple[str, str]:
-    """Return what `load_encoder` takes for the base encoder and for the other one."""
+    """Return the specs of the base encoder and of the other one."""
     specs = [*encoders, *(f"{RUN}{run.folder}" for run in runs)]
     if len(runs) == 1 and not encoders:
         base = runs[0].config().encoder
@@ -169,7 +165,7 @@ def _specs(runs: Sequence[Run], encoders: Sequence[str]) -> tuple[str, str]:
 
 
 def _names(specs: tuple[str, str]) -> tuple[str, str]:
-    """Return short names of two encoders, or their specs where those are alike."""
+    """Return short names of two encoders, or their specs if the names are equal."""
     first, second = (Path(spec.partition(":")[2] or spec).name for spec in specs)
     return specs if first == second else (first, second)
 

@@ -1,4 +1,4 @@
-"""`emu embed`: sentences to vectors in a Parquet file, a part at a time."""
+"""Write sentence embeddings to a Parquet file, in parts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.api.inputs import files_of
+from emu_core.api.inputs import as_list, files_of
 from emu_core.data.demo import DEMO, demo_paths
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
@@ -24,8 +24,8 @@ from emu_core.processes import join_processes
 from emu_core.threads import give_memory_back
 
 TEXT_COLUMNS = ("id", "text", "intent", "language", "split")
-UNDETERMINED = "und"  # ISO 639-2's word for a language nobody stated
-PART = 8192  # rows in memory at once, and a row group of the file
+UNDETERMINED = "und"  # ISO 639-2's code for an unknown language
+PART = 8192  # rows in memory at once, and in a row group of the file
 
 PARQUET = ".parquet"
 OUT_ENDINGS = (".csv", ".tsv", ".jsonl", PARQUET)
@@ -42,69 +42,71 @@ def embed(
     language: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Write columns id, text, intent, language, split and vector (a list of `dim` float32), a row for each row read.
+    """Write the columns id, text, intent, language, split and vector (a list of `dim` float32), one row per sentence.
 
     Args:
-        data: files, a folder of files, or "demo"; text files are read one sentence a line.
-        out: the Parquet file; it appears when it is whole.
+        data: files, a folder of files, or "demo"; text files have a sentence a line.
+        out: the Parquet file; it appears when it is complete.
         encoder: what `load_encoder` takes.
-        part: a `Part` to write instead of the meaning, of the length that it was learnt with; for a run of fmda or its
-            baseline.
+        part: for a run of fmda or its baseline, a `Part` to write instead of the meaning, at the length that it was
+            trained with.
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, where their names are unusual.
-        language: language of files that do not say it.
-        on_progress: called with (sentences done, all).
+        mapping: columns of the files, if their names are unusual.
+        language: language of files without a language column.
+        on_progress: called with (sentences done, total).
 
     Returns:
         Number of sentences written.
 
     Raises:
         DataError: the data can't be read, or `out` can't be written.
-        EncoderError: there is no such encoder, or no such part of it.
+        EncoderError: the encoder, or the part of it, does not exist.
     """
     frame = read_inputs(data, mapping, language)
     if frame.empty:
-        raise DataError("no sentence to embed in the files named; check that they have rows")
+        raise DataError("the files have no sentences; check that they have rows")
     place = pick_device(device)
     processes = join_processes(place)
     model = load_encoder(encoder, device=place)
     encode = shared_encode(model, processes) if part is None else part_encode(model, part)
-    schema = pa.schema(
-        [
-            *((name, pa.string()) for name in TEXT_COLUMNS),
-            ("vector", pa.list_(pa.float32(), model.dim)),
-        ]
-    )
-    if not processes.main:  # it encodes its share and leaves the file to the first
-        shared = len(frame) if part is None else 0  # the first encodes a part alone
-        for start in range(0, shared, PART):
-            encode(frame["text"].iloc[start : start + PART].tolist())
+    columns = [(name, pa.string()) for name in TEXT_COLUMNS]
+    schema = pa.schema([*columns, ("vector", pa.list_(pa.float32(), model.dim))])
+    if not processes.main:  # it encodes its share, and the main process writes the file
+        if part is None:  # the main process computes parts alone
+            for rows in in_parts(frame):
+                encode(rows["text"].tolist())
         return len(frame)
     with writing(out, schema, PARQUET) as write:
-        for start in range(0, len(frame), PART):
-            rows = frame.iloc[start : start + PART]
+        for rows in in_parts(frame, on_progress):
             vectors = pa.array(encode(rows["text"].tolist()).ravel())
-            columns = [pa.array(rows[name].tolist(), pa.string()) for name in TEXT_COLUMNS]
-            columns.append(pa.FixedSizeListArray.from_arrays(vectors, model.dim))
-            write(pa.Table.from_arrays(columns, schema=schema))
-            give_memory_back()
-            if on_progress is not None:
-                on_progress(start + len(rows), len(frame))
+            arrays = [pa.array(rows[name].tolist(), pa.string()) for name in TEXT_COLUMNS]
+            arrays.append(pa.FixedSizeListArray.from_arrays(vectors, model.dim))
+            write(pa.Table.from_arrays(arrays, schema=schema))
     return len(frame)
+
+
+def in_parts(
+    frame: pd.DataFrame, on_progress: Callable[[int, int], None] | None = None
+) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a frame, `PART` at a time; call `on_progress` with (rows done, all) after each part."""
+    for start in range(0, len(frame), PART):
+        rows = frame.iloc[start : start + PART]
+        yield rows
+        give_memory_back()
+        if on_progress is not None:
+            on_progress(start + len(rows), len(frame))
 
 
 def read_inputs(
     data: str | Path | Sequence[str | Path], mapping: ColumnMapping | None, language: str | None
 ) -> pd.DataFrame:
-    """Return every row of files, folders of files, or "demo", as the columns of COLUMNS; only text is required.
+    """Return the rows of files, folders of files, or "demo"; only the column text is required.
 
     Raises:
         DataError: a file can't be read.
     """
-    named = [data] if isinstance(data, str | Path) else list(data)
-    files = (
-        demo_paths() if [str(name) for name in named] == [DEMO] else [Path(name) for name in files_of(named)]
-    )
+    named = as_list(data)
+    files = demo_paths() if list(map(str, named)) == [DEMO] else list(map(Path, files_of(named)))
     return pd.concat(
         [
             read_sentences(path, mapping, language or language_of_file(path.name) or UNDETERMINED)
@@ -118,15 +120,15 @@ def read_inputs(
 def writing(
     out: str | Path, schema: pa.Schema, ending: str | None = None
 ) -> Iterator[Callable[[pa.Table | pd.DataFrame], None]]:
-    """Give a function that writes the next rows of a table; its file appears at the end of the block, whole.
+    """Yield a function that writes rows of a table to a file, which appears when the block ends.
 
     Args:
-        out: the file; a missing folder is made.
+        out: the file; its folder is created if necessary.
         schema: the columns.
-        ending: what kind of file it is, where its name does not say it.
+        ending: the kind of file; None takes the ending of its name.
 
     Raises:
-        DataError: the file can't be written, or its name has no ending of such a file.
+        DataError: the file can't be written, or its ending is unknown.
     """
     target = Path(out)
     kind = ending or target.suffix.lower()

@@ -1,19 +1,18 @@
-"""`emu evaluate`: leave-one-out Acc@1, or queries against a labelled pool from another file."""
+"""Evaluate an encoder: leave-one-out Acc@1, or queries against a labelled pool from another file."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from emu_core.api.compare import ALL, MOST_COMPARED, RUN, divided_as, training_notes
-from emu_core.api.inputs import Data, labelled_set
+from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
+from emu_core.api.inputs import Data, labelled_set, run_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted
 from emu_core.devices import pick_device
-from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
-from emu_core.evaluation.arrays import rows_by_language
+from emu_core.evaluation.arrays import Encode, rows_by_language
 from emu_core.evaluation.classifier import logistic_regression
 from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy, PoolAccuracy, pool_accuracy
@@ -24,8 +23,8 @@ from emu_core.runs.run import Run
 
 TRAIN = "train"
 POOL_NOTE = (
-    "Against a labelled pool this is classification: a query takes the intent of its nearest sentence there, and a "
-    "logistic regression on the same vectors of the pool stands beside it."
+    "Against a labelled pool this is classification: a query takes the intent of its nearest sentence in the pool. A "
+    "logistic regression on the same vectors is measured for comparison."
 )
 
 
@@ -40,41 +39,39 @@ def evaluate(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
 ) -> dict[str, Any]:
-    """Measure an encoder.
+    """Measure the nearest-neighbour accuracy of an encoder.
 
-    Unasked, no sentence is measured that the run was trained on: where `data` is what it was trained on, rows of split
-    train are left out, as `left_out` and `notes` say. Where nothing would remain, all is measured, and a note warns.
-
-    Against a pool, a query takes the intent of its nearest labelled sentence, which is classification: the accuracy of
-    a logistic regression on the same vectors, fitted to the pool, stands beside it.
+    Without `split`, sentences of split train are left out if a run was trained on them. Without `pool`, each sentence
+    is a query against all others; with a pool, queries take the intent of their nearest sentence there, which is
+    compared with a logistic regression fitted on the pool's vectors.
 
     Args:
-        data: labelled sentences; the queries, where there is a pool.
+        data: labelled sentences; the queries, if there is a pool.
         encoder: what `load_encoder` takes; `run:DIR` for a run's specialised encoder.
         pool: labelled sentences of another file to find the nearest neighbour in.
-        languages: measure these only; of the queries, where there is a pool.
-        split: measure rows of this split only, or of "all"; of the queries, where there is a pool.
+        languages: only these languages (of the queries, if there is a pool).
+        split: only rows of this split, or "all" (of the queries, if there is a pool).
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, where their names are unusual.
-        language: language of files that do not say it.
+        mapping: columns of the files, if their names are unusual.
+        language: language of files without a language column.
 
     Returns:
         `protocol` ("leave-one-out" or "pool"), `accuracy` in percent by "s-t" (queries in s, pool in t), `mean` over
-        them, `counts` (queries), `intervals` (95 %, binomial). Leave-one-out adds `mean_with_en`, the mean of the
-        directions with English on one side, where there is English; a pool adds `by_language`, each query language
-        against the whole pool. For a run's encoder `guard` says what each query language gained or lost against the
-        encoder it was trained from; it is None, with the reason in `guard_note`, where that can't be opened. `left_out`
-        counts the sentences left out, and `notes` are what a reader of the figures must know, a sentence or more each.
-        A pool also adds `classifier`, with `by_language`, `mean` and the `C` chosen; None where it has one intent.
+        them, `counts` (queries), `intervals` (95 %, binomial), `left_out` (number of sentences left out) and `notes`
+        (sentences on how to read the results). Leave-one-out adds `mean_with_en`, the mean of the directions with
+        English on one side, if there are any. A pool adds `by_language` (each query language against the whole pool)
+        and `classifier` (`by_language`, `mean`, `C`; None if the pool has a single intent). For a run's encoder,
+        `guard` has the gain or loss of each query language compared with the base encoder, or is None if that can't be
+        opened, for the reason in `guard_note`.
 
     Raises:
         DataError: the data can't be read or measured.
         EncoderError: the encoder can't be opened.
     """
-    run = Run(Path(encoder.removeprefix(RUN))) if encoder.startswith(RUN) else None
-    labelled = divided_as(
-        [] if run is None else [run], labelled_set(data, mapping=mapping, language=language)[0]
-    )
+    run = run_of(encoder)
+    labelled = labelled_set(data, mapping=mapping, language=language)[0]
+    if run is not None:
+        labelled = divided_as([run], labelled)
     pooled = None if pool is None else labelled_set(pool, mapping=mapping, language=language)[0]
     asked = labelled.select(languages=languages, splits=None if split in (None, ALL) else [split])
     part, notes = (asked, list[str]()) if run is None else _not_trained_on(run, labelled, asked, split)
@@ -83,7 +80,9 @@ def evaluate(
     base, unguarded = (None, "") if run is None else _base(run, place)
 
     def measure(model: Encoder) -> NeighbourAccuracy:
-        return measure_accuracy(part, model.encode) if pooled is None else _against_pool(part, pooled, model)
+        if pooled is None:
+            return measure_accuracy(part, model.encode)
+        return against_pool(part, pooled, model.encode)
 
     found = measure(model)
     intervals = {pair: accuracy_interval(right) for pair, right in found.correct.items()}
@@ -113,7 +112,7 @@ def evaluate(
 
 
 def _trained_on(run: Run, labelled: LabelledSet) -> bool:
-    """Return whether a set is what a run was trained on; False where its folder does not say."""
+    """Return whether a run was trained on a set; False if its folder does not tell."""
     try:
         return run.data().get("sha256") == labelled.sha256()
     except EmuError:
@@ -123,19 +122,12 @@ def _trained_on(run: Run, labelled: LabelledSet) -> bool:
 def _not_trained_on(
     run: Run, labelled: LabelledSet, asked: LabelledSet, split: str | None
 ) -> tuple[LabelledSet, list[str]]:
-    """Return the sentences asked for without those that the run was trained on, and what a reader must know.
-
-    Args:
-        run: whose encoder is measured.
-        labelled: the whole set.
-        asked: the part that was asked for.
-        split: that was asked for; None leaves out what was trained on.
-    """
+    """Return the part `asked` of a set, without `split` excluding the run's training sentences, and notes."""
     try:
-        if not run.config().encoder:  # trained from scratch, on no labelled sentence
+        if not run.config().encoder:  # trained from scratch, without labelled sentences
             return asked, []
         notes = training_notes(run, labelled, split or ALL)
-    except EmuError:  # a folder with nothing but an encoder
+    except EmuError:  # the folder has only an encoder
         return asked, []
     new = (asked.frame["split"] != TRAIN).to_numpy()
     if split is not None or not labelled.splits or not new.any() or not _trained_on(run, labelled):
@@ -151,20 +143,18 @@ def _not_trained_on(
 
 
 def _base(run: Run, device: str) -> tuple[Encoder | None, str]:
-    """The encoder a run's was trained from, or why it can't be compared with."""
+    """Return a run's base encoder (None for a run from scratch), or the reason why it can't be opened."""
     try:
         spec = run.config().encoder
-        if not spec:  # trained from scratch: there is no language that could have lost
-            return None, ""
-        return load_encoder(spec, device=device), ""
+        return (load_encoder(spec, device=device) if spec else None), ""
     except EmuError as error:
         return None, f"the encoder it was trained from can't be opened: {error}"
 
 
 def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict[str, Any] | None:
-    """Measure a logistic regression on the pool's vectors; None where the pool has a single intent.
+    """Measure a logistic regression on the pool's vectors; None if the pool has a single intent.
 
-    It is fitted without translations of the queries, which a query does not meet as neighbours either.
+    As in the search for neighbours, translations of the queries are excluded.
     """
     frame = pool.frame
     known = frame[(frame["id"] == "") | ~frame["id"].isin(queries.frame["id"])].reset_index(drop=True)
@@ -188,15 +178,17 @@ def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict
     }
 
 
-def _against_pool(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> PoolAccuracy:
-    vectors: FloatArray = model.encode([*queries.frame["text"], *pool.frame["text"]])
+def against_pool(queries: LabelledSet, pool: LabelledSet, encode: Encode) -> PoolAccuracy:
+    """Measure how often a query's nearest sentence in a pool has its intent, by an encoder's `encode`."""
+    asked, known = queries.frame, pool.frame
+    vectors = encode([*asked["text"], *known["text"]])
     return pool_accuracy(
-        vectors[: len(queries)],
-        queries.frame["intent"].tolist(),
-        queries.frame["language"].tolist(),
-        vectors[len(queries) :],
-        pool.frame["intent"].tolist(),
-        pool.frame["language"].tolist(),
-        query_ids=queries.frame["id"].tolist(),
-        pool_ids=pool.frame["id"].tolist(),
+        vectors[: len(asked)],
+        asked["intent"].tolist(),
+        asked["language"].tolist(),
+        vectors[len(asked) :],
+        known["intent"].tolist(),
+        known["language"].tolist(),
+        query_ids=asked["id"].tolist(),
+        pool_ids=known["id"].tolist(),
     )

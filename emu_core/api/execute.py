@@ -1,4 +1,4 @@
-"""The body of a training run, from loading the encoder to the last status: shared by all methods."""
+"""The execution of a training run, from loading the encoder to the final status, for all methods."""
 
 import shutil
 from collections.abc import Iterator
@@ -36,18 +36,18 @@ def execute(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
-    """Start a queued run, or go on with one that stopped, from its checkpoint if there is one, and finish it.
+    """Start a queued run, or resume a stopped one from its checkpoint, and finish it.
 
     Args:
-        run: its folder holds config.json and the data.
-        processes: those that share the work.
+        run: its folder has config.json and the data.
+        processes: the processes that share the work.
         checkpoint_s: seconds between two checkpoints; 0 writes one after each step.
-        cache: folder for what is slow to compute and the same in another run on the same sentences; None takes the
-            run's own, which is deleted at the end.
-        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
+        cache: folder for intermediate results that other runs on the same sentences can use; None takes the run's
+            own, which is deleted at the end.
+        on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
 
     Raises:
-        EmuError: what can't be trained on, with how to fix it; the run's status then says so too.
+        EmuError: the run failed; its status has the message, too.
     """
     with run.locked() if processes.main else nullcontext():
         return _execute(run, processes, checkpoint_s, cache, on_progress or live_progress(run))
@@ -92,19 +92,24 @@ def _execute(
         )
         outcome = method.train(job, settings)
         if snapshots is not None:
-            if not (snapshots.last and outcome.fitted.selected_epoch):  # no epochs, or none that were shown
+            if not (snapshots.last and outcome.fitted.selected_epoch):  # no epochs, or no snapshots of them
                 snapshots.take(snapshots.last + 1, "trained", outcome.encode)
             snapshots.finish()
         progress.phase("evaluating")
+        warnings = outcome.fitted.warnings
         if isinstance(data, ParallelData):
-            measured = _parallel_metrics(data, outcome)
+            warnings = tuple(dict.fromkeys((*data.tasks.notes, *warnings)))
+            measured = {
+                "measured_on": "the test pairs" if data.test else "pairs held out, which chose the epoch",
+                **parallel_metrics(outcome.encode, data.test or data.dev),
+            }
         else:
             specialised = None if held_out is None else measure_all(held_out, outcome.encode)
             measured = labelled_metrics(held_out, base[0] if base else None, specialised)
         metrics = {
             "selected_epoch": outcome.fitted.selected_epoch,
             "seconds": round(progress.seconds, 1),
-            "warnings": list(outcome.fitted.warnings),
+            "warnings": list(warnings),
             **measured,
             **outcome.metrics,
         }
@@ -114,20 +119,12 @@ def _execute(
     return run
 
 
-def _parallel_metrics(data: ParallelData, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "warnings": list(dict.fromkeys((*data.tasks.notes, *outcome.fitted.warnings))),
-        "measured_on": "the test pairs" if data.test else "pairs held out, which chose the epoch",
-        **parallel_metrics(outcome.encode, data.test or data.dev),
-    }
-
-
 def _finish(
     run: Run, config: RunConfig, outcome: Outcome, metrics: dict[str, Any], progress: Progress
 ) -> None:
-    """Write the encoder, the figures and the card, then the last status, and delete the data."""
+    """Write encoder, metrics, card and final status, and delete the data."""
     run.write("metrics.json", metrics)
-    if run.encoder_folder.exists():  # of a process that was killed before its last status
+    if run.encoder_folder.exists():  # left by a process that was killed before the final status
         shutil.rmtree(run.encoder_folder)
     with whole_folder(run.encoder_folder) as partial:
         outcome.encoder.save(partial)
@@ -139,18 +136,18 @@ def _finish(
 
 @contextmanager
 def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = True) -> Iterator[Progress]:
-    """Mark a run as running; where its body ends by an error, write its last status and pass the error on.
+    """Mark a run as running; if the block raises an error, write the final status and raise it again.
 
     Args:
         run: locked by this process.
-        on_progress: called with the run's status as it moves.
-        writes: whether this process is the one that writes.
+        on_progress: called with the run's status when it changes.
+        writes: whether this process writes the status.
 
     Yields:
         The run's progress.
 
     Raises:
-        CancelledError: the run was stopped, from the keyboard too.
+        CancelledError: the run was stopped, for example from the keyboard.
         RunError: the disk is full, or the folder can't be written any more.
         TrainingError: memory ran out.
     """
@@ -158,9 +155,7 @@ def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = T
 
     def end(state: RunState, message: str) -> None:
         if progress is not None:
-            with suppress(
-                OSError
-            ):  # the disk that failed the run; without a last status it is an interrupted one
+            with suppress(OSError):  # a full disk; without a final status, the run counts as interrupted
                 progress.end(state, message)
 
     try:
@@ -169,7 +164,7 @@ def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = T
     except (CancelledError, KeyboardInterrupt) as stop:
         message = str(stop) or "stopped from the keyboard"
         end(RunState.CANCELLED, message)
-        raise CancelledError(f"{message}; emu resume {run.folder} goes on") from None
+        raise CancelledError(f"{message}; resume it with emu resume {run.folder}") from None
     except EmuError as error:
         end(RunState.FAILED, str(error))
         raise
@@ -180,7 +175,7 @@ def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = T
             )
         elif isinstance(error, Exception) and (why := disk_fault(error)):
             failure = RunError(
-                f"can't go on in {run.folder}: {why}; put that right, and emu resume {run.folder}"
+                f"can't write to {run.folder}: {why}; fix that, then resume with emu resume {run.folder}"
             )
         else:
             end(RunState.FAILED, f"{type(error).__name__}: {error}")

@@ -1,14 +1,15 @@
-"""`emu export`: an encoder as a folder that other programs open."""
+"""Export an encoder as a folder that other programs open."""
 
 from pathlib import Path
 
+from emu_core.api.inputs import RUN, finished_run
 from emu_core.encoders.base import Encoder, Progress
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EmuError, EncoderError, RunError
 from emu_core.exporting import ExportFormat
 from emu_core.exporting.writers import write_onnx, write_sentence_transformers
 from emu_core.files import disk_fault, whole_folder
-from emu_core.runs.run import Run, RunState, cant_write
+from emu_core.runs.run import Run, cant_write
 
 WRITERS = {ExportFormat.SENTENCE_TRANSFORMERS: write_sentence_transformers, ExportFormat.ONNX: write_onnx}
 
@@ -20,25 +21,28 @@ def export(
     format: ExportFormat | str = "sentence-transformers",
     on_progress: Progress | None = None,
 ) -> Path:
-    """Write an encoder for sentence-transformers, or as an ONNX graph. The folder's README.md says how to open it.
+    """Write an encoder for sentence-transformers, or as an ONNX graph, with a README.md that says how to open it.
 
-    A transformer opens in plain sentence-transformers; `use` and `laser` need emu_core installed beside it. An ONNX
-    graph is compared with torch first.
+    A transformer opens in plain sentence-transformers; `use` and `laser` also need emu_core to be installed. An ONNX
+    graph is checked against torch first.
 
     Args:
         source: a finished run, its folder, or what `load_encoder` takes, such as "e5-small".
-        out: the folder to write, new or empty; it is there when it is whole, or not at all.
-        format: what to write.
-        on_progress: called with (parts done, parts): the encoder is open, it is written and checked.
+        out: the folder to write, new or empty; it appears when it is complete.
+        format: "sentence-transformers" or "onnx".
+        on_progress: called with (steps done, steps): the encoder is loaded; it is written and checked.
 
     Returns:
         The folder.
 
     Raises:
         RunError: the run is not finished, or `out` is in use or can't be written.
-        EncoderError: no such encoder or format, or the graph's vectors are not torch's.
+        EncoderError: unknown encoder or format, or the graph's vectors differ from torch's.
     """
-    kind = _format(format)
+    try:
+        kind = ExportFormat(format)
+    except ValueError:
+        raise EncoderError(f"no format '{format}'; there are: {', '.join(ExportFormat)}") from None
     target = Path(out).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise RunError(f"{out} is in use; choose another folder with --out, or delete it")
@@ -57,28 +61,16 @@ def export(
     return Path(out)
 
 
-def _format(name: ExportFormat | str) -> ExportFormat:
-    try:
-        return ExportFormat(name)
-    except ValueError:
-        raise EncoderError(f"no format '{name}'; there are: {', '.join(ExportFormat)}") from None
-
-
 def _open(source: Run | str | Path) -> tuple[Encoder, str, str]:
     """Return the encoder, its title and the rest of its card."""
-    if isinstance(source, str) and _is_spec(source):
+    specs = [RUN, *(info.spec for info in available_encoders())]
+    if isinstance(source, str) and any(
+        source.startswith(spec) if spec.endswith(":") else source == spec for spec in specs
+    ):
         return load_encoder(source), source, ""
-    run = source if isinstance(source, Run) else Run(Path(source))
-    state = run.status().state
-    if state is not RunState.FINISHED:
-        raise RunError(f"the run {run.name} is {state}; only a finished run can be exported")
+    run = finished_run(source, "export")
     try:
         card = (run.folder / "README.md").read_text("utf-8")
     except FileNotFoundError:
         card = ""
-    return load_encoder(f"run:{run.folder}"), run.name, card.removeprefix(f"# {run.name}\n")
-
-
-def _is_spec(name: str) -> bool:
-    specs = [info.spec for info in available_encoders()] + ["run:"]
-    return any(name.startswith(spec) if spec.endswith(":") else name == spec for spec in specs)
+    return load_encoder(f"{RUN}{run.folder}"), run.name, card.removeprefix(f"# {run.name}\n")

@@ -1,4 +1,4 @@
-"""`emu forgetting`: similarity and translations, before and after specialising."""
+"""Measure catastrophic forgetting: sentence similarity and translation retrieval before and after training."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from emu_core.api.inputs import RUN, finished_run, run_of
 from emu_core.data.commands.generate import generate_commands
 from emu_core.data.demo import DEMO, load_demo
 from emu_core.data.parallel.files import read_translations
@@ -20,7 +21,7 @@ from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.forgetting import MeasureChange, retrieval_change, similarity_change
 from emu_core.files import write_whole
 from emu_core.runs.card import model_card
-from emu_core.runs.run import Run, RunState
+from emu_core.runs.run import Run
 
 FILE = "forgetting.json"
 COMMANDS = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "ru")
@@ -40,29 +41,27 @@ def forgetting(
 ) -> dict[str, Any]:
     """Measure what a run's encoder has forgotten, and write forgetting.json and the card into the run's folder.
 
-    Without a folder of files it is measured on the small set that comes with Emu (`small_set`): translations alone.
+    Without files, translation retrieval is measured on a small built-in set (`small_set`).
 
     Args:
         folder: a finished run's.
         sts: folder of files such as de.dev.csv: two sentences and a score a row, no header.
         translations: folder of files such as tatoeba.deu-eng.deu and tatoeba.deu-eng.eng, one sentence a line.
         device: "auto", "cpu", "cuda:0".
-        on_progress: called with (sentences done, all) while they are encoded.
+        on_progress: called with (sentences done, total) during encoding.
 
     Returns:
-        `sts` by language (Spearman's correlation) and `translations` by "s-t" (percent of sentences in s whose nearest
-        neighbour in t is their translation), each with `base`, `specialised`, `difference`, `low`, `high` (95 %),
-        `count` and `flagged`; `flagged`, what fell by more than 0.02 or 1 point, such as "STS de". A part that was not
-        asked for is empty. `measured_on` says what the small set is; "" where files were named.
+        `sts` by language (Spearman's correlation) and `translations` by "s-t" (percentage of sentences in s whose
+        nearest neighbour in t is their translation), each with `base`, `specialised`, `difference`, `low`, `high`
+        (95 %), `count` and `flagged`; `flagged`, the names of those that fell by more than 0.02 or 1 point, such as
+        "STS de"; `measured_on`, a description of the small set, or "" if files were given.
 
     Raises:
-        DataError: a file can't be read, with its row, or the encoder knows no two languages of the small set.
+        DataError: a file can't be read, or the encoder knows fewer than two languages of the small set.
         RunError: the run is not finished.
         EncoderError: an encoder can't be opened.
     """
-    run = Run(Path(folder))
-    if (state := run.status().state) is not RunState.FINISHED:
-        raise RunError(f"{run.folder} is {state}; only a finished run has an encoder to measure")
+    run = finished_run(folder, "measure")
     if not run.config().encoder:
         raise RunError(
             f"{run.folder} was trained from scratch, so there is nothing that it could have forgotten; specialise its "
@@ -74,29 +73,26 @@ def forgetting(
     if sts is None and translations is None:
         parallel, measured_on = small_set(run)
     place = pick_device(device)
-    specs = (run.config().encoder, f"run:{run.folder}")
+    specs = (run.config().encoder, f"{RUN}{run.folder}")
     sides = [side for pairs in scored.values() for side in (pairs.first, pairs.second)]
     sides += [list(side) for pairs in parallel for side in (pairs.first, pairs.second)]
     distinct = DistinctTexts(text for side in sides for text in side)
 
-    def encoded(place_of: int, spec: str) -> FloatArray:
+    def encoded(number: int, spec: str) -> FloatArray:
         def tell(done: int, total: int) -> None:
             if on_progress is not None:
-                on_progress(place_of * total + done, len(specs) * total)
+                on_progress(number * total + done, len(specs) * total)
 
         vectors: FloatArray = load_encoder(spec, device=place).encode(distinct.texts, on_progress=tell)
         return vectors
 
-    base, specialised = (encoded(*one) for one in enumerate(specs))
+    both = [encoded(number, spec) for number, spec in enumerate(specs)]
 
     def changed(
-        measure: Callable[..., MeasureChange],
-        first: Sequence[str],
-        second: Sequence[str],
-        truth: Sequence[Any],
+        measure: Callable[..., MeasureChange], a: Sequence[str], b: Sequence[str], truth: Sequence[Any]
     ) -> MeasureChange:
-        rows = distinct.rows(first), distinct.rows(second)
-        return measure(*((of[rows[0]], of[rows[1]]) for of in (base, specialised)), truth)
+        rows = distinct.rows(a), distinct.rows(b)
+        return measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in both), truth)
 
     of_sts: dict[str, MeasureChange] = {}
     for language, pairs in scored.items():
@@ -128,13 +124,13 @@ def forgetting(
 
 
 def small_set(run: Run) -> tuple[list[ParallelText], str]:
-    """Return translations that come with Emu, of another subject than the run's data, and what they are.
+    """Return built-in translations on another subject than the run's data, and a description of them.
 
-    They are the demo set's questions of hotel guests; for a run that was trained on those, commands to a home, as
-    `emu generate` makes them. English, or else the first language that the encoder knows, is paired with each other.
+    They are the demo set's questions of hotel guests, or, for a run that was trained on those, commands to a home made
+    by `generate_commands`. The first language that the encoder knows, usually English, is paired with each other one.
 
     Raises:
-        DataError: the encoder knows no two of their languages.
+        DataError: the encoder knows fewer than two of their languages.
     """
     trained_on, demo = run.data(), load_demo()
     if trained_on.get("sha256") == demo.sha256() or DEMO in str(trained_on.get("name", "")).casefold():
@@ -157,31 +153,33 @@ def small_set(run: Run) -> tuple[list[ParallelText], str]:
 
 
 def _languages_of(spec: str) -> Sequence[str]:
-    """Return the languages that an encoder is known to know; none where that is not known."""
-    if spec.startswith("run:"):
-        return Run(Path(spec.removeprefix("run:"))).config().languages
+    """Return the languages that an encoder knows; none if that is unknown."""
+    if (run := run_of(spec)) is not None:
+        return run.config().languages
     return next((info.languages for info in available_encoders() if info.spec == spec), ())
 
 
 def read_forgetting(run: Run) -> pd.DataFrame | None:
-    """Return a row for each measure of a run's forgetting.json; None where there is none.
+    """Return the measures in a run's forgetting.json, a row each; None if there is no such file.
 
-    Its columns: `part` ("sts" or "translations"), `name` (a language, or two such as "de-en"), `base`, `specialised`,
-    `difference`, `low`, `high`, `count`, `flagged`. Its `attrs` have `measured_on`, what the small set is, or "".
+    The columns are `part` ("sts" or "translations"), `name` (a language, or two such as "de-en"), `base`,
+    `specialised`, `difference`, `low`, `high`, `count` and `flagged`; `attrs["measured_on"]` describes the small set.
 
     Raises:
         RunError: the file is damaged.
     """
     path = run.folder / FILE
+    _, _, *numbers, count, flagged = FORGETTING_COLUMNS
     try:
         found = json.loads(path.read_text("utf-8"))
         rows = [
-            {"part": part, "name": name}
-            | {
-                number: float(measured[number])
-                for number in ("base", "specialised", "difference", "low", "high")
-            }
-            | {"count": int(measured["count"]), "flagged": bool(measured["flagged"])}
+            (
+                part,
+                name,
+                *(float(measured[number]) for number in numbers),
+                int(measured[count]),
+                bool(measured[flagged]),
+            )
             for part in ("sts", "translations")
             for name, measured in found[part].items()
         ]

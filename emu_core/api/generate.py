@@ -1,4 +1,4 @@
-"""`emu generate`: slot-annotated commands in several languages, written as files."""
+"""Generate slot-annotated commands in several languages, as files."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -17,20 +17,20 @@ NOTE = "README.md"
 
 
 def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -> dict[str, Any]:
-    """Generate commands and write a CSV for each language, and README.md with the licence: a folder to train on.
+    """Generate commands, and write a folder with a CSV file for each language and a README.md with the licence.
 
     Args:
         languages: codes or names, at least one.
-        pairs: how many meanings, each once in every language.
+        pairs: number of meanings, each written once in every language.
         seed: the same seed gives the same files.
-        out: the folder to write; a new one is there when it is whole. It may exist if none of the files does.
+        out: the folder to write; a new one appears when it is complete. None of the files may exist already.
 
     Returns:
         `languages`, `pairs` and `weak` of `CommandsReport`, `rows` by language and split, `seed`, `sha256`, and
         `made_from`, the packages.
 
     Raises:
-        DataError: what `generate_commands` raises, or a file is there already or can't be written.
+        DataError: see `generate_commands`; or a file exists already or can't be written.
     """
     commands = generate_commands(languages, pairs, seed=seed)
     report = commands_report(commands.languages)
@@ -40,13 +40,8 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
     }
     files[NOTE] = _note(commands, report, seed).encode()
     _write(Path(out), files)
-    return _facts(commands, report, seed)
-
-
-def _facts(commands: LabelledSet, report: CommandsReport, seed: int) -> dict[str, Any]:
-    counts = commands.frame.groupby(["language", "split"]).size()
     rows: dict[str, dict[str, int]] = {language: {} for language in commands.languages}
-    for (language, split), count in counts.items():
+    for (language, split), count in commands.frame.groupby(["language", "split"]).size().items():
         rows[language][split] = int(count)
     return {
         "made_from": list(WANTED),
@@ -66,7 +61,7 @@ def _note(commands: LabelledSet, report: CommandsReport, seed: int) -> str:
     weak = "".join(f"\n- {pair.sentence}" for pair in report.weak)
     return f"""# Commands to a home's voice assistant
 
-{meanings:,} meanings in {names}, each once in every language, with seed {seed}. One CSV for each language, with
+{meanings:,} meanings in {names}, each once in every language, with seed {seed}. One CSV file per language, with
 the columns id, text, intent, language, split and annotated. The same id means the same in every language;
 `annotated` marks slots as `[slot : value]`. Train, dev and test share no id; some wordings of dev and test are in
 no train row.
@@ -88,9 +83,9 @@ intent, slots and values were paired across languages.
 def _write(folder: Path, files: dict[str, bytes]) -> None:
     there = [name for name in files if (folder / name).exists()]
     if there:
-        raise DataError(f"{folder / there[0]} is there already; name another folder or remove it")
+        raise DataError(f"{folder / there[0]} exists already; name another folder or remove it")
     try:
-        if folder.is_dir() and any(folder.iterdir()):  # other files are there, and stay
+        if folder.is_dir() and any(folder.iterdir()):  # keep the other files
             for name, content in files.items():
                 write_whole(folder / name, content)
             return

@@ -1,35 +1,45 @@
-"""Labelled data as users name it: a set, files, folders, or the word demo."""
+"""Inputs as users name them: labelled data (a set, files, folders or the word demo), runs and encoders."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_labelled
-from emu_core.errors import DataError
+from emu_core.devices import pick_device
+from emu_core.encoders.base import FloatArray
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import DataError, RunError
+from emu_core.runs.run import Run, RunState
 
 Data = LabelledSet | str | Path | Sequence[str | Path]
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
+RUN = "run:"  # begins the spec of a run's encoder
 
 
 def labelled_set(
     data: Data, *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> tuple[LabelledSet, tuple[str, ...]]:
-    """The set itself, or read from files, folders of files, or the word "demo"; with what the audit found.
+    """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit.
 
     Raises:
         DataError: it can't be read.
     """
     if isinstance(data, LabelledSet):
         return data, ()
-    named = [data] if isinstance(data, str | Path) else list(data)
-    labelled, audit = read_labelled(files_of(named), mapping=mapping, language=language)
+    labelled, audit = read_labelled(files_of(as_list(data)), mapping=mapping, language=language)
     return labelled, tuple(audit.summary())
 
 
+def as_list(named: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    """Return a name or several as a list."""
+    return [named] if isinstance(named, str | Path) else list(named)
+
+
 def files_of(named: Sequence[str | Path]) -> list[str | Path]:
-    """Replace each folder by the data files in it, in order of name."""
+    """Replace each folder by its data files, sorted by name."""
     files: list[str | Path] = []
     for source in named:
         folder = Path(source)
@@ -41,3 +51,22 @@ def files_of(named: Sequence[str | Path]) -> list[str | Path]:
             raise DataError(f"no {', '.join(ENDINGS)} file in the folder {folder}; name the files themselves")
         files += inside
     return files
+
+
+def finished_run(source: Run | str | Path, purpose: str) -> Run:
+    """Return a run given itself or its folder. Raises RunError if it is not finished, and so has no encoder yet."""
+    run = source if isinstance(source, Run) else Run(Path(source))
+    if (state := run.status().state) is not RunState.FINISHED:
+        raise RunError(f"{run.folder} is {state}; only a finished run has an encoder to {purpose}")
+    return run
+
+
+def run_of(spec: str) -> Run | None:
+    """Return the run that an encoder's spec names, if it names one."""
+    return Run(Path(spec.removeprefix(RUN))) if spec.startswith(RUN) else None
+
+
+def lazy_encode(spec: str, device: str) -> Callable[[Sequence[str]], FloatArray]:
+    """Return the `encode` of an encoder that is loaded by the first call."""
+    model = cache(lambda: load_encoder(spec, device=pick_device(device)))
+    return lambda texts: model().encode(texts)

@@ -1,4 +1,4 @@
-"""`emu predict`: the intent of each sentence, how sure that is, and the labelled sentences that say so."""
+"""Predict the intent of sentences from their nearest labelled sentences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -10,23 +10,18 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from emu_core.api.embed import PART, UNDETERMINED, read_inputs, writing
-from emu_core.api.inputs import ENDINGS, Data, labelled_set
+from emu_core.api.embed import PART, UNDETERMINED, in_parts, read_inputs, writing
+from emu_core.api.inputs import ENDINGS, RUN, Data, as_list, labelled_set, lazy_encode, run_of
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.devices import pick_device
-from emu_core.encoders.base import Encoder
-from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError
 from emu_core.evaluation.nearest_intent import LEAST_ASKED, NearestIntent
-from emu_core.runs.run import Run
 from emu_core.threads import give_memory_back
 
 NO_INTENT = "no known intent"
 NEIGHBOURS = 3
 OF_A_NEIGHBOUR = ("text", "intent", "language", "cosine")
-_RUN = "run:"
 _PLAIN = (".txt", ".gz")
 
 Vectors = NDArray[np.floating]
@@ -37,8 +32,8 @@ class Predictor:
 
     Attributes:
         pool_: the labelled set.
-        classifier_: the `NearestIntent` over its vectors, with votes, threshold and calibration.
-        notes_: sentences that a reader of the figures should know.
+        classifier_: the `NearestIntent` fitted on its vectors, with votes, threshold and calibration.
+        notes_: sentences on how to read the results.
     """
 
     def __init__(
@@ -49,39 +44,33 @@ class Predictor:
         threshold: float | None = None,
         device: str = "auto",
     ) -> None:
-        """Choose an encoder; nothing is loaded.
+        """Choose an encoder, without loading it.
 
         Args:
             encoder: what `load_encoder` takes; `run:DIR` for a run's specialised encoder.
-            k: nearest labelled sentences that are returned with each prediction.
-            threshold: cosine of the nearest sentence below which a sentence has no known intent; None has it chosen
-                on the pool, and -1 switches it off.
+            k: number of nearest labelled sentences to return with each prediction.
+            threshold: a sentence has no known intent if the cosine of its nearest sentence is lower; None chooses it
+                on the pool, -1 switches it off.
             device: "auto", "cpu", "cuda:0".
 
         Raises:
-            DataError: `k` is below 1, or the threshold is no cosine.
+            DataError: `k` is below 1, or the threshold is not a cosine.
         """
         if k < 1:
-            raise DataError(f"{k} neighbours can't be looked for; ask for 1 or more")
+            raise DataError(f"can't look for {k} neighbours; choose 1 or more")
         if threshold is not None and not -1 <= threshold <= 1:
             raise DataError(f"the threshold {threshold} is no cosine; choose one from -1 (never) to 1")
-        self.encoder, self.k, self.threshold, self.device = encoder, k, threshold, device
-        self._model: Encoder | None = None
+        self.encoder, self.k, self.threshold = encoder, k, threshold
+        self._encode = lazy_encode(encoder, device)
 
-    def _encode(self, texts: Sequence[str]) -> Vectors:
-        if self._model is None:
-            self._model = load_encoder(self.encoder, device=pick_device(self.device))
-        return self._model.encode(texts)
-
-    def _encode_all(self, texts: pd.Series) -> Vectors:
-        """Return the vectors (N, dim) of a column, in one array from the start: joined parts would be held twice."""
+    def _encode_all(self, frame: pd.DataFrame) -> Vectors:
+        """Return the vectors (N, dim) of all rows, written to one array, since joining parts would take it twice."""
         vectors = np.empty((0, 0), dtype=np.float32)
-        for at in range(0, len(texts), PART):
-            part = self._encode(texts.iloc[at : at + PART].tolist())
-            if not at:
-                vectors = np.empty((len(texts), part.shape[1]), dtype=np.float32)
-            vectors[at : at + PART] = part
-            give_memory_back()
+        for number, rows in enumerate(in_parts(frame)):
+            part = self._encode(rows["text"].tolist())
+            if not number:
+                vectors = np.empty((len(frame), part.shape[1]), dtype=np.float32)
+            vectors[number * PART : number * PART + len(part)] = part
         return vectors
 
     def fit(
@@ -93,14 +82,14 @@ class Predictor:
         mapping: ColumnMapping | None = None,
         language: str | None = None,
     ) -> "Predictor":
-        """Take a labelled pool, and choose votes, threshold and calibration on it by leave-one-out.
+        """Take a labelled pool, and choose number of votes, threshold and calibration on it by leave-one-out.
 
         Args:
             pool: a labelled set, files, folders, or "demo".
-            vectors: (P, dim) of a labelled set's sentences by the encoder, where they are known.
-            asked: rows that leave-one-out may ask; None takes `unseen_rows`.
-            mapping: columns of the files, where their names are unusual.
-            language: language of files that do not say it.
+            vectors: (P, dim), the encoder's vectors for a labelled set, if they are known already.
+            asked: rows that leave-one-out may use as queries; None takes `unseen_rows`.
+            mapping: columns of the files, if their names are unusual.
+            language: language of files without a language column.
 
         Raises:
             DataError: the pool can't be read.
@@ -111,7 +100,7 @@ class Predictor:
         if asked is None:
             asked = unseen_rows(self.encoder, self.pool_)
         if vectors is None:
-            vectors = self._encode_all(frame["text"])
+            vectors = self._encode_all(frame)
         self.classifier_ = NearestIntent().fit(
             vectors, frame["intent"].tolist(), frame["id"].tolist(), asked=asked, threshold=self.threshold
         )
@@ -123,18 +112,18 @@ class Predictor:
     def _notes(self, unseen: int) -> Iterator[str]:
         if unseen < LEAST_ASKED < len(self.pool_):
             yield (
-                "The run was trained on these labelled sentences, so there is no confidence and no threshold; give "
-                "the file a column split with test rows, train on it again, or set a threshold."
+                "The run was trained on these labelled sentences, so there is no confidence and no threshold; add a "
+                "column split with test rows to the file and train on it again, or set a threshold."
             )
         elif self.classifier_.calibration_ is None:
             yield (
-                "There is no confidence: leave-one-out on the pool has too few right or too few wrong answers to "
-                "calibrate one."
+                "There is no confidence: leave-one-out on the pool has too few correct or too few wrong predictions "
+                "to calibrate it."
             )
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return what was chosen and measured on the pool, as it stands in JSON."""
+        """What was chosen and measured on the pool, as values for JSON."""
         chosen = self.classifier_
         return {
             "pool": len(self.pool_),
@@ -150,14 +139,14 @@ class Predictor:
 
         Args:
             texts: N sentences.
-            vectors: (N, dim) of them by the encoder, where they are known.
+            vectors: (N, dim), the encoder's vectors for them, if they are known already.
 
         Returns:
             N rows with the columns `text`; `intent`, or "no known intent"; `confidence`, the probability that the
-            predicted intent is right if the sentence has an intent of the pool, NaN where it can't be calibrated;
-            `margin`, the highest cosine to a sentence of the predicted intent minus the highest to one of another; and
-            of the k nearest sentences of the pool, from 1, `nearest_1`, `nearest_1_intent`, `nearest_1_language` and
-            `nearest_1_cosine`.
+            intent is right given that the pool has the sentence's intent, NaN if it can't be calibrated; `margin`, the
+            highest cosine to a sentence of the predicted intent minus the highest to one of another intent; and for
+            the k nearest sentences in the pool `nearest_1`, `nearest_1_intent`, `nearest_1_language`,
+            `nearest_1_cosine`, and so on.
 
         Raises:
             DataError: a sentence has no vector.
@@ -190,14 +179,14 @@ class Predictor:
         language: str | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Write the predictions of files' sentences to a file, a part at a time, with their `id` and `language`.
+        """Write predictions for the sentences of files to a file, in parts, with their `id` and `language`.
 
         Args:
-            data: files, a folder of files, or "demo"; text files are read one sentence a line.
-            out: a file ending in .csv, .tsv, .jsonl or .parquet; it appears when it is whole.
-            mapping: columns of the files, where their names are unusual.
-            language: language of files that do not say it.
-            on_progress: called with (sentences done, all).
+            data: files, a folder of files, or "demo"; text files have a sentence a line.
+            out: a file ending in .csv, .tsv, .jsonl or .parquet; it appears when it is complete.
+            mapping: columns of the files, if their names are unusual.
+            language: language of files without a language column.
+            on_progress: called with (sentences done, total).
 
         Returns:
             Number of sentences.
@@ -206,22 +195,14 @@ class Predictor:
             DataError: the data can't be read, or `out` can't be written or has another ending.
         """
         frame = _sentences(data, mapping, language)
-        columns = _columns(min(self.k, len(self.pool_)))
-        schema = pa.schema(
-            [
-                *((name, pa.string()) for name in ("id", "text", "language")),
-                *((name, pa.float32() if _is_number(name) else pa.string()) for name in columns),
-            ]
-        )
+        columns = ["id", "text", "language", *_columns(min(self.k, len(self.pool_)))]
+        numbers = [name for name in columns if name in ("confidence", "margin") or name.endswith("_cosine")]
+        schema = pa.schema([(name, pa.float32() if name in numbers else pa.string()) for name in columns])
         with writing(out, schema) as write:
-            for start in range(0, len(frame), PART):
-                rows = frame.iloc[start : start + PART]
+            for rows in in_parts(frame, on_progress):
                 table = self.predict(rows["text"].tolist())
                 table = table.assign(id=rows["id"].to_numpy(), language=rows["language"].to_numpy())
-                write(table[schema.names])
-                give_memory_back()
-                if on_progress is not None:
-                    on_progress(start + len(rows), len(frame))
+                write(table[columns])
         return len(frame)
 
 
@@ -239,52 +220,50 @@ def predict(
 ) -> pd.DataFrame:
     """Predict the intent of each sentence from the nearest sentences of a labelled pool.
 
-    For many sentences, or several calls on one pool, make a `Predictor`; its `predict_file` writes a file in a bounded
-    amount of memory.
+    For many sentences, or several calls with one pool, use a `Predictor`; its `predict_file` writes a file with bounded
+    memory.
 
     Args:
-        data: sentences, or files of them; a string is a file where there is one of that name, or where it ends like
-            one (.csv, .txt ...), and otherwise a sentence.
+        data: sentences, or files of them; a string is a file if one of that name exists or if it ends like one (.csv,
+            .txt ...).
         pool: a labelled set, files, folders, or "demo".
         encoder: what `load_encoder` takes.
-        run: the folder of a finished run, whose encoder is then taken.
-        k: nearest labelled sentences that are returned with each prediction.
-        threshold: cosine of the nearest sentence below which a sentence has no known intent; None has it chosen on the
-            pool, and -1 switches it off.
+        run: the folder of a finished run, to use its encoder.
+        k: see `Predictor`.
+        threshold: see `Predictor`.
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, where their names are unusual.
-        language: language of files that do not say it.
+        mapping: columns of the files, if their names are unusual.
+        language: language of files without a language column.
 
     Returns:
-        What `Predictor.predict` does.
+        See `Predictor.predict`.
 
     Raises:
         DataError: the data or the pool can't be read.
         EncoderError: the encoder can't be opened.
     """
-    predictor = Predictor(encoder if run is None else f"{_RUN}{run}", k=k, threshold=threshold, device=device)
+    predictor = Predictor(encoder if run is None else f"{RUN}{run}", k=k, threshold=threshold, device=device)
     texts = texts_of(data, mapping=mapping, language=language)
     return predictor.fit(pool, mapping=mapping, language=language).predict(texts)
 
 
 def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np.intp]:
-    """Return the rows of a pool that an encoder was not trained on, as far as its run's data say.
+    """Return the rows of a pool that an encoder was not trained on, as far as its run records that.
 
-    A run's encoder finds the intents of its own sentences too easily for leave-one-out to say anything of new ones.
+    On a run's training sentences, leave-one-out would overestimate the accuracy on new ones.
 
     Args:
         encoder: what `load_encoder` takes.
         pool: P labelled sentences.
-        sha256: of the set that the pool is a part of, where it is one.
+        sha256: hash of the whole set, if the pool is a part of one.
 
     Raises:
         RunError: the run's folder is damaged.
     """
     seen = np.zeros(len(pool), dtype=bool)
-    if encoder.startswith(_RUN):
-        run = Run(Path(encoder.removeprefix(_RUN)))
-        if run.data().get("sha256") == (sha256 or pool.sha256()):
-            seen[:] = (pool.frame["split"] == "train") | (not pool.splits)
+    run = run_of(encoder)
+    if run is not None and run.data().get("sha256") == (sha256 or pool.sha256()):
+        seen[:] = (pool.frame["split"] == "train") | (not pool.splits)
     return np.flatnonzero(~seen)
 
 
@@ -294,12 +273,12 @@ def texts_of(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
 ) -> list[str]:
-    """Return the sentences that are given, or that the files have.
+    """Return the given sentences, or those of the given files.
 
     Raises:
-        DataError: the files can't be read, sentences and files are mixed, or there is nothing.
+        DataError: a file can't be read, sentences and files are mixed, or there are none.
     """
-    named = [data] if isinstance(data, str | Path) else list(data)
+    named = as_list(data)
     files = [_is_file(name) for name in named]
     if all(files):
         return _sentences(named, mapping, language)["text"].tolist()
@@ -323,13 +302,13 @@ def _is_file(name: str | Path) -> bool:
 def _sentences(
     data: str | Path | Sequence[str | Path], mapping: ColumnMapping | None, language: str | None
 ) -> pd.DataFrame:
-    """Read files, whose intents, if any, don't count; a row without a sentence is left out."""
+    """Read files without their intents; rows without a sentence are left out."""
     if mapping is not None:
         mapping = replace(mapping, intent=None, split=None)
     frame = read_inputs(data, mapping, language)
     frame = frame[frame["text"].str.strip() != ""]
     if frame.empty:
-        raise DataError("no sentence is in the files named; check that they have rows")
+        raise DataError("the files have no sentences; check that they have rows")
     return frame.assign(language=frame["language"].replace(UNDETERMINED, ""))
 
 
@@ -340,7 +319,3 @@ def _columns(count: int) -> list[str]:
 
 def _column(place: int, what: str) -> str:
     return f"nearest_{place}" + ("" if what == "text" else f"_{what}")
-
-
-def _is_number(column: str) -> bool:
-    return column in ("confidence", "margin") or column.endswith("_cosine")

@@ -1,4 +1,4 @@
-"""`emu pretrain`: train an encoder from scratch on parallel text, and leave a run folder."""
+"""Train an encoder from scratch on parallel text, in a new run folder."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -51,35 +51,35 @@ def pretrain(
 ) -> Run:
     """Train an encoder from scratch.
 
-    The pairs held out (at most 1,000 of each language pair, or those of `dev`) choose the epoch by P@1 of translation
-    retrieval, both ways. They, or those of `test`, measure the encoder at the end.
+    Held-out pairs (those of `dev`, or else at most 1,000 of each language pair) choose the epoch by P@1 of translation
+    retrieval in both directions. They, or those of `test`, evaluate the encoder at the end.
 
     Args:
-        files: parallel text, as `read_parallel` takes it.
+        files: parallel text, as for `read_parallel`.
         out: the run's folder; must be new.
         method: the name of a method that learns from parallel text: "dual-encoder" (Chidambaram et al. 2019) or
             "bicvm" (Hermann and Blunsom 2014).
-        languages: of files that do not say theirs, in the order of the files or of a file's columns.
-        drop_empty: leave out pairs with an empty side, which are an error otherwise.
+        languages: of files that do not name theirs, in the order of the files or of a file's columns.
+        drop_empty: leave out pairs with an empty side instead of failing.
         dialogues: comments with their responses, for the dual encoder.
-        running_text: sentences in their order, for the dual encoder's quick thought.
+        running_text: consecutive sentences, for the dual encoder's quick-thought task.
         nli: SNLI's or MultiNLI's JSON lines, for the dual encoder.
-        dev: parallel text that chooses the epoch; without it, some pairs of `files` do.
-        test: parallel text that the encoder is measured on; without it, the pairs that chose the epoch.
+        dev: parallel text that chooses the epoch; by default some pairs of `files`.
+        test: parallel text to evaluate the encoder on; by default the pairs that chose the epoch.
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
         config: hyper-parameters; None takes the method's defaults.
-        checkpoint_s: seconds between two checkpoints, from which `resume` goes on.
-        snapshots: store up to 2,000 sentences of the pairs it is measured on in the run's folder, with their vectors
-            before training and after each epoch.
-        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
-        on_forecast: called before it begins with the memory that it will take, where that was measured.
+        checkpoint_s: seconds between two checkpoints for `resume`.
+        snapshots: store up to 2,000 sentences of the evaluation pairs in the run's folder, with their vectors before
+            training and after each epoch.
+        on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
+        on_forecast: called before training with the memory that it needs, if that was measured.
 
     Returns:
         The finished run, whose encoder `load_encoder("run:DIR")` opens.
 
     Raises:
-        EmuError: what can't be read or trained on, with how to fix it; the run folder then says so too.
+        EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
     """
     run_config, data = plan_pretraining(
         files,
@@ -118,10 +118,10 @@ def plan_pretraining(
     snapshots: bool = False,
     on_forecast: OnForecast | None = None,
 ) -> tuple[RunConfig, ParallelData]:
-    """Return what `create_run` takes; the arguments are those of `pretrain`, `device` no longer "auto".
+    """Return the arguments of `create_run`; see `pretrain` for the parameters (here `device` is not "auto").
 
     Raises:
-        EmuError: the files can't be read, or method and settings do not fit them, with how to fix it.
+        EmuError: the files can't be read, or method and settings do not match them.
     """
     chosen = method_named(method)
     if chosen.needs is not Needs.PARALLEL_TEXT:
@@ -133,12 +133,12 @@ def plan_pretraining(
             "dual-encoder"
         )
     texts = parallel_texts(files, languages, drop_empty)
-    checked, measured = (
+    held_out, measured = (
         parallel_texts(given, languages, drop_empty) if given else [] for given in (dev, test)
     )
     train = texts
-    if not checked:
-        train, checked = hold_out(texts, usual_count(texts), seed)
+    if not held_out:
+        train, held_out = hold_out(texts, usual_count(texts), seed)
     tasks = Tasks(
         tuple(train),
         tuple(read_each(dialogues, Dialogues, read_dialogues)),
@@ -156,13 +156,13 @@ def plan_pretraining(
         snapshots=snapshots,
         versions=versions(),
     )
-    data = ParallelData(tasks, checked, measured)
+    data = ParallelData(tasks, held_out, measured)
     forecast(data, run_config, on_forecast)
     return run_config, data
 
 
 def parallel_texts(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:
-    """Return texts as they were given, and read files; the arguments are those of `read_parallel`."""
+    """Return parallel texts, read from files if necessary; see `read_parallel`."""
     texts = [one for one in files if isinstance(one, ParallelText)]
     named = [one for one in files if not isinstance(one, ParallelText)]
     return texts + (read_parallel(named, languages, drop_empty=drop_empty) if named or not texts else [])
@@ -171,5 +171,5 @@ def parallel_texts(files: Texts, languages: Sequence[str] | None, drop_empty: bo
 def read_each(
     given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]
 ) -> list[Kind]:
-    """Return texts as they were given, and read files."""
+    """Return texts of a kind, read from files if necessary."""
     return [text for one in given for text in ([one] if isinstance(one, kind) else read([one]))]

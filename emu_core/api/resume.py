@@ -1,4 +1,4 @@
-"""`emu resume`: start a run that is queued, or go on with one that stopped before its end."""
+"""Start a queued run, or resume a stopped one."""
 
 from pathlib import Path
 
@@ -12,35 +12,30 @@ from emu_core.runs.run import Run, RunState
 def resume(
     folder: str | Path, *, checkpoint_s: float = CHECKPOINT_S, on_progress: OnProgress | None = None
 ) -> Run:
-    """Start a queued run, or go on with one that was killed, cancelled or failed, from its last checkpoint to its end.
+    """Start a queued run, or resume one that was killed, cancelled or failed from its last checkpoint, and finish it.
 
-    On the same CPU the weights are those of a run that was never stopped. A finished run is left as it is.
+    On the same CPU, it ends with the weights of a run that was never stopped. A finished run is left unchanged.
 
     Args:
         folder: the run's folder.
         checkpoint_s: seconds between two checkpoints.
-        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
+        on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
 
     Raises:
-        EmuError: the run can't be resumed, with the reason; or what `train` and `pretrain` raise.
+        EmuError: the run can't be resumed, or fails as in `train` and `pretrain`.
     """
     run = Run(Path(folder))
     processes = join_processes(run.config().device)
-    if run.status().state is RunState.FINISHED:
+    state = run.status().state
+    if state is RunState.FINISHED:
         run.tidy()
         return run
-    check_resumable(run)
-    processes.wait()  # no process takes `cancel` back before the others have looked
-    # A queued run may be cancelled at any time, also while this process starts.
-    if processes.main and run.status().state is not RunState.QUEUED:
-        run.uncancel()
-    return execute(run, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
-
-
-def check_resumable(run: Run) -> None:
-    """Raise RunError, with the reason, where a run is running, or its data is gone."""
-    state = run.status().state
     if state is RunState.RUNNING:
         raise RunError(f"{run.folder} is {state} and is not over yet")
     if not run.has_stored_data:
-        raise RunError(f"{run.folder} is {state} and holds no sentences to go on with; train it again")
+        raise RunError(f"{run.folder} is {state} and has no stored sentences to resume with; train it again")
+    processes.wait()  # until all processes have read the state
+    # A queued run may be cancelled at any time, even while this process starts.
+    if processes.main and run.status().state is not RunState.QUEUED:
+        run.uncancel()
+    return execute(run, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)

@@ -1,4 +1,4 @@
-"""`emu train`: specialise an encoder on a labelled set and leave a run folder."""
+"""Specialise an encoder on a labelled set, in a new run folder."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,49 +49,48 @@ def train(
 ) -> Run:
     """Specialise an encoder.
 
-    Rows of split train are trained on (all rows where there is no split); those of split dev, if any, choose the
-    epoch, by leave-one-out Acc@1 in the training languages; those of test (else dev) measure base and specialised.
+    Training uses the rows of split train, or all rows without splits. Rows of split dev, if any, choose the epoch by
+    leave-one-out Acc@1 in the training languages. Rows of split test, or else dev, evaluate the encoder before and
+    after.
 
     Args:
         data: labelled set, files, a folder of files, or "demo".
         out: the run's folder; must be new.
-        method: the name of a method that learns from labelled sentences, or from translations with annotated slots:
-            "posterior" takes seconds and leaves the encoder as it is, "emu" is the paper's; "fmda" and its baseline
+        method: the name of a method that learns from labelled sentences or from translations with annotated slots:
+            "posterior" takes seconds and does not change the encoder, "emu" is the paper's; "fmda" and its baseline
             "meaning-language" split vectors.
-        encoder: what `load_encoder` takes; None takes the method's usual one.
+        encoder: what `load_encoder` takes; None takes the method's default.
         train_languages: languages whose labels are used.
-        unlabelled_languages: languages of `data` to use without their labels; None takes all but the training ones.
-        unlabelled: files of unlabelled sentences, used instead of rows of `data`.
+        unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages.
+        unlabelled: files of unlabelled sentences to use instead of rows of `data`.
         pairs: languages whose translations FMDA and its baseline learn from, as ("en", "de") or "en-de"; None pairs
-            the first training language with every other.
-        hold_out: where no row has a split, the share of every intent's sentences that is measured and not trained on,
-            drawn with `seed`; translations stay together.
+            the first training language with each other one.
+        hold_out: if no row has a split, the share of each intent's sentences to evaluate on instead of training, drawn
+            with `seed`; translations stay together.
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
-        precision: "fp32" or "bf16", of the encoder's forward pass; None takes what a launcher asked for, or fp32.
+        precision: of the encoder's forward pass, "fp32" or "bf16"; None takes the launcher's choice, or fp32.
         config: hyper-parameters; None takes the method's defaults measured for the encoder.
-        mapping: columns of the files, where their names are unusual.
-        language: language of files that do not say it.
-        checkpoint_s: seconds between two checkpoints, from which `resume` goes on; 0 writes one after each step.
-        cache: folder where FMDA and its baseline keep the frozen encoder's states, so that another run on the same
-            sentences need not compute them again; None keeps them as long as the run is unfinished.
-        snapshots: store up to 2,000 held-out sentences (those trained on, where none are held out) in the run's folder,
-            with their vectors before training and after each epoch, for `compare(...).animate()`.
-        on_progress: called with the run's status as it moves; None draws it in a notebook, and nothing elsewhere.
-        on_forecast: called before it begins with the memory that it will take, where that was measured.
+        mapping: columns of the files, if their names are unusual.
+        language: language of files without a language column.
+        checkpoint_s: seconds between two checkpoints for `resume`; 0 writes one after each step.
+        cache: folder where FMDA and its baseline keep the frozen encoder's states for other runs on the same sentences;
+            None deletes them when the run is finished.
+        snapshots: store up to 2,000 held-out sentences (or else training sentences) in the run's folder, with their
+            vectors before training and after each epoch, for `compare(...).animate()`.
+        on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
+        on_forecast: called before training with the memory that it needs, if that was measured.
 
     Returns:
         The finished run.
 
     Raises:
-        EmuError: what can't be read or trained on, with how to fix it; the run folder then says so too.
+        EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
     """
     labelled, audit = labelled_set(data, mapping=mapping, language=language)
     if hold_out:
         if labelled.splits:
-            raise DataError(
-                f"the data have splits already ({', '.join(labelled.splits)}); leave --hold-out away"
-            )
+            raise DataError(f"the data have splits already ({', '.join(labelled.splits)}); omit --hold-out")
         if not 0 < hold_out < 1:
             raise DataError(f"--hold-out {hold_out:g} is no share between 0 and 1; 0.2 holds a fifth out")
         labelled = labelled.hold_out(hold_out, seed)
@@ -139,10 +138,10 @@ def plan_training(
     snapshots: bool = False,
     on_forecast: OnForecast | None = None,
 ) -> tuple[RunConfig, LabelledData]:
-    """Return what `create_run` takes for a training; the arguments are those of `train`, `device` no longer "auto".
+    """Return the arguments of `create_run` for training; see `train` for the parameters (here `device` is not "auto").
 
     Raises:
-        EmuError: data, method and settings do not fit each other, with how to fix it.
+        EmuError: data, method and settings do not match.
     """
     chosen = method_named(method)
     if chosen.needs is Needs.PARALLEL_TEXT:
@@ -151,11 +150,16 @@ def plan_training(
     settings = config if config is not None else chosen.configure(encoder_kind(encoder))
     values = chosen.check_settings(settings)
     learnt = _codes(train_languages)
-    _check_languages(labelled, learnt)
+    there = labelled.train_part().languages
+    if missing := [code for code in learnt if code not in there]:
+        raise DataError(
+            f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(there)}. "
+            "Choose one with --train-language"
+        )
     pool: UnlabelledSet | None = None
     paired: tuple[Pair, ...] = ()
     if chosen.needs is Needs.SLOTS:
-        paired = read_pairs(pairs, labelled.train_part().languages, learnt[0])
+        paired = read_pairs(pairs, there, learnt[0])
         learnt = list(dict.fromkeys(code for pair in paired for code in pair))
     elif pairs:
         raise TrainingError(
@@ -182,16 +186,6 @@ def plan_training(
     chosen.check(data, run_config, settings)
     forecast(data, run_config, on_forecast)
     return run_config, data
-
-
-def _check_languages(labelled: LabelledSet, train_languages: Sequence[str]) -> None:
-    there = labelled.train_part().languages
-    missing = [code for code in train_languages if code not in there]
-    if missing:
-        raise DataError(
-            f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(there)}. "
-            "Choose one with --train-language"
-        )
 
 
 def _unlabelled(

@@ -1,4 +1,4 @@
-"""The command `emu`. With --json one JSON object goes to stdout; progress always goes to stderr."""
+"""The command `emu`. Progress goes to stderr; with --json, one JSON object goes to stdout."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from emu_core.errors import CancelledError, EmuError
 from emu_core.processes import is_main
 
 USER_ERROR, CANCELLED = 2, 130
-VERBS = {  # and the module that adds it; only that of the verb asked for is imported
+VERBS = {  # the module of each verb; only the one that is needed is imported
     "train": "train",
     "resume": "train",
     "pretrain": "train",
@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Returns:
-        0, 2 for an error a user can fix (its sentence is on stderr), 130 when stopped; `doctor` gives 1 where
-        something is missing, `app` what its server gave.
+        The exit code: 0; 2 for a user's error, printed to stderr; 130 if stopped; 1 if `doctor` finds something
+        missing; the server's exit code for `app`.
     """
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (error.name or "").partition(".")[0] in ("emu_core", ""):
             raise
         print(
-            f"emu: the package '{error.name}' is not installed; `emu doctor` tells what is missing",
+            f"emu: the package '{error.name}' is not installed; `emu doctor` lists what is missing",
             file=sys.stderr,
         )
         return USER_ERROR
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"emu: stopped: {stop}" if str(stop) else "emu: stopped", file=sys.stderr)
         return CANCELLED
     except EmuError as error:
-        if is_main():  # of several processes one speaks
+        if is_main():  # of several processes, only one prints
             print(f"emu: {error}", file=sys.stderr)
         return USER_ERROR
     if options.json == STDOUT and is_main():
@@ -68,11 +68,11 @@ def _stop(*_: object) -> None:
 
 
 def _parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the command's parser, with the verb that the arguments begin with, or else with all."""
+    """Return the command's parser with the verb that the arguments begin with, or else with all verbs."""
     parser = VerbParser(prog="emu", description="Specialise multilingual sentence encoders.")
     parser.add_argument("--version", action="version", version=f"emu {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    if arguments[:1] == ["--version"]:  # which works where a package is missing
+    if arguments[:1] == ["--version"]:  # works even if a package is missing
         return parser
     first = arguments[0] if arguments else ""
     for verb in [first] if first in VERBS else VERBS:

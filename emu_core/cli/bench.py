@@ -11,9 +11,9 @@ from emu_core.cli.options import (
     add_data,
     add_device,
     add_encoder,
+    add_languages,
     add_parallel_files,
     add_task_files,
-    listed,
     mapping_of,
 )
 from emu_core.cli.printing import Line, print_table
@@ -36,7 +36,7 @@ _TAKES = {
 
 
 def add_bench(verbs: Any) -> None:
-    """`emu bench PAPER DATA`."""
+    """Add `emu bench PAPER DATA`."""
     summary = PAPERS["emu"].summary
     papers = verbs.add_parser("bench", help=summary, description=summary[0].upper() + summary[1:] + ".")
     actions = papers.add_subparsers(required=True, metavar="PAPER", help="whose experiments")
@@ -51,7 +51,7 @@ def add_bench(verbs: Any) -> None:
     _add_labelled(fmda, "fmda", FmdaPart)
     fmda.add_argument(
         "--pair", action="append", metavar="en-de", dest="pairs",
-        help="languages; repeatable (default: the first of the set, which is English if it can be, with every other)",
+        help="two languages; repeatable (default: English, or else the set's first language, with each other one)",
     )  # fmt: skip
     _add_parallel(bicvm)
     for name, what in (
@@ -69,38 +69,34 @@ def add_bench(verbs: Any) -> None:
     add_task_files(dual, "a model that learns from them, too")
     dual.add_argument(
         "--test-nli", action="append", default=[], metavar="FILE",
-        help="JSON lines such as XNLI's, to measure a model that learnt from --nli on; repeatable",
+        help="JSON lines such as XNLI's, to evaluate models that learn from --nli; repeatable",
     )  # fmt: skip
     for parser in (emu, fmda, dual):
         parser.add_argument(
             "--preset", type=Preset, default=Preset.TUNED, choices=list(Preset),
-            help="paper: train each method with the paper's own settings, too (default: tuned)",
+            help="paper: also train each method with the paper's own settings (default: tuned)",
         )  # fmt: skip
 
 
 def _add_parallel(parser: argparse.ArgumentParser) -> None:
-    """Add what the benchmarks of encoders trained from scratch share."""
+    """Add the options that the benchmarks of encoders trained from scratch share."""
     add_parallel_files(parser)
     parser.add_argument(
         "--test", nargs="+", default=[], metavar="FILE",
         help="parallel text of the same pairs to measure on (default: up to 1,000 pairs held out)",
     )  # fmt: skip
-    parser.add_argument(
-        "--languages", type=listed, metavar="en,de", help="of files that do not say theirs, in their order"
-    )
+    add_languages(parser, "of files that do not name theirs, in the order of the files")
     parser.add_argument(
         "--labelled", nargs="+", metavar="DATA",
-        help="labelled sentences in these languages, to classify across them: files or a folder, or the word demo",
+        help="labelled sentences for cross-lingual classification: files or a folder, or the word demo",
     )  # fmt: skip
-    parser.add_argument(
-        "--quick", action="store_true", help="3,000 pairs and a few epochs, to see that all works"
-    )
+    parser.add_argument("--quick", action="store_true", help="a trial with 3,000 pairs and a few epochs")
     add_device(parser)
     _add_shared(parser)
 
 
 def _add_labelled(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPart] | type[FmdaPart]) -> None:
-    """Add what the benchmarks on a labelled set share."""
+    """Add the options that the benchmarks on a labelled set share."""
     add_data(parser)
     add_encoder(parser, default=PAPERS[paper].encoder, specs=FRESH)
     parser.add_argument(
@@ -112,11 +108,11 @@ def _add_labelled(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPa
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--out", required=True, metavar="DIR", help="the same again goes on where it was stopped"
+        "--out", required=True, metavar="DIR", help="repeat a stopped command to resume it from this folder"
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="default: 0")
     parser.add_argument(
-        "--epochs", type=int, metavar="N", help="of every system, at most (default: measured for each)"
+        "--epochs", type=int, metavar="N", help="maximum for every system (default: measured for each)"
     )
 
 
@@ -135,20 +131,20 @@ def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:
-    """Print a report, unless --json asks for one object; return it as plain values."""
+    """Print a report, unless JSON is asked for; return it as plain values."""
     if not options.json:
         _print(report)
     return {"folder": str(report.folder), **report.to_json()}
 
 
 def cells_line() -> "Callable[[Status], None]":
-    """Return what shows a benchmark's progress in a line of the terminal."""
+    """Return a callback that shows a benchmark's progress in one line."""
     line = Line()
 
     def show(status: "Status") -> None:
         if status.steps and not status.state.is_over:
-            words = f"{status.phase}: {status.step} of {status.steps} cells are done"
-            line.show(words, status.step / status.steps)
+            done = f"{status.phase}: {status.step} of {status.steps} cells are done"
+            line.show(done, status.step / status.steps)
 
     return show
 

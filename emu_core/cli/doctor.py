@@ -1,4 +1,4 @@
-"""`emu doctor`. It imports nothing that is not Python's own, so that it can say which package is missing."""
+"""`emu doctor`. It imports only the standard library at first, so that it can report missing packages."""
 
 import argparse
 import os
@@ -6,7 +6,7 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
@@ -19,27 +19,29 @@ from emu_core.cli.verb import add_verb
 
 DISTRIBUTION = "emu-core"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-REQUIREMENTS = Path(__file__).parents[2] / "requirements.txt"  # a wheel has them in its metadata
+REQUIREMENTS = (
+    Path(__file__).parents[2] / "requirements.txt"
+)  # in a checkout; a wheel has them in its metadata
 
 
 class State(StrEnum):
     """The outcome of a check."""
 
     READY = "ready"
-    NOTE = "note"  # worth knowing, and nothing stands still for it
+    NOTE = "note"  # worth knowing, but not needed
     MISSING = "missing"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked.
+    """The result of a check.
 
     Attributes:
-        group: what it belongs to: packages, device, encoders, runs, tests.
+        group: packages, device, encoders, runs or tests.
         name: of the package, device, encoder or file.
         state: the outcome.
         found: version, size or place, or the reason why it is missing.
-        fix: how to fix it; "" where nothing need be done.
+        fix: how to fix it; "" if there is nothing to do.
     """
 
     group: str
@@ -51,34 +53,28 @@ class Check:
 
 @dataclass(frozen=True)
 class Report:
-    """All checks.
-
-    Attributes:
-        checks: in the order in which a person reads them.
-    """
+    """The results of all checks, in reading order."""
 
     checks: tuple[Check, ...]
 
     @property
     def healthy(self) -> bool:
-        """True where nothing that is needed is missing."""
+        """Whether nothing that is needed is missing."""
         return all(check.state is not State.MISSING for check in self.checks)
 
     def facts(self) -> dict[str, Any]:
-        """Return the checks as JSON has them."""
-        checks = [asdict(check) for check in self.checks]
-        return {"version": __version__, "healthy": self.healthy, "checks": checks}
+        """Return the report as values for JSON."""
+        return {"version": __version__, "healthy": self.healthy, **asdict(self)}
 
 
 def doctor(runs: str | Path | None = None) -> Report:
-    """Check the installation and the machine, changing nothing and asking nothing of the network.
+    """Check the installation and the machine, without changing anything or using the network.
 
     Args:
         runs: the folder of runs; None takes $EMU_RUNS, or else ./runs, as the app does.
     """
     folder = Path(runs or os.environ.get("EMU_RUNS") or "runs").absolute()
-    found = (*_packages(), *_device(), *_encoders(), *_runs(folder), _browser())
-    return Report(found)
+    return Report((*_packages(), *_device(), *_encoders(), *_runs(folder), _browser()))
 
 
 def _packages() -> Iterator[Check]:
@@ -97,10 +93,10 @@ def _packages() -> Iterator[Check]:
 
 
 def _parsed(line: str) -> tuple[str, str] | None:
-    """Return a requirement's name and versions; None where it is not for this machine."""
+    """Return a requirement's name and versions; None if it does not apply to this machine."""
     try:
         from packaging.requirements import Requirement
-    except ModuleNotFoundError:  # then much else is missing too, and what only some machines need is left out
+    except ModuleNotFoundError:  # skip conditional requirements: much else is missing, too
         name = re.match(r"[\w.-]+", line)
         return None if name is None or ";" in line else (name[0], line[name.end() :].strip())
     wanted = Requirement(line)
@@ -109,7 +105,7 @@ def _parsed(line: str) -> tuple[str, str] | None:
 
 
 def _suits(found: str, specifier: str) -> bool:
-    """Return whether a version is within a specifier; without one, or without packaging, every version is."""
+    """Return whether a version matches a specifier; without one, or without packaging, every version does."""
     try:
         from packaging.specifiers import SpecifierSet
     except ModuleNotFoundError:
@@ -130,7 +126,7 @@ def _python() -> Check:
 
 
 def _requirements() -> list[str]:
-    """Return the lines of a checkout's requirements.txt, or else of the installed package's metadata."""
+    """Return the requirements of the checkout, or else of the installed package."""
     if REQUIREMENTS.is_file():
         lines = [line.partition(" #")[0].strip() for line in REQUIREMENTS.read_text("utf-8").splitlines()]
         return [line for line in lines if line and not line.startswith(("#", "-"))]
@@ -178,13 +174,13 @@ def _device() -> Iterator[Check]:
 def _encoders() -> Iterator[Check]:
     try:
         from emu_core.encoders.registry import available_encoders
-    except (ImportError, OSError):  # torch or numpy, which is listed above
-        fix = "install what is missing above first"
+    except (ImportError, OSError):  # torch or numpy, which are listed above
+        fix = "install the missing packages above first"
         yield Check("encoders", "encoders", State.MISSING, "can't be checked", fix)
         return
     for position, info in enumerate(available_encoders()):
-        needed = State.NOTE if position else State.MISSING  # the default, which is the first, is needed
-        yield Check("encoders", info.spec, State.READY if info.available else needed, info.name, info.reason)
+        absent = State.NOTE if position else State.MISSING  # only the default, which is the first, is needed
+        yield Check("encoders", info.spec, State.READY if info.available else absent, info.name, info.reason)
 
 
 def _runs(folder: Path) -> Iterator[Check]:
@@ -195,8 +191,8 @@ def _runs(folder: Path) -> Iterator[Check]:
         fix = "install the whole project: make setup"
         yield Check("runs", "app", State.NOTE, "not installed beside emu_core", fix)
     place = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    name = str(folder) if place == folder else f"{folder}, made when it is needed"
-    fix = "name a folder of yours: EMU_RUNS=DIR, --runs of emu app, --out of emu train"
+    name = str(folder) if place == folder else f"{folder}, created when needed"
+    fix = "choose another folder: EMU_RUNS=DIR, --runs of emu app, --out of emu train"
     if not place.is_dir():
         yield Check("runs", "folder", State.MISSING, f"{place} is not a folder", fix)
         return
@@ -222,12 +218,10 @@ def _gb(count: float) -> str:
 
 
 def add_doctor(verbs: Any) -> None:
-    """`emu doctor`."""
-    summary = (
-        "say what is installed, which device and encoders are ready, and what to do about what is missing"
-    )
+    """Add `emu doctor`."""
+    summary = "check packages, device and encoders, and tell how to install what is missing"
     parser = add_verb(verbs, "doctor", _doctor, summary)
-    parser.description = f"{parser.description} The exit code is 1 where something needed is missing."
+    parser.description = f"{parser.description} The exit code is 1 if something needed is missing."
     parser.add_argument("--runs", metavar="DIR", help="the folder of runs (default: $EMU_RUNS, or runs)")
 
 
@@ -235,18 +229,15 @@ def _doctor(options: argparse.Namespace) -> dict[str, Any]:
     report = doctor(options.runs)
     if not options.json:
         for group in dict.fromkeys(check.group for check in report.checks):
-            rows = [(check.name, check.state, check.found) for check in report.checks if check.group == group]
+            checks = [check for check in report.checks if check.group == group]
+            width = max(len(check.name) for check in checks)
             print(group)
-            print("".join(f"  {line}\n" for line in _columns(rows)))
+            for check in checks:
+                print(f"  {check.name:{width}}  {check.state:7}  {check.found}")
+            print()
         for check in report.checks:
             if check.fix:
                 print(f"{check.state}: {check.name}: {check.fix}")
         missing = [check.name for check in report.checks if check.state is State.MISSING]
         print(f"Missing: {', '.join(missing)}." if missing else "Nothing that is needed is missing.")
     return {**report.facts(), "exit": 0 if report.healthy else 1}
-
-
-def _columns(rows: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Lines whose first two columns have one width each."""
-    first, second = (max(len(row[i]) for row in rows) for i in (0, 1))
-    return [f"{name.ljust(first)}  {state.ljust(second)}  {found}" for name, state, found in rows]

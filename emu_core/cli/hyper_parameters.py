@@ -1,4 +1,4 @@
-"""An option for each hyper-parameter, made of the fields of a method's settings."""
+"""Command-line options for hyper-parameters, made from the fields of a method's settings."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,12 @@ from emu_core.methods.registry import method_named
 
 
 def add_method(parser: VerbParser, methods: Mapping[str, Method], default: str) -> None:
-    """Let a verb take --method, and the hyper-parameters of the method that is named, and no others.
-
-    Their options are added once the arguments are known; --help shows them where --method is given, too.
+    """Add --method, and the hyper-parameters of the chosen method once the arguments are known.
 
     Args:
-        parser: the verb's, which has --encoder (if any) and --preset as well.
-        methods: those to choose from.
-        default: the one taken where none is named.
+        parser: a verb's parser, which also has --preset and, if needed, --encoder.
+        methods: methods to choose from.
+        default: name of the default method.
     """
     parser.add_argument(
         "--method", metavar="NAME", default=default, choices=list(methods),
@@ -35,10 +33,9 @@ def add_method(parser: VerbParser, methods: Mapping[str, Method], default: str) 
 
 
 def changed(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the hyper-parameters that were given."""
-    names = [info.name for info in infos(method_named(options.method).settings)]
-    given = {name: getattr(options, name, None) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
+    """Return the hyper-parameters given on the command line."""
+    names = {info.name for info in infos(method_named(options.method).settings)}
+    return {name: value for name, value in vars(options).items() if name in names and value is not None}
 
 
 def add_options(
@@ -47,13 +44,13 @@ def add_options(
     help_of: Callable[[SettingInfo], str] = lambda _: argparse.SUPPRESS,
     title: str = "settings",
 ) -> None:
-    """Add an option for each field that can be set, under a heading for each group of fields.
+    """Add an option for each field that can be set, with a heading for each group of fields.
 
     Args:
-        parser: a verb's.
+        parser: a verb's parser.
         kind: the class of settings.
-        help_of: the text for a field; by default they are not shown.
-        title: the heading of fields without a group.
+        help_of: returns the help for a field; by default the options are hidden.
+        title: heading of the fields without a group.
     """
     groups: dict[str, Any] = {}
     for info in infos(kind):
@@ -64,11 +61,11 @@ def add_options(
 
 
 def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:
-    """Add the options of the method that the arguments name, or of the default one."""
+    """Add the options of the method that the arguments name, or of the default method."""
     asked = _asked(arguments)
     method = methods.get(asked.method or parser.get_default("method"))
     if method is None:
-        return  # the parser refuses it
+        return  # the parser reports it
     _refuse_others(method, methods, arguments)
     if not (asked.help and asked.method):
         add_options(parser, method.settings)
@@ -86,27 +83,27 @@ def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequ
 
 
 def _asked(arguments: Sequence[str]) -> argparse.Namespace:
-    """Return what the arguments say of method, encoder, preset and help; the rest is for the real parser."""
+    """Parse only method, encoder, preset and help."""
     first = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     for option in ("--method", "--encoder", "--preset"):
         first.add_argument(option)
     first.add_argument("-h", "--help", action="store_true")
     try:
         return first.parse_known_args(arguments)[0]
-    except argparse.ArgumentError:  # which the real parser will find, too
+    except argparse.ArgumentError:  # the real parser will report it
         return argparse.Namespace(method=None, encoder=None, preset=None, help=False)
 
 
 def _kind(encoder: str) -> str:
     if not encoder.startswith("run:"):
         return encoder
-    from emu_core.encoders.registry import encoder_kind  # which takes torch
+    from emu_core.encoders.registry import encoder_kind  # imports torch
 
     return encoder_kind(encoder)
 
 
 def _refuse_others(method: Method, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:
-    """Raise TrainingError for an option that other methods have, and this one has not."""
+    """Raise TrainingError for an option that only other methods have."""
     own = {info.name for info in infos(method.settings)}
     for argument in takewhile(lambda one: one != "--", arguments):
         name = argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_")
@@ -125,7 +122,7 @@ def _refuse_others(method: Method, methods: Mapping[str, Method], arguments: Seq
 
 
 def _form(info: SettingInfo) -> dict[str, Any]:
-    """Return how argparse reads a field."""
+    """Return the arguments of `add_argument` for a field."""
     if info.many:
         return {"type": _items(info.kind), "metavar": "A,B", "dest": info.name}
     if info.kind is bool:

@@ -11,31 +11,25 @@ MOST_PRINTED = 1_000
 
 
 def add_predict(verbs: Any) -> None:
-    """`emu predict DATA --pool POOL`."""
+    """Add `emu predict DATA --pool POOL`."""
     parser = add_verb(verbs, "predict", _predict, "predict the intents of sentences from labelled ones")
-    add_data(
-        parser,
-        "sentences in quotation marks, or CSV, TSV, JSONL, Parquet, XLSX or text files, or the word demo",
-    )
+    add_data(parser, "quoted sentences, or CSV, TSV, JSONL, Parquet, XLSX or text files, or the word demo")
     add_encoder_or_run(parser)
     parser.add_argument(
         "--pool", nargs="+", required=True, metavar="LABELLED", help="labelled files to predict from"
     )
     parser.add_argument(
-        "-k", type=int, default=3, metavar="N", help="nearest labelled sentences as the reason (default: 3)"
+        "-k", type=int, default=3, metavar="N", help="nearest labelled sentences to show (default: 3)"
     )
     parser.add_argument(
-        "--threshold",
-        type=float,
-        metavar="COSINE",
-        help="no known intent where the nearest labelled sentence is less similar; -1 for never (default: the cosine "
-        "that 95 %% of the right answers reach when the pool is asked by leave-one-out)",
-    )
+        "--threshold", type=float, metavar="COSINE",
+        help="no known intent if the nearest labelled sentence is less similar; -1 for never (default: the cosine that "
+        "95 %% of the correct predictions reach in a leave-one-out test on the pool)",
+    )  # fmt: skip
     parser.add_argument(
-        "--out",
-        metavar="FILE",
-        help=f".csv, .tsv, .jsonl or .parquet (default: print; needed for over {MOST_PRINTED:,} sentences)",
-    )
+        "--out", metavar="FILE",
+        help=f".csv, .tsv, .jsonl or .parquet (default: print; required for over {MOST_PRINTED:,} sentences)",
+    )  # fmt: skip
 
 
 def _predict(options: argparse.Namespace) -> dict[str, Any]:

@@ -16,16 +16,16 @@ from emu_core.errors import EmuError
 def serve(
     *, host: str = "localhost", port: int = 8501, runs: Path = Path("runs"), settings: Path | None = None
 ) -> int:
-    """Serve until stopped, without usage statistics; returns Streamlit's exit code.
+    """Serve the app until stopped, without usage statistics; return Streamlit's exit code.
 
     Args:
-        host: the address to listen on; one that other machines reach is warned of where nobody signs in.
-        port: the port there.
+        host: address to listen on; a warning is printed if other machines can reach it and nobody has to sign in.
+        port: port to listen on.
         runs: the folder of runs.
         settings: the TOML file of `ServerSettings`.
 
     Raises:
-        EmuError: the app or what signing in needs is not installed, or the settings are not what they should be.
+        EmuError: the app or a package for signing in is not installed, or the settings are wrong.
     """
     app = find_spec("app")
     if app is None or app.origin is None:
@@ -49,22 +49,19 @@ def serve(
 
 
 def add_app(verbs: Any) -> None:
-    """`emu app`."""
+    """Add `emu app`."""
     parser = add_verb(verbs, "app", _app, "serve the app, on this machine or to others")
     parser.add_argument(
-        "--host",
-        default="localhost",
-        metavar="ADDRESS",
-        help="listen there (default: localhost, this machine only)",
-    )
+        "--host", default="localhost", metavar="ADDRESS",
+        help="address to listen on (default: localhost, this machine only)",
+    )  # fmt: skip
     parser.add_argument("--port", type=int, default=8501)
     runs = os.environ.get("EMU_RUNS") or "runs"
     parser.add_argument("--runs", default=runs, metavar="DIR", help=f"the folder of runs (default: {runs})")
     parser.add_argument(
-        "--settings",
-        metavar="FILE",
-        help="sign-in and quotas, in TOML: docs/how-to/server.md (default: none)",
-    )
+        "--settings", metavar="FILE",
+        help="TOML file with sign-in and quotas: docs/how-to/server.md (default: none)",
+    )  # fmt: skip
 
 
 def _app(options: argparse.Namespace) -> dict[str, Any]:

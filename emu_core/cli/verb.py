@@ -1,4 +1,4 @@
-"""A verb's parser and its help. Imports only Python's own, for a machine where packages are missing."""
+"""The parser of a verb and its help. Imports only the standard library, since packages may be missing."""
 
 import argparse
 import shutil
@@ -11,7 +11,7 @@ COLUMNS = 100  # of help, at most
 
 
 class _Help(argparse.HelpFormatter):
-    """Help of at most `COLUMNS` columns, in which a line break in a text stays one."""
+    """Formats help to at most `COLUMNS` columns and keeps line breaks."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=min(COLUMNS, shutil.get_terminal_size().columns))
@@ -26,10 +26,10 @@ class _Help(argparse.HelpFormatter):
 
 
 class VerbParser(argparse.ArgumentParser):
-    """A parser that may add options when it has seen the arguments.
+    """A parser that can add options depending on the arguments.
 
     Attributes:
-        complete: adds them, given the arguments; None where there are none to add.
+        complete: called with the arguments to add options; None for no more options.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -38,7 +38,7 @@ class VerbParser(argparse.ArgumentParser):
         self.complete: Callable[[Sequence[str]], None] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Complete the options, once, and read the arguments."""
+        """Add the missing options once, then parse the arguments."""
         complete, self.complete = self.complete, None
         if complete is not None:
             complete(args)
@@ -53,7 +53,7 @@ def add_verb(
     *,
     json_file: bool = False,
 ) -> VerbParser:
-    """A verb's parser; with `json_file`, --json may name a file, which is then written beside what is printed."""
+    """Add and return a verb's parser; with `json_file`, --json may name a file to write as well."""
     parser: VerbParser = verbs.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
