@@ -255,7 +255,7 @@ def test_pairs_without_a_known_word_are_left_out() -> None:
     assert before.tolist() == [0, ids[0], 0]
     assert offsets.tolist() == [0, 2]
     assert BicvmTrainer(encoder, [pairs], SMALL, seed=0).warnings() == [
-        "1 of 3 pairs of en-de were left out, since one side has no word that was seen often enough",
+        "1 of 3 pairs of en-de were left out, since one side has no word that occurs often enough",
     ]
     nothing = ParallelText("en", "de", ("xyz", "zyx"), ("xyz", "zyx"), "none")
     with pytest.raises(TrainingError, match="known word"):

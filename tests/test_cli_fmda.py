@@ -64,7 +64,7 @@ def test_what_each_embedding_finds_is_printed(
     assert parts == run.metrics()["parts"]
     lines = capsys.readouterr().out.splitlines()
     head = next(line for line in lines if line.startswith("Embedding"))
-    assert head.split() == "Embedding de → en en → de Templates de Templates en Language probe".split()
+    assert " ".join(head.split()) == "Embedding de → en en → de Templates de Templates en Language probe"
     table = lines[lines.index(head) + 1 :]
     for line, part in zip(table, Part, strict=False):
         found = parts[part]

@@ -198,7 +198,8 @@ def test_a_true_translation_is_never_a_hard_negative() -> None:
     )
     model = encoder()
     (task,) = prepare(model, Tasks([doubled]))
-    sources, targets = mine(model, task.columns, 2, 5, 1000, np.random.default_rng(0))
+    config = replace(TINY, bidirectional=True, hard_negatives=5, mining_pool=1000)
+    sources, targets = mine(model, task.columns, config, np.random.default_rng(0))
     for mined in (sources, targets):
         assert mined.shape == (18, 5)
         for row, wrong in enumerate(mined):

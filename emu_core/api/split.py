@@ -1,8 +1,9 @@
-"""Sentences taken apart by a disentangled encoder: their tokens and embeddings, neighbours, and samples for maps."""
+"""Sentences split by a disentangled encoder: their tokens, embeddings and neighbours, and samples for maps."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,25 +20,25 @@ if TYPE_CHECKING:
     from emu_core.encoders.base import FloatArray
     from emu_core.encoders.disentangled import DisentangledEncoder
 
-BLANK = "␣"  # a token that is a space
-MOST = 10_000  # sentences; each goes through the encoder, and six vectors of it are stored
+BLANK = "␣"  # shown for a token that is a space
+MOST = 10_000  # sentences; six vectors of each are computed and stored
 NEIGHBOURS = 5
 MOST_PAIRS = 800  # as in the paper's Figure 4
 TEMPLATES, EACH = 4, 5  # as in its Figure 4c: 20 sentences
-NAMED = 7  # templates with a colour of their own; the eighth colour is grey
-OTHERS = "… all others"  # sorts behind letters and brackets
+NAMED = 7  # templates with their own colour; the eighth colour is grey
+OTHERS = "… all others"  # sorts after letters and brackets
 PROBE = "Language probe"
 
 
 @dataclass(frozen=True)
 class Token:
-    """One token, and how much of two embeddings comes from it.
+    """A token and its attention weights.
 
     Attributes:
-        word: how a person reads it.
+        word: the token as text.
         start: where it begins in the sentence.
         end: where it ends there.
-        is_added: whether the encoder itself puts it around every sentence; then it stands nowhere in it.
+        is_added: whether the encoder adds it to every sentence, so that it is not part of this one.
         template: its share of the template embedding, 0 to 1.
         residual: its share of the residual embedding.
     """
@@ -50,18 +51,18 @@ class Token:
     residual: float
 
     def touches(self, spans: Sequence[tuple[int, int]]) -> bool:
-        """Whether a character of it is in one of the spans (start, end) of the sentence."""
+        """Return whether it overlaps one of the spans (start, end) of the sentence."""
         return any(self.start < end and start < self.end for start, end in spans)
 
 
 @dataclass(frozen=True, eq=False)
 class SplitSentence:
-    """A sentence taken apart.
+    """A sentence split by a disentangled encoder.
 
     Attributes:
-        tokens: in their order; empty where the encoder has no attention.
+        tokens: in order; empty if the encoder has no attention.
         parts: its embeddings, (dim,) each.
-        languages: the probability that the language part gives to each language, by its code.
+        languages: probability of each language according to the language embedding, by code.
     """
 
     tokens: tuple[Token, ...]
@@ -70,7 +71,7 @@ class SplitSentence:
 
 
 def split_sentence(encoder: "DisentangledEncoder", text: str) -> SplitSentence:
-    """Take a sentence apart; it has no spaces at its ends."""
+    """Split a sentence, which must not begin or end with spaces."""
     import torch
 
     parts = {part: vectors[0] for part, vectors in encoder.parts([text]).items()}
@@ -88,7 +89,7 @@ def _tokens(encoder: "DisentangledEncoder", text: str) -> tuple[Token, ...]:
     found = []
     for (name, *shares), (start, end) in zip(encoder.attention(text), places, strict=True):
         letters = whole[start:end]
-        begin = start + len(letters) - len(letters.lstrip())  # a token may begin at the space before its word
+        begin = start + len(letters) - len(letters.lstrip())  # a token may include the space before its word
         word = letters.strip() or (BLANK if letters else name)
         added = end <= len(prompt)
         where = (0, 0) if added else (max(begin - len(prompt), 0), end - len(prompt))
@@ -101,11 +102,11 @@ class Pool:
     """N sentences.
 
     Attributes:
-        key: stands for them, in all sessions.
-        frame: their rows, a fresh index.
-        utterances: N, with slots where there is an annotation that can be read.
-        unread: how many annotations can't, or are not their sentence's.
-        total: how many sentences there are, of which these are a sample where they are fewer.
+        key: identifies them in all sessions.
+        frame: their rows, with a new index.
+        utterances: N, with slots if they have a valid annotation.
+        unread: number of annotations that are invalid or do not match their sentence.
+        total: number of sentences that these were drawn from.
     """
 
     key: str
@@ -116,21 +117,16 @@ class Pool:
 
     @property
     def texts(self) -> list[str]:
-        """The N sentences."""
+        """The texts of the N sentences."""
         return [one.text for one in self.utterances]
 
     def rows(self, language: str) -> list[int]:
-        """The row numbers of a language's sentences."""
+        """Return the row numbers of a language's sentences."""
         return np.flatnonzero(self.frame["language"].to_numpy() == language).tolist()
 
 
 def read_pool(key: str, frame: pd.DataFrame) -> Pool:
-    """Return the sentences of a labelled set's rows with their slots, at most `MOST`, translations together.
-
-    Args:
-        key: stands for the rows.
-        frame: rows of a labelled set.
-    """
+    """Return the sentences of a labelled set's rows with their slots, at most `MOST`; translations stay together."""
     part = _sample(frame).reset_index(drop=True)
     utterances, unread = [], 0
     for row in part.to_dict("records"):
@@ -147,18 +143,12 @@ def read_pool(key: str, frame: pd.DataFrame) -> Pool:
 
 
 def language_pairs(pool: Pool, fewest: int) -> list[tuple[str, str]]:
-    """Return the pairs of languages with at least so many translations in the pool."""
+    """Return the pairs of languages with at least `fewest` translations in the pool."""
     ids: dict[str, set[str]] = defaultdict(set)
     for one in pool.utterances:
         if one.id:
             ids[one.language].add(one.id)
-    codes = ordered(ids)
-    return [
-        (first, second)
-        for place, first in enumerate(codes)
-        for second in codes[place + 1 :]
-        if len(ids[first] & ids[second]) >= fewest
-    ]
+    return [(a, b) for a, b in combinations(ordered(ids), 2) if len(ids[a] & ids[b]) >= fewest]
 
 
 def pairs_of(pool: Pool, first: str, second: str) -> list[int]:
@@ -173,7 +163,7 @@ def pairs_of(pool: Pool, first: str, second: str) -> list[int]:
 
 
 def intents_with_templates(pool: Pool, language: str) -> list[str]:
-    """Return the intents of which a language has `TEMPLATES` templates with slots."""
+    """Return the intents with at least `TEMPLATES` templates with slots in a language."""
     templates: dict[str, set[str]] = defaultdict(set)
     for one in pool.utterances:
         if one.language == language and one.slots:
@@ -182,10 +172,9 @@ def intents_with_templates(pool: Pool, language: str) -> list[str]:
 
 
 def template_sample(pool: Pool, language: str, intent: str) -> tuple[list[Utterance], int]:
-    """Return sentences of `TEMPLATES` templates of an intent, `EACH` of each where there can be, and how many are made.
+    """Return `EACH` sentences, or fewer, for each of `TEMPLATES` templates of an intent, and how many are new.
 
-    Where a template has too few sentences in the pool, more are made by putting the values that its slots have
-    elsewhere into it.
+    If a template has too few sentences in the pool, more are made by filling in other values of its slots.
     """
     of_language = [one for one in pool.utterances if one.language == language]
     by_template: dict[str, dict[str, int]] = defaultdict(dict)
@@ -201,7 +190,7 @@ def template_sample(pool: Pool, language: str, intent: str) -> tuple[list[Uttera
             : EACH - len(own)
         ]
         filled.append((own, new))
-    # The fullest templates, and of those the ones that need the fewest made sentences.
+    # Prefer templates with the most sentences, then those with the fewest new ones.
     filled.sort(key=lambda found: (-len(found[0]) - len(found[1]), len(found[1])))
     chosen = filled[:TEMPLATES]
     return [one for own, new in chosen for one in (*own, *new)], sum(len(new) for _, new in chosen)
@@ -214,14 +203,14 @@ def neighbours(
     vectors: "FloatArray",
     allowed: NDArray[np.bool_],
 ) -> pd.DataFrame:
-    """Return the nearest sentences by each embedding, the nearest first.
+    """Return the nearest sentences by each embedding, nearest first.
 
     Args:
         one: the utterance.
         parts: its embeddings (dim,), in the order of `vectors`.
         pool: N sentences.
         vectors: (P, N, dim), their embeddings.
-        allowed: (N,), which of them count.
+        allowed: (N,), whether a sentence may be a neighbour.
     """
     columns = ["embedding", "rank", "cosine", "sentence", "language", "intent", "what it shares"]
     rows: list[tuple[object, ...]] = []
@@ -232,26 +221,17 @@ def neighbours(
         cosines = others @ own / np.maximum(lengths, np.finfo(np.float32).tiny)
         for rank, at in enumerate(np.argsort(-cosines, kind="stable")[:NEIGHBOURS], start=1):
             other = pool.utterances[candidates[at]]
-            rows.append(
-                (
-                    part,
-                    rank,
-                    float(cosines[at]),
-                    other.text,
-                    other.language,
-                    other.intent,
-                    shared(one, other),
-                )
-            )
+            facts = other.text, other.language, other.intent, shared(one, other)
+            rows.append((part, rank, float(cosines[at]), *facts))
     return pd.DataFrame(rows, columns=columns)
 
 
 def shared(one: Utterance, other: Utterance) -> str:
-    """Return in words what two utterances have in common: the closest bond first, at most two."""
+    """Return in words what two utterances have in common, at most two things."""
     if one.id and one.id == other.id and one.language != other.language:
         return "translation"
     found = []
-    # Of a typed one the language is unknown, but a template in another language is not the same text anyway.
+    # Languages need not be compared: a template in another language has another text.
     if one.slots and other.slots and one.template.casefold() == other.template.casefold():
         found.append("same template")
     theirs = {(slot.name, slot.value.casefold()) for slot in other.slots}
@@ -263,9 +243,9 @@ def shared(one: Utterance, other: Utterance) -> str:
 
 
 def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
-    """Return what `sentence_maps` draws: of the templates the most frequent by name, the rest under one.
+    """Return the points of `sentence_maps`; only the `NAMED` most frequent templates keep their names.
 
-    Translations have one template: that of the first of them.
+    Translations share the template of the first one.
     """
     first: dict[str, str] = {}
     templates = [
@@ -285,10 +265,10 @@ def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
 
 
 def part_table(measured: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each embedding: percentages by direction, by language of the templates, and the probe's.
+    """Return a row for each embedding in metrics.json's `parts`.
 
-    Args:
-        measured: metrics.json's `parts`.
+    Its columns are the percentages of translation retrieval by direction, of template retrieval by language, and of
+    the language probe.
     """
     rows = []
     for part in Part:
@@ -301,16 +281,16 @@ def part_table(measured: Mapping[str, Any]) -> pd.DataFrame:
                 | ({PROBE: found["probe"]} if "probe" in found else {})
             )
     table = pd.DataFrame(rows)
-    return table[[*(name for name in table.columns if name != PROBE), *([PROBE] if PROBE in table else [])]]
+    return table[sorted(table.columns, key=lambda name: name == PROBE)]
 
 
 def direction(pair: str) -> str:
-    """Return metrics.json's "en-de" with an arrow between the codes."""
+    """Return a pair such as "en-de" with an arrow between the codes."""
     return " → ".join(split_pair(pair) or [pair])
 
 
 def _sample(frame: pd.DataFrame) -> pd.DataFrame:
-    """At most `MOST` rows, an id with all of its translations or not at all."""
+    """Draw at most `MOST` rows; translations stay together."""
     if len(frame) <= MOST:
         return frame
     ids = frame["id"].where(frame["id"] != "", frame.index.astype(str) + " alone")
@@ -321,12 +301,12 @@ def _sample(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _made(utterances: Sequence[Utterance]) -> dict[int, tuple[Utterance, ...]]:
-    """By row number, sentences of the same template with other values: as many as there can be, `EACH` - 1 at most."""
+    """Return new sentences of the same template with other values by row number, at most `EACH` - 1."""
     found: dict[int, tuple[Utterance, ...]] = {}
     for each in range(1, EACH):
         try:
             made = template_pairs(utterances, each=each)
-        except DataError:  # not one has so many other values
+        except DataError:  # no sentence has so many other values
             break
         found |= dict(zip(made.rows, made.targets, strict=True))
     return found

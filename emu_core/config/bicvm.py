@@ -10,7 +10,7 @@ from emu_core.errors import TrainingError
 
 
 class Composition(StrEnum):
-    """How the vector of a sentence is made of its words' vectors."""
+    """How the vector of a sentence is computed from those of its words."""
 
     ADD = "add"  # their sum, eq. 3
     BIGRAM = "bigram"  # the sum of tanh(x_{i-1} + x_i): Hermann and Blunsom's paper that follows (ACL 2014)
@@ -26,11 +26,11 @@ _loss = partial(setting, group=_LOSS)
 
 @dataclass(frozen=True)
 class BicvmConfig(Settings):
-    """BiCVM's settings. The paper names neither its batch size nor the width of the first weights' Gaussian."""
+    """BiCVM's settings. The paper states neither the batch size nor the deviation of the initial weights."""
 
     epochs: int = setting(
         50,
-        "Passes over all pairs; the best one's weights are saved.",
+        "Passes over all pairs; the weights of the best one are saved.",
         label="Epochs",
         source=_DATA,
         low=1,
@@ -38,7 +38,7 @@ class BicvmConfig(Settings):
     )
     dim: int = setting(
         40,
-        "Length of a word's embedding, and of a sentence's.",
+        "Length of the embeddings of words and sentences.",
         label="Word embedding size",
         source=_DATA,
         low=1,
@@ -46,8 +46,8 @@ class BicvmConfig(Settings):
     )
     composition: Composition = setting(
         Composition.ADD,
-        "A sentence's embedding: the sum of its words', or of tanh of the sums of two neighbours, which tells some "
-        "orders of words apart.",
+        "The embedding of a sentence: the sum of its words, or the sum of tanh of each two adjacent words, which takes "
+        "some account of word order.",
         label="Composition",
         source=f"{_HERMANN}, section 3.2",
         choices={Composition.ADD: "The sum of its words", Composition.BIGRAM: "The sum of its bigrams"},
@@ -55,7 +55,7 @@ class BicvmConfig(Settings):
     )
     min_count: int = _encoder(
         1,
-        "Words that the training text has more rarely than so often are unknown.",
+        "Words that occur less often in the training text are unknown.",
         label="Minimum word count",
         low=1,
     )
@@ -69,62 +69,62 @@ class BicvmConfig(Settings):
     )
     word_dropout: float = _step(
         0.0,
-        "Share of the words left out at random in each batch, so that no sentence depends on one word.",
+        "Share of the words left out at random in each batch, so that no sentence depends on a single word.",
         label="Word dropout",
         low=0,
         below=1,
     )
     init_deviation: float = _step(
         0.1,
-        "Standard deviation of the first weights, which are drawn from a Gaussian.",
+        "Standard deviation of the Gaussian that the initial weights are drawn from.",
         label="Standard deviation of initial weights",
         above=0,
     )
     margin: float = _loss(
         50.0,
-        "A translation is to be so much nearer than another sentence.",
+        "How much nearer a translation should be than another sentence.",
         label="Margin",
         source=f"{_DATA}; eq. 6 prints 1",
         above=0,
     )
     noise: int = _loss(
         50,
-        "Sentences drawn for each pair in each epoch, to be farther than the translation; 0 takes the others of its "
-        "batch (ours).",
+        "Sentences drawn for each pair in each epoch, which should be farther away than the translation; 0 takes the "
+        "other sentences of the batch (ours).",
         label="Noise samples per pair",
         source=_DATA,
         low=0,
     )
     both_ways: bool = _loss(
         False,
-        "Noise in both languages of a pair, and not in the second alone.",
+        "Noise in both languages of a pair instead of the second only.",
         label="Noise in both languages",
     )
     l2_weight: float = _loss(
         1.0,
-        "Weight lambda of the L2 penalty, beside the losses of all pairs added up.",
+        "Weight lambda of the L2 penalty, relative to the sum of the losses of all pairs.",
         label="L2 weight (lambda)",
         source=f"{_DATA}, and eq. 7",
         low=0,
     )
     document_sentences: int = _loss(
         1,
-        "Above 1, so many sentences in a row are learnt as one text; 0 takes the documents of the files.",
+        "Number of consecutive sentences that are combined into one text; 0 uses the documents of the files.",
         label="Sentences per document",
         source=f"{_HERMANN}, section 5",
         low=0,
     )
 
     def check_together(self) -> None:
-        """Check that a pair has noise."""
+        """Check that there is noise for each pair."""
         if self.noise == 0 and self.batch_size == 1:
             raise TrainingError(
                 "a batch of one pair has no other sentences to be its noise; raise batch_size, or noise"
             )
 
 
-# Found by measuring on Multi30k, en-de. The noise is the batch's other sentences, so that none is encoded for it alone;
-# small first weights leave rare words little to say; words left out keep a sentence from leaning on its rarest word.
+# Measured on Multi30k, en-de. Noise from the same batch need not be encoded separately; with small initial weights,
+# rare words have little influence; word dropout prevents a sentence from depending on its rarest word.
 TUNED_BICVM: dict[str, Any] = {
     "dim": 256,
     "noise": 0,

@@ -13,7 +13,7 @@ class Optimizer(StrEnum):
     """The optimiser of the weights."""
 
     SGD = "sgd"
-    ADAM = "adam"  # of the embedding tables, only the rows that a step reads
+    ADAM = "adam"  # updates only the rows of the embedding tables that a step reads
 
 
 def _limits_epochs(config: Any) -> bool:
@@ -45,14 +45,14 @@ _loss = partial(setting, group=_LOSS)
 
 @dataclass(frozen=True)
 class DualEncoderConfig(Settings):
-    """The dual encoder's settings: the paper's own by default.
+    """The dual encoder's settings, by default the paper's.
 
-    Words alone, with neither n-grams nor layers, make the encoder a plain mean of word vectors (`SUM_OF_WORDS`).
+    Without n-grams and layers, the encoder is a mean of word vectors (`SUM_OF_WORDS`).
     """
 
     epochs: int | None = setting(
         None,
-        "Passes over the largest set of translations, at most; the best one's weights are saved.",
+        "Maximum number of passes over the largest set of translations; the weights of the best one are saved.",
         label="Epochs",
         low=1,
         common=True,
@@ -60,7 +60,7 @@ class DualEncoderConfig(Settings):
     )
     steps: int = setting(
         30_000_000,
-        "Steps of training, at most.",
+        "Maximum number of training steps.",
         label="Steps",
         source=_CONFIGURATION,
         low=1,
@@ -69,7 +69,7 @@ class DualEncoderConfig(Settings):
     )
     hard_negatives: int = setting(
         5,
-        "Sentences a pair that are much like the translation but are not it, found with a first model; 0 for none.",
+        "Sentences for each pair that are similar to the translation but wrong, found with a first model; 0 for none.",
         label="Hard negatives per pair",
         source=_TASKS,
         low=0,
@@ -77,7 +77,7 @@ class DualEncoderConfig(Settings):
     )
     layers: int = _encoder(
         3,
-        "Layers of the transformer; 0 makes the embedding the mean of the words'.",
+        "Layers of the transformer; without layers (0), the embedding is the mean of the word embeddings.",
         label="Layers",
         source=_MODEL,
         low=0,
@@ -98,19 +98,19 @@ class DualEncoderConfig(Settings):
     )
     filter_dim: int = _layer(
         2048,
-        "Width of each layer's feed-forward part.",
+        "Width of the feed-forward part of each layer.",
         label="Feed-forward size",
         source=_MODEL,
         low=1,
     )
     pre_norm: bool = _layer(
         False,
-        "Layer norms before the sub-layers instead of after them, and a plain sum past them.",
+        "Layer norms before the sub-layers instead of after them.",
         label="Pre-norm layers",
     )
     position_scale: float = _layer(
         1.0,
-        "Factor of the sinusoids that say where a word is; 0 ignores the order of words.",
+        "Factor of the sinusoidal position embeddings; 0 ignores word order.",
         label="Scale of position embeddings",
         low=0,
     )
@@ -126,7 +126,7 @@ class DualEncoderConfig(Settings):
         210_000,
         "Rows of the table that words are hashed into.",
         label="Word buckets",
-        source=f"{_CONFIGURATION}: 200,000 words and 10,000 buckets for others; here all are hashed",
+        source=f"{_CONFIGURATION}: 200,000 words and 10,000 buckets for others; here all words are hashed",
         low=2,
     )
     ngram_buckets: int = _encoder(
@@ -139,7 +139,7 @@ class DualEncoderConfig(Settings):
     )
     ngram_min: int = _encoder(
         3,
-        "Characters of the shortest n-grams.",
+        "Length of the shortest n-grams in characters.",
         label="Shortest character n-gram",
         source=_CONFIGURATION,
         low=1,
@@ -147,28 +147,28 @@ class DualEncoderConfig(Settings):
     )
     ngram_max: int = _encoder(
         4,
-        "Characters of the longest n-grams; 0 leaves n-grams out.",
+        "Length of the longest n-grams in characters; 0 uses no n-grams.",
         label="Longest character n-gram",
         source=_CONFIGURATION,
         low=0,
     )
     table_range: float = _encoder(
         0.1,
-        "The tables' first weights are drawn from between this and its negative; larger values keep words apart that "
-        "training never met.",
+        "The initial weights of the tables are drawn between this value and its negative; larger values separate words "
+        "that are not in the training text.",
         label="Range of initial embeddings",
         above=0,
     )
     max_tokens: int = _encoder(
         64,
-        "Words of a sentence that are read; the rest is cut.",
+        "Number of words of a sentence that are read; the rest is cut off.",
         label="Maximum sequence length",
         source=f"{_CHIDAMBARAM}, footnote 12",
         low=1,
     )
     normalised: bool = _encoder(
         False,
-        "Embeddings have length 1, so that scores are cosines.",
+        "Normalise embeddings to length 1, so that scores are cosines.",
         label="Unit-length embeddings",
     )
     batch_size: int = _step(
@@ -195,30 +195,30 @@ class DualEncoderConfig(Settings):
     )
     embedding_multiplier: float = _step(
         100.0,
-        "Factor of the updates of the embedding tables.",
+        "Factor of the embedding tables' learning rate.",
         label="Learning rate multiplier of embeddings",
         source=_CONFIGURATION,
         above=0,
     )
     warmup: float = _step(
         0.0,
-        "Share of training in which the learning rate rises from 0.",
+        "Share of training during which the learning rate rises from 0.",
         label="Warm-up",
         low=0,
         below=1,
     )
-    decay: bool = _step(False, "The learning rate falls to 0 at the end.", label="Learning rate decay")
+    decay: bool = _step(False, "Decay the learning rate linearly to 0.", label="Learning rate decay")
     weight_decay: float = _step(
         0.0,
-        "Weight decay of all weights but the embedding tables.",
+        "Weight decay of all weights except the embedding tables.",
         label="Weight decay",
         low=0,
     )
     dropout: float = _step(
         0.1,
-        "Share of values left out at random in the layers.",
+        "Share of values in the layers that are left out at random.",
         label="Dropout",
-        source="Vaswani et al. 2017, whose layers these are; the paper names none",
+        source="Vaswani et al. 2017, whose layers these are; the paper states none",
         low=0,
         below=1,
     )
@@ -232,12 +232,12 @@ class DualEncoderConfig(Settings):
     scale: float = _loss(1.0, "Factor of the scores before the softmax.", label="Logit scale", above=0)
     bidirectional: bool = _loss(
         False,
-        "The source is looked for given the target, too.",
+        "Also rank the sources given the target.",
         label="Bidirectional ranking",
     )
     mine_after: float = _loss(
         0.1,
-        "Share of training, on translations alone, that makes the model which finds the hard negatives.",
+        "Share of training, on translations only, after which the model finds the hard negatives.",
         label="Share of training before hard negatives",
         low=0,
         below=1,
@@ -245,14 +245,14 @@ class DualEncoderConfig(Settings):
     )
     mining_pool: int = _loss(
         50_000,
-        "Sentences that hard negatives are chosen from, at most.",
+        "Maximum number of sentences that hard negatives are chosen from.",
         label="Pool of hard negatives",
         low=1,
         matters=_has_hard_negatives,
     )
     task_weight: float = _loss(
         1.0,
-        "Weight of the losses of other tasks where there are translations, too.",
+        "Weight of the losses of other tasks, if there are translations, too.",
         label="Weight of other tasks",
         above=0,
     )
@@ -272,7 +272,7 @@ class DualEncoderConfig(Settings):
     )
 
     def check_together(self) -> None:
-        """Check that n-grams and layers have shapes that are possible."""
+        """Check that n-gram lengths and layer sizes are possible."""
         if self.ngram_max and self.ngram_min > self.ngram_max:
             raise TrainingError(
                 f"ngram_min must be at most ngram_max, {self.ngram_max}, not {self.ngram_min}"
@@ -315,11 +315,11 @@ TUNED_DUAL_ENCODER: dict[str, Any] = {
 """Ours, for tens of thousands of pairs and two cores (benchmarks/README.md)."""
 
 SUM_OF_WORDS: dict[str, Any] = {**_OURS, "ngram_max": 0, "layers": 0, "epochs": 6}
-"""The plain model that the dual encoder is compared with: the mean of word vectors, in-batch softmax."""
+"""A plain model to compare the dual encoder with: the mean of word vectors, trained with in-batch softmax."""
 
 
 def architecture(config: DualEncoderConfig) -> dict[str, Any]:
-    """The fields that say what the encoder is, and not how it is trained."""
+    """Return the settings of the architecture, without those of training."""
     return {field.name: getattr(config, field.name) for field in fields(config) if field.name in _ENCODER}
 
 

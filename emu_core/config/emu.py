@@ -1,4 +1,4 @@
-"""Settings of Emu and of the other systems of its Table 2."""
+"""Settings of Emu and of the other methods of its Table 2."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -93,11 +93,11 @@ class EmuConfig(Settings):
     )
     trained: Trained = setting(
         Trained.ALL_BUT_EMBEDDINGS,
-        "The weights that are trained. More of them let the encoder change more and take more memory. The embedding "
-        "table has a row for each word piece, and training moves only rows of pieces that it meets. LoRA leaves the "
-        "weights as they are and trains small additions to each layer.",
+        "The weights that are trained. With more weights the encoder can change more, but needs more memory. The "
+        "embedding table has a row for each word piece, and training changes only those of pieces that occur. LoRA "
+        "keeps the weights and trains small additions to each layer.",
         label="Trained weights",
-        source="ours; the paper does not say",
+        source="ours; not stated in the paper",
         choices={
             Trained.ALL: "All",
             Trained.ALL_BUT_EMBEDDINGS: "All but the embedding table",
@@ -115,7 +115,7 @@ class EmuConfig(Settings):
     )
     lora_rank: int = _weight(
         16,
-        "Rank r of LoRA's additions; their number of weights grows with it.",
+        "Rank r of LoRA's additions, which determines their number of weights.",
         label="LoRA rank (r)",
         source="Hu et al. 2022, section 4.1; value ours",
         low=1,
@@ -131,26 +131,25 @@ class EmuConfig(Settings):
     )
     interpolation: float = _weight(
         1.0,
-        "Share of the way from the base encoder's weights to the trained ones at which the encoder is left. Less keeps "
-        "more of the base encoder: labels gain less, and languages without labels lose less.",
+        "Share of the trained weights in an average with the base encoder's weights. With less, languages with labels "
+        "gain less and languages without labels lose less.",
         label="Interpolation with the base weights",
-        source="Wortsman et al. 2022, eq. 1; Emu's paper goes the whole way",
+        source="Wortsman et al. 2022, eq. 1; 1 in Emu's paper",
         above=0,
         high=1,
         added=True,
     )
-    # One sentence has nothing to be told apart from.
     batch_size: int = _step(16, "Labelled sentences in a step.", label="Batch size", source=_SETTINGS, low=2)
     decay: bool = _step(
         False,
-        "The learning rates of encoder and classifier fall in a straight line to 0 at the last step.",
+        "Decay the learning rates of encoder and classifier linearly to 0.",
         label="Learning rate decay",
-        source="ours; the paper's is constant",
+        source="ours; constant in the paper",
         added=True,
     )
     classifier_learning_rate: float = _step(
         1e-3,
-        "Step size of the intent classifier, which is thrown away after training.",
+        "Step size of the intent classifier, which is discarded after training.",
         label="Learning rate of the classifier",
         source=_SETTINGS,
         above=0,
@@ -166,7 +165,7 @@ class EmuConfig(Settings):
     )
     center_weight: float = _label(
         1e-4,
-        "Weight lambda of the center loss, which pulls sentences of one intent together; 0 leaves it out.",
+        "Weight lambda of the center loss, which pulls sentences of one intent together; 0 omits it.",
         label="Center loss weight (lambda)",
         source=f"{_HIROTA}, eq. 2",
         low=0,
@@ -191,15 +190,15 @@ class EmuConfig(Settings):
     )
     n_pair_scale: float = _label(
         20.0,
-        "Factor of the cosines before the softmax; a bare cosine hardly moves a softmax over 16 sentences.",
+        "Factor of the cosines before the softmax; without it, a softmax over 16 sentences stays almost uniform.",
         label="Scale of the cosines",
         above=0,
         matters=lambda config: config.objective is Objective.N_PAIR,
     )
     adversary: Adversary = setting(
         Adversary.WASSERSTEIN,
-        "The discriminator's loss: the difference of its mean scores of two languages, or the cross-entropy of a "
-        "probability for each sentence. The encoder learns to hide what it measures.",
+        "The discriminator's loss: the difference between its mean scores for two languages, or the cross-entropy of a "
+        "probability for each sentence. The encoder is trained to increase it.",
         label="Discriminator objective",
         source=f"{_HIROTA}, Language Discriminator; eq. 3 prints the cross-entropy",
         choices={
@@ -211,21 +210,21 @@ class EmuConfig(Settings):
     )
     adversary_weight: float = _adversary(
         1e-4,
-        "Weight gamma of the discriminator's loss: how strongly the languages are made alike.",
+        "Weight gamma of the discriminator's loss: how strongly the languages are aligned.",
         label="Discriminator weight (gamma)",
         source=f"{_HIROTA}, eq. 4",
         low=0,
     )
     adversary_every: int = _adversary(
         1,
-        "The discriminator takes part in every n-th step, with n times its weight; more saves time.",
+        "Use the discriminator in every n-th step only, with n times the weight, which saves time.",
         label="Discriminator every n steps",
         source="Karras et al. 2020, section 3.1",
         low=1,
     )
     critic_steps: int = _critic(
         5,
-        "Updates k of the discriminator in a step.",
+        "Updates k of the discriminator per step.",
         label="Discriminator steps (k)",
         low=1,
     )
@@ -237,7 +236,7 @@ class EmuConfig(Settings):
     )
     critic_clip: float = _critic(
         0.01,
-        "After each update the discriminator's weights are clipped to lie between -c and c.",
+        "After each update, the discriminator's weights are clipped to [-c, c].",
         label="Discriminator weight clipping (c)",
         above=0,
     )
@@ -249,14 +248,14 @@ class EmuConfig(Settings):
     )
     critic_dropout: float = _critic(
         0.2,
-        "Share of the discriminator's hidden values left out at random while it learns.",
+        "Share of the discriminator's hidden values that are left out at random in training.",
         label="Discriminator dropout",
         low=0,
         below=1,
     )
 
     def check_together(self) -> None:
-        """Check that the objective goes with the other settings."""
+        """Check that the objective is compatible with the other settings."""
         if self.objective is Objective.N_PAIR and (self.center_weight or self.parallel):
             raise TrainingError(
                 "n-pair draws pairs, not a labelled batch: set center_weight to 0 and parallel off"

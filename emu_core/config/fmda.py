@@ -12,13 +12,13 @@ _STEPS, _LOSSES = "Steps", "Weights of the losses"
 
 
 def _weight(help: str, *, label: str, source: str, default: float = 1.0) -> Any:
-    return setting(default, f"{help} 0 leaves it out.", label=label, source=source, low=0, group=_LOSSES)
+    return setting(default, f"{help} 0 omits it.", label=label, source=source, low=0, group=_LOSSES)
 
 
 _negatives = partial(
     setting,
     4,
-    "Sentences with another meaning drawn for each, to be pushed away from it; each epoch uses the next of them.",
+    "Number of sentences with another meaning drawn for each sentence as negatives; each epoch uses the next one.",
     label="Negatives per sentence",
     low=1,
     group=_STEPS,
@@ -38,8 +38,8 @@ _patience = partial(setting, 5, label="Patience", low=1, group=_STEPS)
 _standardised = partial(
     setting,
     False,
-    "The encoder's token states are brought to mean 0 and standard deviation 1 first; otherwise a few large values "
-    "outweigh all others.",
+    "Standardise the encoder's token states to mean 0 and standard deviation 1; otherwise a few large values outweigh "
+    "all others.",
     label="Standardised token states",
     source=CHOSEN_ON.format("pairs of split dev of generated commands"),
     group=_STEPS,
@@ -47,10 +47,10 @@ _standardised = partial(
 
 
 class _WeightedLosses(Settings):
-    """Settings with a weight for each loss; a loss of weight 0 is left out."""
+    """Settings with a weight for each loss."""
 
     def check_together(self) -> None:
-        """Check that a loss is left."""
+        """Check that at least one loss has a weight."""
         weights = [field.name for field in fields(self) if field.name.endswith("_weight")]
         if all(getattr(self, name) == 0 for name in weights):
             raise TrainingError("every loss has weight 0, so nothing would be trained; give one a weight")
@@ -60,23 +60,23 @@ class _WeightedLosses(Settings):
 class FmdaConfig(_WeightedLosses):
     """FMDA's settings (Wu et al. 2022, sections 3.5 and 4.2).
 
-    The paper gives no weights (eq. 5 adds the losses up), and of its other settings says that they are like those of
-    Tiyajamorn et al.; `configure` has what was found by measuring (benchmarks/README.md).
+    The paper gives no weights (eq. 5 is the plain sum of the losses), and refers to Tiyajamorn et al. for its other
+    settings; `configure` has measured ones (benchmarks/README.md).
     """
 
-    epochs: int = _epochs("Passes over all pairs, at most, in each stage.")
+    epochs: int = _epochs("Maximum number of passes over all pairs in each stage.")
     learning_rate: float = _learning_rate(1e-4)
     two_stage: bool = setting(
         False,
-        "The template is learnt first, from sentences that differ in their slots alone, and then frozen while the rest "
-        "is learnt. It finds templates far better, and translations by the template far worse.",
+        "Train the template embedding first, on sentences that only differ in their slots, then freeze it and train "
+        "the rest. It then retrieves templates far better, and translations far worse.",
         label="In two stages",
         source=f"{_WU}, section 4.6",
         common=True,
     )
     batch_size: int = _batch_size()
     patience: int = _patience(
-        "A stage ends when so many epochs in a row have brought no better accuracy on held-out pairs."
+        "A stage ends after so many consecutive epochs without a better accuracy on held-out pairs."
     )
     negatives: int = _negatives(source=f"{_WU}, section 4.2; number ours")
     hidden: int = setting(
@@ -88,7 +88,7 @@ class FmdaConfig(_WeightedLosses):
     )
     language_hidden: int = setting(
         768,
-        "Width of the language network's middle layer; small, the language embedding can't hold the meaning too.",
+        "Width of the language network's middle layer; if it is small, the language embedding can't hold the meaning.",
         label="Size of the language layer",
         low=1,
         group=_STEPS,
@@ -146,11 +146,11 @@ class FmdaConfig(_WeightedLosses):
 class MeaningLanguageConfig(_WeightedLosses):
     """Settings of FMDA's baseline (Tiyajamorn et al. 2021)."""
 
-    epochs: int = _epochs("Passes over all pairs, at most.")
+    epochs: int = _epochs("Maximum number of passes over all pairs.")
     learning_rate: float = _learning_rate(1e-3)
     batch_size: int = _batch_size()
     patience: int = _patience(
-        "Training ends when so many epochs in a row have brought no better accuracy on held-out pairs."
+        "Training ends after so many consecutive epochs without a better accuracy on held-out pairs."
     )
     negatives: int = _negatives(source="ours, as FMDA's")
     standardised: bool = _standardised()

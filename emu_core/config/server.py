@@ -1,4 +1,4 @@
-"""What a server of the app allows: who signs in, and how much each of them may take."""
+"""The settings file of the app's server: sign-in and quotas."""
 
 import ipaddress
 import tomllib
@@ -12,12 +12,12 @@ from emu_core.errors import EmuError
 
 AUTH = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 CALLBACK = "/oauth2callback"  # Streamlit's own
-SHORTEST_SECRET = 32  # characters; who guesses it can sign in as anybody
+SHORTEST_SECRET = 32  # characters
 
 
 @dataclass(frozen=True)
 class ServerSettings(Settings):
-    """The settings file of `emu app`; without one a single person uses the app, who may take what the machine has."""
+    """The settings file of `emu app`; without one, nobody signs in and there are no quotas."""
 
     sign_in: str = setting(
         "",
@@ -43,14 +43,14 @@ class ServerSettings(Settings):
     )
 
     def check_together(self) -> None:
-        """Refuse a list of people whom nothing asks who they are."""
+        """Check that there is a sign-in if there is a list of people."""
         if self.people and not self.sign_in:
             raise EmuError(
-                "people says who may sign in, and nobody has to: name the file of the provider in sign_in"
+                "people lists who may sign in, but there is no sign-in: name the provider's file in sign_in"
             )
 
     def admits(self, email: object, *, verified: bool) -> bool:
-        """Return whether somebody with an e-mail address, which may be verified by the provider, may sign in."""
+        """Return whether somebody with an e-mail address, verified by the provider or not, may sign in."""
         if not self.people:
             return True
         address = email.lower() if isinstance(email, str) and verified else ""
@@ -59,10 +59,10 @@ class ServerSettings(Settings):
 
 
 def read_server_settings(path: Path) -> ServerSettings:
-    """Read a settings file, and look at the file of the provider that it names.
+    """Read a settings file, and check the provider's file that it names.
 
     Raises:
-        EmuError: one of them can't be read, has settings that are not known or not possible, or lacks some.
+        EmuError: a file can't be read, has unknown or invalid settings, or lacks some.
     """
     values = _toml(path)
     known = [info.name for info in infos(ServerSettings)]
@@ -76,21 +76,21 @@ def read_server_settings(path: Path) -> ServerSettings:
         return settings
     provider = path.absolute().parent / settings.sign_in
     auth = _toml(provider).get("auth", {})
-    told = auth if isinstance(auth, dict) else {}
-    if missing := [name for name in AUTH if not isinstance(told.get(name), str) or not told[name]]:
+    auth = auth if isinstance(auth, dict) else {}
+    if missing := [name for name in AUTH if not isinstance(auth.get(name), str) or not auth[name]]:
         raise EmuError(f"{provider.name} has no {missing[0]} under [auth]; it needs {', '.join(AUTH)}")
-    if not told["redirect_uri"].endswith(CALLBACK):
-        raise EmuError(f"redirect_uri in {provider.name} must be the app's address with {CALLBACK} after it")
-    if len(told["cookie_secret"]) < SHORTEST_SECRET:
+    if not auth["redirect_uri"].endswith(CALLBACK):
+        raise EmuError(f"redirect_uri in {provider.name} must be the app's address followed by {CALLBACK}")
+    if len(auth["cookie_secret"]) < SHORTEST_SECRET:
         raise EmuError(
-            f"cookie_secret in {provider.name} must have {SHORTEST_SECRET} characters or more, drawn at random: who "
-            "guesses it can sign in as anybody"
+            f"cookie_secret in {provider.name} must have at least {SHORTEST_SECRET} random characters: whoever guesses "
+            "it can sign in as anybody"
         )
     return replace(settings, sign_in=str(provider))
 
 
 def is_this_machine(host: str) -> bool:
-    """Return whether an address is one that no other machine reaches."""
+    """Return whether an address can only be reached from this machine."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -98,20 +98,20 @@ def is_this_machine(host: str) -> bool:
 
 
 def warnings_for(settings: ServerSettings, host: str) -> list[str]:
-    """Return what whoever serves the app at an address should know, a sentence each."""
+    """Return warnings about serving the app at an address, one sentence each."""
     if settings.sign_in:
         address = urlsplit(_toml(Path(settings.sign_in))["auth"]["redirect_uri"])
         if address.scheme == "https" or is_this_machine(address.hostname or ""):
             return []
         return [
-            "the redirect_uri is no https address: whoever listens on the way can take over a person's sign-in"
+            "the redirect_uri is not an https address: whoever intercepts the connection can take over a sign-in"
         ]
     if is_this_machine(host):
         return []
     return [
-        f"other machines can reach {host} and nobody has to sign in: whoever does sees every run and all text in it, "
-        "starts, stops and deletes runs, and opens folders of this machine as models; --settings FILE with sign_in has "
-        "people sign in (docs/how-to/server.md)"
+        f"other machines can reach {host} and nobody has to sign in: their users see every run and all text in it, "
+        "start, stop and delete runs, and open folders of this machine as models; require people to sign in by "
+        "--settings FILE with sign_in (docs/how-to/server.md)"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Training of BiCVM: eq. 7 by AdaGrad, on one parallel text or - as BiCVM+ - on several that share a language."""
+"""Training of BiCVM (eq. 7) by AdaGrad, on one parallel text, or on several that share a language (BiCVM+)."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -25,12 +25,12 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The sentences, or documents, of one language.
+    """N sentences, or documents, in one language.
 
     Attributes:
         ids: (T,) the words of all.
-        before: (T,) the word before each in its sentence, 0 before the first.
-        starts: (N + 1,) where each begins; the last is T.
+        before: (T,) the word before each in its sentence, 0 for the first.
+        starts: (N + 1,) where each sentence begins; the last is T.
     """
 
     ids: Rows
@@ -57,7 +57,7 @@ class Corpus:
         name: such as en-de.
         first: N sentences or documents of the first language.
         second: their N translations.
-        left_out: pairs of which one side has no known word.
+        left_out: number of pairs that were left out, since one side has no known word.
     """
 
     name: str
@@ -71,14 +71,13 @@ class Corpus:
 
 
 def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) -> Corpus:
-    """Number the words of a parallel text.
+    """Number the words of a parallel text, and leave out pairs of which one side has no known word.
 
-    A pair of documents is one pair to train on; its vectors are the sums of its sentences' vectors. What is left at
-    the end of a text, or of a document, shorter than `document_sentences`, is a document too. A pair of which one side
-    has no known word is left out.
+    Documents are pairs, too; their vectors are the sums of their sentences' vectors. The rest of a text or document
+    that is shorter than `document_sentences` is also a document.
 
     Raises:
-        TrainingError: its own documents are asked for, and the text has none; or fewer than two pairs are left.
+        TrainingError: the text has no documents of its own, or fewer than two pairs are left.
     """
     starts = document_starts(text, config.document_sentences)
     first, second = (
@@ -89,7 +88,7 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
     if len(kept) < 2:
         raise TrainingError(
             f"{shown(text.name)} has {len(kept)} pairs with a known word on both sides, and a pair needs others as "
-            "its noise; give more text, or lower document_sentences"
+            "its noise; use more text, or lower document_sentences"
         )
     left_out = len(first) - len(kept)
     if left_out:
@@ -98,16 +97,11 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
 
 
 def document_starts(text: ParallelText, sentences: int) -> Rows:
-    """Return the rows at which pairs of so many sentences begin, or for 0 the text's own documents.
-
-    Raises:
-        TrainingError: the text has no documents of its own.
-    """
+    """Return the rows where documents of `sentences` sentences begin, or for 0 the text's own documents."""
     if sentences == 0:
         if not text.documents:
             raise TrainingError(
-                f"{shown(text.name)} does not say where its documents begin; set document_sentences to a number of "
-                "sentences"
+                f"{shown(text.name)} is not divided into documents; set document_sentences to a number of sentences"
             )
         return np.asarray(text.documents, dtype=np.int64)
     documents = text.documents if sentences > 1 and text.documents else (0,)
@@ -131,12 +125,12 @@ def _kept(side: Side, rows: Rows) -> Side:
 
 
 def other_rows(rows: Rows, count: int, pairs: int, rng: np.random.Generator) -> Rows:
-    """Draw `count` of the other rows for each of B rows, evenly and with repeats: (B, count)."""
+    """Draw `count` other rows for each of B rows, uniformly and with replacement: (B, count)."""
     return (rows[:, None] + rng.integers(1, pairs, (len(rows), count))) % pairs
 
 
 def tensor(values: NDArray[Any], device: torch.device) -> Tensor:
-    """Return the numbers as a tensor on a device."""
+    """Return an array as a tensor on a device."""
     return torch.from_numpy(values).to(device)
 
 
@@ -146,14 +140,14 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Pairs of one corpus and the noise of each.
+    """Pairs of one corpus, and noise for each.
 
     Attributes:
-        corpus: where they stand.
+        corpus: the corpus.
         rows: (B,) the pairs.
-        second_noise: (B, k) rows of the second language, drawn for each pair; (B, 0) where the batch is the noise.
-        first_noise: the same of the first language; (B, 0) where noise is for the first sentence only.
-        draws: of the words that are left out.
+        second_noise: (B, k) rows of noise in the second language; (B, 0) if the rest of the batch is the noise.
+        first_noise: the same in the first language; (B, 0) without `both_ways`, too.
+        draws: generator for word dropout.
     """
 
     corpus: Corpus
@@ -171,7 +165,7 @@ def untrained_encoder(pairs: Sequence[ParallelText], config: BicvmConfig, *, see
     """Return an encoder with the vocabularies of these texts and random weights.
 
     Raises:
-        EncoderError: a language has no word that stands `config.min_count` times.
+        EncoderError: a language has no word that occurs `config.min_count` times.
     """
     texts: dict[str, list[str]] = {}
     for text in pairs:
@@ -181,12 +175,12 @@ def untrained_encoder(pairs: Sequence[ParallelText], config: BicvmConfig, *, see
 
 
 class AdaGrad:
-    """AdaGrad (Duchi et al. 2011): steps of `learning_rate / sqrt(sum of squared gradients)`, number by number.
+    """AdaGrad (Duchi et al. 2011): elementwise steps of `learning_rate * gradient / sqrt(sum of squared gradients)`.
 
-    A row whose gradient is zero does not move, so that it may be left out of a step.
+    Rows whose gradient is zero do not change, so that a step can omit them.
 
     Attributes:
-        total: the table's shape, the sum of squared gradients so far.
+        total: sums of squared gradients so far, in the shape of the table.
     """
 
     def __init__(self, table: Tensor, learning_rate: float) -> None:
@@ -197,7 +191,7 @@ class AdaGrad:
 
     @torch.no_grad()
     def step(self, rows: Tensor, gradient: Tensor) -> None:
-        """Move the rows (R,), each named once, by their gradient (R, d)."""
+        """Update distinct rows (R,) given their gradient (R, d)."""
         total = self.total[rows].addcmul_(gradient, gradient)
         self.total[rows] = total
         change = gradient / total.sqrt_().add_(_EPSILON)
@@ -205,13 +199,13 @@ class AdaGrad:
 
 
 class BicvmTrainer(Trainer[Batch]):
-    """Trains the word vectors of a BiCVM encoder by AdaGrad.
+    """Trains the word vectors of a BiCVM encoder.
 
     Attributes:
         encoder: trained in place.
-        corpora: one a parallel text.
-        table: (words + 1, d), the encoder's own word vectors.
-        optimizer: with its sums.
+        corpora: one per parallel text.
+        table: (words + 1, d), the encoder's word vectors.
+        optimizer: AdaGrad over the table.
     """
 
     weighs_by_size = True
@@ -229,13 +223,13 @@ class BicvmTrainer(Trainer[Batch]):
 
         Args:
             encoder: from `untrained_encoder`, on its device.
-            pairs: parallel texts; with several, the words of a language they share join the others (BiCVM+).
-            config: the settings; the composition is the encoder's already.
-            seed: of the order of pairs and of all noise; the same seed on the same CPU gives the same weights.
-            score: held-out percent, which chooses the epoch; None takes the last.
+            pairs: parallel texts; several are joined by a language they share (BiCVM+).
+            config: the settings.
+            seed: for the order of pairs and all noise; the same seed on the same CPU gives the same weights.
+            score: measures a held-out score, which chooses the epoch; None takes the last one.
 
         Raises:
-            TrainingError: no text, or one too short to train on.
+            TrainingError: there is no text, or one is too short.
         """
         if not pairs:
             raise TrainingError("there is no parallel text to train on; name one or more")
@@ -246,11 +240,11 @@ class BicvmTrainer(Trainer[Batch]):
         self.stages = [Stage(config.epochs, steps, score)]
         self.table = encoder.table.detach()  # shares the encoder's memory
         self.optimizer = AdaGrad(self.table, config.learning_rate)
-        # How often each word stands in all sentences, 1 at least: (words + 1,).
+        # The number of occurrences of each word, at least 1: (words + 1,).
         self._counts = np.maximum(_counts(self.corpora, len(self.table)), 1)
 
     def batches(self, epoch: int, done: int) -> Iterator[Batch]:
-        """Draw batches of all corpora, in turn as the shuffle has it, with fresh noise."""
+        """Draw batches of all corpora in random order, with new noise."""
         config, order = self.config, np.random.default_rng((self.seed, epoch))
         batches = [
             (corpus, rows)
@@ -261,21 +255,21 @@ class BicvmTrainer(Trainer[Batch]):
         ]
         for number in order.permutation(len(batches)).tolist()[done:]:
             corpus, rows = batches[number]
-            # A generator for each batch: a run that goes on in the middle of an epoch draws what it would have drawn.
+            # A generator for each batch, so that training resumed within an epoch draws the same.
             draws = np.random.default_rng((self.seed, epoch, number))
             second = other_rows(rows, config.noise, len(corpus), draws)
             first = other_rows(rows, config.noise if config.both_ways else 0, len(corpus), draws)
             yield Batch(corpus, rows, second, first, draws)
 
     def step(self, batch: Batch) -> dict[str, float]:
-        """Update the vectors of the batch's words; the losses are a pair's, on average."""
+        """Update the vectors of the batch's words; the losses are averages over pairs."""
         config, device = self.config, self.table.device
         first_words = _words(batch, batch.corpus.first, batch.first_noise, config.word_dropout)
         second_words = _words(batch, batch.corpus.second, batch.second_noise, config.word_dropout)
         counts = _counts([batch.corpus], len(self.table), batch.rows)
         # Only the words of this batch have a gradient.
         present = counts > 0
-        present[0] = True  # what is before the first word; it has no gradient
+        present[0] = True  # the row before a sentence's first word, which has no gradient
         present[first_words.ids] = True
         present[second_words.ids] = True
         rows, place = np.flatnonzero(present), np.cumsum(present) - 1
@@ -296,7 +290,7 @@ class BicvmTrainer(Trainer[Batch]):
         return {"pair": batch.corpus.name}
 
     def state_dict(self) -> State:
-        """Return the word vectors and AdaGrad's sums; what else a step reads is drawn anew."""
+        """Return the word vectors and AdaGrad's sums."""
         return {"table": self.table, "sums": self.optimizer.total}
 
     def load_state_dict(self, state: State) -> None:
@@ -305,10 +299,10 @@ class BicvmTrainer(Trainer[Batch]):
         self.optimizer.total.copy_(state["sums"])
 
     def warnings(self) -> list[str]:
-        """Return how many pairs were left out, where some were."""
+        """Return how many pairs of each corpus were left out, if any."""
         return [
             f"{corpus.left_out:,} of {corpus.left_out + len(corpus):,} pairs of {corpus.name} were left out, since one "
-            "side has no word that was seen often enough"
+            "side has no word that occurs often enough"
             for corpus in self.corpora
             if corpus.left_out
         ]
@@ -321,11 +315,11 @@ class BicvmTrainer(Trainer[Batch]):
 
 @dataclass(frozen=True, eq=False)
 class _Words:
-    """One side of a batch: the words of its sentences, each sentence once.
+    """One side of a batch: the words of its distinct sentences.
 
     Attributes:
-        ids, before, offsets: as `compose` takes them.
-        which: (B + noise,) number of the sentence of each pair, and of each noise sentence.
+        ids, before, offsets: see `compose`.
+        which: (B + noise,) the number of each pair's sentence, then of each noise sentence.
     """
 
     ids: Rows
@@ -334,7 +328,7 @@ class _Words:
     which: Rows
 
     def vectors(self, part: Tensor, place: Rows, encoder: BicvmEncoder) -> Tensor:
-        """Compose the vectors, by the rows of the table that the batch has: (B + noise, d)."""
+        """Compose the vectors (B + noise, d) from the batch's rows of the table."""
         device = part.device
         ids, before, offsets = (
             tensor(values, device) for values in (place[self.ids], place[self.before], self.offsets)
@@ -353,7 +347,7 @@ def _words(batch: Batch, side: Side, noise: Rows, dropout: float) -> _Words:
 
 
 def _counts(corpora: Sequence[Corpus], words: int, rows: Rows | slice = slice(None)) -> Numbers:
-    """Count how often each word stands in the given rows of corpora: (words,)."""
+    """Count each word in the given rows of corpora: (words,)."""
     counts = np.zeros(words)
     for corpus in corpora:
         chosen = np.arange(len(corpus))[rows]
@@ -363,7 +357,7 @@ def _counts(corpora: Sequence[Corpus], words: int, rows: Rows | slice = slice(No
 
 
 def _hinge(first: Tensor, second: Tensor, batch: Batch, config: BicvmConfig) -> Tensor:
-    """Compute eq. 7's first term for the batch, from the vectors of its sentences and, after them, of their noise."""
+    """Compute eq. 7's first term, from the vectors of a batch's sentences followed by those of their noise."""
     count = len(batch.rows)
     a, b = first[:count], second[:count]
     if config.noise == 0:

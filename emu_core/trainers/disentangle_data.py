@@ -1,4 +1,4 @@
-"""The training data of FMDA and its baseline: a frozen encoder's states, computed once, and negatives by BLEU."""
+"""The training data of FMDA and its baseline: the states of a frozen encoder, and negatives chosen by BLEU."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ OnEncoded = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Sentences:
-    """N sentences as the frozen encoder sees them.
+    """N sentences encoded by the frozen encoder.
 
     Attributes:
         states: of their tokens.
-        language: (N,), a number for each sentence's language.
-        template_target: (N, d), [CLS] of the sentence with its slots masked; (0, d) where nothing reads it.
-        residual_target: (N, d), [CLS] of the sentence with its template masked; the same. 0 for the second of a
-            template pair.
+        language: (N,), the number of each sentence's language.
+        template_target: (N, d), [CLS] of the sentence with its slots masked; (0, d) for the baseline.
+        residual_target: (N, d), [CLS] of the sentence with its template masked, 0 for the second of a template pair;
+            (0, d) for the baseline.
         negatives: (N, each), rows of sentences of the same language with another meaning.
     """
 
@@ -51,7 +51,7 @@ class Sentences:
 
     @property
     def cls(self) -> Tensor:
-        """The [CLS] states of all: (N, d)."""
+        """The [CLS] states (N, d)."""
         return self.states.first(torch.arange(len(self.states), device=self.language.device))
 
 
@@ -62,7 +62,7 @@ class HeldOut:
     Attributes:
         states: of their tokens.
         pairs: for each language pair, rows (P, 2) of sentences of one meaning.
-        templates: for each language, rows (T, 2) of sentences of one template; empty where no stage needs them.
+        templates: for each language, rows (T, 2) of sentences of one template; empty if no stage needs them.
     """
 
     states: TokenStates
@@ -72,15 +72,15 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class DisentangleData:
-    """Everything that training reads.
+    """The data that training reads.
 
     Attributes:
         languages: codes, in the order of `Sentences.language`.
         sentences: of the training pairs, and of the template pairs if there are any.
-        pairs: (P, 2), rows of sentences of one meaning in two languages; all language pairs together.
-        template_pairs: (T, 2), rows of sentences of one template in one language; None for one stage.
-        held_out: None where there is nothing to choose the epoch by.
-        warnings: what a person should know of the data, a sentence each.
+        pairs: (P, 2), rows of translations, of all language pairs together.
+        template_pairs: (T, 2), rows of sentences of one template in one language; None for training in one stage.
+        held_out: None if nothing was held out.
+        warnings: one sentence each.
     """
 
     languages: tuple[str, ...]
@@ -101,19 +101,19 @@ def prepare_disentangling(
     cache: Path | None = None,
     on_progress: OnEncoded | None = None,
 ) -> DisentangleData:
-    """Encode every sentence once, with its slots masked and with its template masked once, and draw the negatives.
+    """Encode each sentence as it is, with its slots masked and with its template masked, and draw the negatives.
 
     Args:
-        encoder: frozen; on its device.
-        train: language pairs to train on; a language may stand in several.
-        dev: the same language pairs of other meanings, to choose the epoch by; may be empty.
-        config: which losses there are, and so which targets are needed.
-        seed: of the negatives and the template pairs.
-        cache: folder that keeps negatives and states, for another training on the same sentences.
-        on_progress: called with (sentences encoded, of so many).
+        encoder: the frozen encoder, on its device.
+        train: language pairs to train on; a language may be in several.
+        dev: the same language pairs with other meanings, to choose the epoch; may be empty.
+        config: decides which targets are needed.
+        seed: for the negatives and the template pairs.
+        cache: folder for negatives and states, for other runs on the same sentences.
+        on_progress: called with (sentences encoded, total).
 
     Raises:
-        DataError: a sentence has too few negatives; no template pair can be made.
+        DataError: a sentence has too few negatives, or no template pair can be made.
         EncoderError: slots can't be masked with this encoder.
     """
     languages = tuple(dict.fromkeys(code for pair in train for code in (pair.source, pair.target)))
@@ -126,25 +126,38 @@ def prepare_disentangling(
     masked = isinstance(config, FmdaConfig)
 
     groups = [utterances, others, dev_utterances, dev_made]
-    counter = _Counter(on_progress, sum(map(len, groups)) + 2 * masked * len(utterances))
-    encode = _Encode(encoder, cache, counter)
-    states = [encode.states(group) for group in groups]
-    template_target, residual_target = (
-        encode.targets(utterances)
-        if masked
-        else [torch.empty(0, encoder.state_dim, device=encoder.device)] * 2
-    )
+    told = _told(on_progress, sum(map(len, groups)) + 2 * masked * len(utterances))
+    states = [
+        token_states(
+            encoder,
+            encoder.token_ids([one.text for one in group]),
+            cache=cache,
+            on_progress=told(len(group)),
+        )
+        for group in groups
+    ]
+    template_target = residual_target = torch.empty(0, encoder.state_dim, device=encoder.device)
+    if masked:
+        texts = [one.text for one in utterances]
+        slots: list[list[Span]] = [[(slot.start, slot.end) for slot in one.slots] for one in utterances]
+        templates = [template_spans(len(text), own) for text, own in zip(texts, slots, strict=True)]
+        template_target, residual_target = (
+            cls_states(encoder, masked_ids(encoder, texts, spans), cache=cache, on_progress=told(len(texts)))
+            for spans in (slots, templates)
+        )
     negatives = _negatives(utterances, languages, config.negatives, seed, cache)
+    pairs_of_templates = None
+    device = encoder.device
     if made is not None:
-        # What a template pair's second utterance differs in is masked in the template's target, and not trained on.
-        rows = torch.tensor(made.rows, device=encoder.device)
+        # The second utterance of a template pair has the same template target and no residual target.
+        rows = torch.tensor(made.rows, device=device)
         template_target = torch.cat([template_target, template_target[rows]])
         residual_target = torch.cat(
             [residual_target, residual_target.new_zeros(len(rows), encoder.state_dim)]
         )
         negatives = np.concatenate([negatives, negatives[list(made.rows)]])
+        pairs_of_templates = torch.stack([rows, len(utterances) + torch.arange(len(rows), device=device)], 1)
         utterances = [*utterances, *others]
-    device = encoder.device
     number = {code: place for place, code in enumerate(languages)}
     return DisentangleData(
         languages=languages,
@@ -156,11 +169,7 @@ def prepare_disentangling(
             negatives=torch.from_numpy(negatives).to(device),
         ),
         pairs=torch.tensor([row for some in pairs for row in some], device=device),
-        template_pairs=None
-        if made is None
-        else torch.tensor(
-            [[row, len(utterances) - len(others) + n] for n, row in enumerate(made.rows)], device=device
-        ),
+        template_pairs=pairs_of_templates,
         held_out=HeldOut(
             states=joined(states[2:]),
             pairs=[torch.tensor(some, device=device) for some in dev_pairs],
@@ -172,37 +181,22 @@ def prepare_disentangling(
     )
 
 
-class _Encode:
-    """Runs the frozen encoder over sentences, or reads what it gave for them before."""
+def _told(on_progress: OnEncoded | None, total: int) -> Callable[[int], OnEncoded | None]:
+    """Return a function that returns the callback of the next encoding, given its number of sentences."""
+    before = 0
 
-    def __init__(self, encoder: TransformerEncoder, cache: Path | None, counter: "_Counter") -> None:
-        self._encoder, self._cache, self._counter = encoder, cache, counter
+    def part(size: int) -> OnEncoded | None:
+        nonlocal before
+        if (tell := on_progress) is None:
+            return None
+        first, before = before, before + size
+        return lambda done, of: tell(first + done * size // of, total)
 
-    def states(self, utterances: Sequence[Utterance]) -> TokenStates:
-        """States of every token."""
-        ids = self._encoder.token_ids([one.text for one in utterances])
-        return token_states(
-            self._encoder, ids, cache=self._cache, on_progress=self._counter.part(len(utterances))
-        )
-
-    def targets(self, utterances: Sequence[Utterance]) -> list[Tensor]:
-        """[CLS] with the slots masked, and with the template masked."""
-        texts = [one.text for one in utterances]
-        slots: list[list[Span]] = [[(slot.start, slot.end) for slot in one.slots] for one in utterances]
-        templates = [template_spans(len(text), own) for text, own in zip(texts, slots, strict=True)]
-        return [
-            cls_states(
-                self._encoder,
-                masked_ids(self._encoder, texts, spans),
-                cache=self._cache,
-                on_progress=self._counter.part(len(utterances)),
-            )
-            for spans in (slots, templates)
-        ]
+    return part
 
 
 def _numbered(pairs: Sequence[SlotPairs]) -> tuple[list[Utterance], list[list[tuple[int, int]]]]:
-    """Each utterance once, and each pair's row numbers among them."""
+    """Return the distinct utterances, and each pair's row numbers among them."""
     rows: dict[tuple[str, str], int] = {}
     found: list[Utterance] = []
 
@@ -230,9 +224,9 @@ def _negatives(
 def _dev_templates(
     utterances: Sequence[Utterance], languages: Sequence[str], seed: int | None
 ) -> tuple[list[Utterance], list[list[tuple[int, int]]], tuple[str, ...]]:
-    """One more utterance for each template of the held-out ones, their pairs by language, and what went wrong.
+    """Return a new utterance for each held-out template, row pairs by language, and a warning if there are none.
 
-    The added utterances stand behind the given ones. Without a seed, or without utterances, there are none.
+    The new utterances are numbered after the given ones. Without a seed, or without utterances, there are none.
     """
     if seed is None or not utterances:
         return [], [], ()
@@ -246,33 +240,17 @@ def _dev_templates(
             templates.append([(own[row], first + number) for number, row in enumerate(made.rows)])
             found += [targets[0] for targets in made.targets]
     except DataError as error:
-        said = f"the template encoder's last epoch was kept, since of the sentences that choose it {error}"
-        return [], [], (said,)
+        return [], [], (f"the template encoder's last epoch was kept, since for the dev sentences {error}",)
     return found, templates, ()
 
 
-class _Counter:
-    """Adds the progress of several encodings up."""
-
-    def __init__(self, on_progress: OnEncoded | None, total: int) -> None:
-        self._on_progress, self._total, self._before = on_progress, total, 0
-
-    def part(self, size: int) -> OnEncoded | None:
-        """Return the callback of the next encoding, of at most so many sentences."""
-        if self._on_progress is None:
-            return None
-        tell, before = self._on_progress, self._before
-        self._before += size
-        return lambda done, of: tell(before + done * size // of, self._total)
-
-
 MOST_BLEU = 10.0
-"""A negative's BLEU against its sentence is below this; sacrebleu's scale ends at 100, so the paper's 0.1."""
+"""Upper limit of a negative's BLEU against its sentence: the paper's 0.1 on sacrebleu's scale up to 100."""
 
 CHARACTERS = frozenset({"ja", "zh", "zh-tw", "yue", "wuu", "th", "lo", "km", "my", "bo"})
-"""Languages written without spaces between words, whose n-grams are of characters."""
+"""Languages written without spaces between words, for which n-grams of characters are used."""
 
-# The rule that decides the rows beside the arguments: another must not read the files of this one.
+# Identifies the algorithm in the names of cached files.
 _RULE = "sacrebleu 2 exp effective lowercase <10, draws 1"
 _FIRST_DRAWS = 16  # drawn for all sentences at once; most need one or two
 
@@ -280,30 +258,28 @@ _FIRST_DRAWS = 16  # drawn for all sentences at once; most need one or two
 def draw_negatives(
     texts: Sequence[str], language: str, *, seed: int, each: int = 1, cache: Path | None = None
 ) -> NDArray[np.int64]:
-    """Draw for every sentence others of the same language whose BLEU against it is below 0.1.
+    """Draw negatives for each sentence: random others of the same language whose BLEU against it is below 0.1.
 
-    Random sentences are drawn until enough pass; where the first draws do not give them, all others are tried in random
-    order. A sentence is never its own negative, nor is one of the same text (whatever its case and outer spaces), and
-    the negatives of one sentence differ from one another.
+    A sentence with the same text (ignoring case and surrounding spaces) is no negative, and the negatives of a sentence
+    have different texts.
 
     BLEU is sacrebleu's sentence score of the candidate against the sentence: n-grams up to 4, or up to the candidate's
-    length where that is shorter (effective order); a precision of 0 smoothed by `exp` (counted as 1/2, 1/4, ... of a
-    match); lower case; words as tokenizer 13a splits them, or characters for `CHARACTERS`. Two sentences without a
-    common word have 0; "wake me up at five am this week" has 0.37 against "wake me up at nine am on friday".
+    length if that is shorter (effective order); precisions of 0 are smoothed by `exp` (counted as 1/2, 1/4, ... of a
+    match); lower case; words of tokenizer 13a, or characters for `CHARACTERS`. Two sentences without a common word have
+    0; "wake me up at five am this week" has 0.37 against "wake me up at nine am on friday".
 
     Args:
         texts: N sentences of one language.
         language: its code, which decides between words and characters.
         seed: of the draws, 0 or more.
-        each: negatives a sentence.
-        cache: folder where the rows are stored, and read from when texts, language, seed and each are the same.
+        each: number of negatives per sentence.
+        cache: folder that the rows are stored in, and read from if the other arguments are the same.
 
     Returns:
         Row numbers (N, each) of `texts`.
 
     Raises:
-        DataError: there is no sentence, a number is out of range, or a sentence has fewer than `each` negatives among
-            all others.
+        DataError: there are no sentences, a number is out of range, or a sentence has fewer than `each` negatives.
     """
     if not len(texts) or each < 1 or seed < 0:
         raise DataError(
@@ -312,7 +288,8 @@ def draw_negatives(
         )
     if cache is None:
         return _draw(texts, language, seed, each)
-    path = cache / f"negatives-{_key(texts, language, seed, each)}.npy"
+    prefix = f"{_RULE}\0{language}\0{seed}\0{each}\0{len(texts)}\0".encode()
+    path = cache / f"negatives-{texts_hash(prefix, texts)[:32]}.npy"
     rows = _read(path, (len(texts), each))
     if rows is None:
         rows = _draw(texts, language, seed, each)
@@ -338,7 +315,7 @@ def _draw(texts: Sequence[str], language: str, seed: int, each: int) -> NDArray[
     first = rng.integers(0, n, (n, _FIRST_DRAWS)).tolist()
     rows = np.empty((n, each), dtype=np.int64)
     for row, text in enumerate(texts):
-        refused = {same[row]}  # tried already, chosen already, or the sentence itself
+        refused = {same[row]}  # tried already, or the sentence itself
         reference, chosen = [text], 0
         for candidate in _candidates(first[row], n, rng):
             if same[candidate] in refused:
@@ -359,19 +336,15 @@ def _draw(texts: Sequence[str], language: str, seed: int, each: int) -> NDArray[
 
 
 def _candidates(first: list[int], n: int, rng: np.random.Generator) -> Iterator[int]:
+    """Yield the first draws, then all rows in random order, which are only drawn if they are needed."""
     yield from first
     yield from rng.permutation(n).tolist()
 
 
-def _key(texts: Sequence[str], language: str, seed: int, each: int) -> str:
-    prefix = f"{_RULE}\0{language}\0{seed}\0{each}\0{len(texts)}\0".encode()
-    return texts_hash(prefix, texts)[:32]
-
-
 def _read(path: Path, shape: tuple[int, int]) -> NDArray[np.int64] | None:
-    """Return the cached rows; None where there are none, or none usable."""
+    """Return the cached rows, or None if there are no usable ones."""
     try:
-        with path.open("rb") as file:  # np.load would take a zip archive too
+        with path.open("rb") as file:  # np.load would also open a zip archive
             rows = np.lib.format.read_array(file, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None

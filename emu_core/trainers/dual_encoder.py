@@ -1,4 +1,4 @@
-"""Training of the dual encoder (Chidambaram et al. 2019): tasks in turn, each step for one of them."""
+"""Training of the dual encoder (Chidambaram et al. 2019), whose tasks take turns."""
 
 import copy
 import math
@@ -29,12 +29,12 @@ _NLI = "heads.nli."
 
 @dataclass(frozen=True)
 class Plan:
-    """The task of each step.
+    """The schedule of the tasks.
 
     Attributes:
-        steps: in all.
-        epoch: steps of an epoch.
-        alone: the first steps, of translation alone, after which hard negatives are mined.
+        steps: total number of steps.
+        epoch: steps per epoch.
+        alone: number of first steps, on translation only, before hard negatives are mined.
         translations: number of translation tasks, which come first.
         tasks: number of tasks.
     """
@@ -47,7 +47,7 @@ class Plan:
 
     @classmethod
     def of(cls, tasks: Tasks, config: DualEncoderConfig) -> "Plan":
-        """Make a plan; an epoch ends when the largest translation set (or else the largest set) has had its pass.
+        """Make a plan; an epoch is a pass over the largest translation set, or else over the largest set.
 
         Raises:
             TrainingError: there is no task.
@@ -55,7 +55,7 @@ class Plan:
         sizes, translations = tasks.sizes, len(tasks.translation)
         if not sizes:
             raise TrainingError(
-                "the dual encoder has no task; give it parallel text, one file of pairs or more"
+                "the dual encoder has no task; provide parallel text, in one or more files of pairs"
             )
         epoch = max(_steps_of_pass(size, config) for size in sizes[: translations or None]) * len(sizes)
         steps = config.steps if config.epochs is None else min(config.steps, config.epochs * epoch)
@@ -63,11 +63,11 @@ class Plan:
         return cls(steps, epoch, round(config.mine_after * steps) if mines else 0, translations, len(sizes))
 
     def task(self, step: int) -> int:
-        """Return the number of the task that has this step (from 0): each in its turn."""
+        """Return the number of the task of a step (from 0)."""
         return step % self.translations if step < self.alone else (step - self.alone) % self.tasks
 
     def turns(self, step: int) -> int:
-        """Return how many steps the task of this step has had before."""
+        """Return the number of previous steps of a step's task."""
         if step < self.alone:
             return step // self.translations
         number = self.task(step)
@@ -77,12 +77,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Batch:
-    """A step's examples.
+    """The examples of a step.
 
     Attributes:
         step: the step, from 0.
-        task: number of its task.
-        rows: (B,), the task's examples.
+        task: number of the task.
+        rows: (B,), examples of the task.
     """
 
     step: int
@@ -97,13 +97,13 @@ class Batch:
 class DualEncoderTrainer(Trainer[Batch]):
     """Trains a dual encoder (Chidambaram et al. 2019, sections 2.2 and 3.2).
 
-    With hard negatives, translation ranking alone has the first steps; the encoder that comes of it mines them, as in
-    the paper, and then all tasks take turns.
+    With hard negatives, the first steps train translation ranking only; the resulting encoder mines the negatives, as
+    in the paper, and then all tasks take turns.
 
     Attributes:
-        plan: which task has which step.
-        tasks: tokenised.
-        heads: of the tasks.
+        plan: the schedule of the tasks.
+        tasks: the tokenised tasks.
+        heads: the tasks' heads.
         optimizers: of the embedding tables, and of the other weights.
     """
 
@@ -116,17 +116,17 @@ class DualEncoderTrainer(Trainer[Batch]):
         seed: int,
         score: Callable[[], float] | None = None,
     ) -> None:
-        """Tokenise the tasks and draw the heads.
+        """Tokenise the tasks and initialise the heads.
 
         Args:
-            encoder: with random weights, on its device.
-            tasks: any of them.
-            config: the one that the encoder was made with, or one that differs in how it is trained.
-            seed: of heads, order, dropout; the same seed on the same CPU gives the same weights.
-            score: held-out percent, which chooses the epoch; None takes the last.
+            encoder: an untrained encoder, on its device.
+            tasks: one or more tasks.
+            config: the settings; those of the architecture must be the encoder's.
+            seed: for heads, order and dropout; the same seed on the same CPU gives the same weights.
+            score: measures a held-out score, which chooses the epoch; None takes the last one.
 
         Raises:
-            TrainingError: no task, or one too small.
+            TrainingError: there is no task, or one is too small.
         """
         self.plan, self.tasks = Plan.of(tasks, config), prepare(encoder, tasks)
         self.stages = [Stage(math.ceil(self.plan.steps / self.plan.epoch), self.plan.epoch, score)]
@@ -142,12 +142,12 @@ class DualEncoderTrainer(Trainer[Batch]):
 
     @property
     def total_steps(self) -> int:
-        """Steps in all; the last epoch may have fewer than others."""
+        """Total number of steps; the last epoch may be shorter."""
         return self.plan.steps
 
     @contextmanager
     def training(self) -> Iterator[None]:
-        """Let the tables have sparse gradients, so that a step costs what it reads and not what there is."""
+        """Use sparse gradients for the tables, so that a step's time does not depend on their size."""
         self.encoder.sparse = True
         try:
             yield
@@ -163,19 +163,19 @@ class DualEncoderTrainer(Trainer[Batch]):
         return any(isinstance(task, Inference) for task in self.tasks)
 
     def weights(self) -> Weights:
-        """Return the encoder's weights, and those of the head of inference pairs where these are learnt from."""
+        """Return the weights of the encoder and, if it is trained on NLI pairs, of their head."""
         nli = self.heads.nli.state_dict() if self._keeps_nli else {}
         return super().weights() | {_NLI + name: weight for name, weight in nli.items()}
 
     def load_weights(self, weights: Weights) -> None:
-        """Restore them; a checkpoint of an earlier version has the encoder's alone."""
+        """Restore what `weights` returned; checkpoints of earlier versions only have the encoder's weights."""
         nli = {name.removeprefix(_NLI): own for name, own in weights.items() if name.startswith(_NLI)}
         super().load_weights({name: own for name, own in weights.items() if not name.startswith(_NLI)})
         if nli:
             self.heads.nli.load_state_dict(nli)
 
     def batches(self, epoch: int, done: int) -> Iterator[Batch]:
-        """Draw the examples of each step's task: each once in a pass, in an order of that pass's own."""
+        """Draw the examples of each step's task, in a new order for each pass over the task."""
         first, size = (epoch - 1) * self.plan.epoch, self.config.batch_size
         for step in range(first + done, min(first + self.plan.epoch, self.plan.steps)):
             number = self.plan.task(step)
@@ -191,7 +191,7 @@ class DualEncoderTrainer(Trainer[Batch]):
         if batch.step == self.plan.alone and self.plan.alone and not self._mined:
             self._mine()
         task = self.tasks[batch.task]
-        # Seeds of a step's own: one that is done again after a stop draws the same.
+        # A seed for each step, so that resumed training draws the same.
         torch.manual_seed(self.seed * 1_000_003 + batch.step)
         vectors = self._vectors(task.sides(batch.rows), batch.step)
         loss = task.loss(vectors, batch.rows, self.heads, self.config)
@@ -221,13 +221,11 @@ class DualEncoderTrainer(Trainer[Batch]):
         return {f"loss {task.name}": total / count for task, (total, count) in named if count}
 
     def _mine(self) -> None:
-        """Find the hard negatives of every translation task, by the encoder as it is."""
-        sides, config = (2 if self.config.bidirectional else 1), self.config
+        """Find hard negatives for each translation task with the current encoder."""
         for number, task in enumerate(self.tasks):
             if isinstance(task, Translation):
-                rng = np.random.default_rng((self.seed, number))
                 found = mine(
-                    self.encoder, task.columns, sides, config.hard_negatives, config.mining_pool, rng
+                    self.encoder, task.columns, self.config, np.random.default_rng((self.seed, number))
                 )
                 task.negatives = found if all(rows.shape[1] for rows in found) else []
         self._mined = True
@@ -271,22 +269,22 @@ class DualEncoderTrainer(Trainer[Batch]):
 
 
 def _no_losses(tasks: Sequence[Task]) -> list[tuple[float, int]]:
-    """Return the sum of each task's losses in an epoch, and of how many steps: none yet."""
+    """Return the initial sum of each task's losses in an epoch, and their number."""
     return [(0.0, 0) for _ in tasks]
 
 
 def _steps_of_pass(size: int, config: DualEncoderConfig) -> int:
-    """Return the batches of one pass; what is left over at its end waits for another."""
+    """Return the number of batches in a pass; an incomplete last batch is left out."""
     return max(1, size // config.batch_size)
 
 
 def _optimizers(
     encoder: DualEncoder, heads: nn.Module, config: DualEncoderConfig
 ) -> list[torch.optim.Optimizer]:
-    """Return SGD, or Adam that touches only the table rows of a step.
+    """Return SGD, or Adam that only updates the table rows of a step.
 
-    Updates of the tables are `config.embedding_multiplier` times as large as those of other weights; under SGD that is
-    the paper's factor on their gradients.
+    The learning rate of the tables is multiplied by `config.embedding_multiplier`; for SGD this is the paper's factor
+    on their gradients.
     """
     tables = encoder.embeddings()
     ids = {id(table) for table in tables}
@@ -311,7 +309,7 @@ def _optimizers(
 
 
 def rate_factor(step: int, steps: int, config: DualEncoderConfig) -> float:
-    """Return the part of the learning rate at a step (from 0) of so many: up during warm-up, down to the end."""
+    """Return the factor of the learning rate at a step (from 0): it rises during warm-up, then decays linearly."""
     rising = config.warmup * steps
     if step < rising:
         return (step + 1) / (rising + 1)

@@ -1,4 +1,4 @@
-"""The dual encoder's tasks: the examples of each, the loss of a batch of them, and their hard negatives."""
+"""The dual encoder's tasks: their examples, their losses and their hard negatives."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -25,11 +25,11 @@ Vectors = Sequence[Tensor]
 
 @dataclass(eq=False)
 class Task(ABC):
-    """A text that takes its turn.
+    """A task with its text.
 
     Attributes:
         name: for the log.
-        columns: sentences that stand row by row beside each other, or are drawn on by `sides`.
+        columns: parallel columns of sentences, or the sentences that `sides` selects from.
         size: number of examples.
     """
 
@@ -38,27 +38,27 @@ class Task(ABC):
     size: int
 
     def sides(self, rows: Ints) -> list[Sentences]:
-        """Return the sentences of these examples, in lists that `loss` gets as vectors."""
+        """Return the sentences of examples, in lists; `loss` takes their vectors."""
         return [column.take(rows) for column in self.columns]
 
     @abstractmethod
     def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
-        """Compute the task's loss of these examples; `vectors` are those of `sides`."""
+        """Compute the loss of examples from the vectors of their `sides`."""
 
 
 @dataclass(eq=False)
 class Translation(Task):
-    """P(source | target), and the other way too if `config.bidirectional`.
+    """P(source | target), and also P(target | source) if `config.bidirectional`.
 
     Attributes:
-        negatives: for each side that is ranked, source first, the rows (N, H) of its hard negatives in that side; empty
-            until they are mined.
+        negatives: for each ranked side, source first, the rows (N, H) of hard negatives on that side; empty until they
+            are mined.
     """
 
     negatives: list[Ints] = field(default_factory=list)
 
     def sides(self, rows: Ints) -> list[Sentences]:
-        """Return sources, targets, and each pair's hard negatives one after the other."""
+        """Return sources, targets, and the hard negatives of all pairs on each ranked side."""
         hard = [
             column.take(mined[rows].ravel())
             for column, mined in zip(self.columns, self.negatives, strict=False)
@@ -66,7 +66,7 @@ class Translation(Task):
         return [*super().sides(rows), *hard]
 
     def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
-        """Rank without heads: phi is that of the encoder's own vectors."""
+        """Rank the encoder's own vectors, without heads."""
         first, second, *hard = vectors
         wrong = [part.unflatten(0, (len(rows), -1)) for part in hard] or [None, None]
         loss = ranking_loss(second, first, wrong[0], scale=config.scale)
@@ -80,7 +80,7 @@ class Conversation(Task):
     """P(response | comment)."""
 
     def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
-        """Rank with a head on the response side only."""
+        """Rank with a head on the responses only."""
         comments, responses = vectors
         return ranking_loss(comments, _phi(heads.conversation(responses), config), scale=config.scale)
 
@@ -90,7 +90,7 @@ class QuickThought(Task):
     """P(predecessor | sentence) and P(successor | sentence).
 
     Attributes:
-        middle: (size,), rows that have a neighbour on both sides.
+        middle: (size,), rows that have neighbours on both sides.
     """
 
     middle: Ints
@@ -101,14 +101,14 @@ class QuickThought(Task):
         return [self.columns[0].take(at + shift) for shift in (-1, 0, 1)]
 
     def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
-        """Add up both negative log-likelihoods."""
+        """Add the two negative log-likelihoods."""
         before, own, after = (_phi(part, config) for part in heads.quick_thought(*vectors))
         return ranking_loss(own, after, scale=config.scale) + ranking_loss(own, before, scale=config.scale)
 
 
 @dataclass(eq=False)
 class Inference(Task):
-    """Which of three relations a hypothesis has to its premise.
+    """Classification of a hypothesis's relation to its premise.
 
     Attributes:
         labels: (size,), in the order of `Nli`.
@@ -117,7 +117,7 @@ class Inference(Task):
     labels: Ints
 
     def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
-        """Compute the cross-entropy of the relations."""
+        """Compute the cross-entropy of the relation."""
         logits = heads.inference(*vectors)
         return inference_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
 
@@ -148,7 +148,7 @@ def prepare(encoder: DualEncoder, tasks: Tasks) -> list[Task]:
     for task in found:
         if task.size < 2:
             raise TrainingError(
-                f"the task {task.name} has {task.size} examples, and each is ranked against others; give it more text"
+                f"the task {task.name} has {task.size} examples, and each is ranked against others; add more text"
             )
     return found
 
@@ -164,7 +164,7 @@ def _quick_thought(text: RunningText, read: Callable[[Sequence[str]], Sentences]
 
 
 def _phi(vectors: Tensor, config: DualEncoderConfig) -> Tensor:
-    """Return a head's vectors as the product takes them: of length 1 where the encoder's are."""
+    """Return a head's vectors, normalised if the encoder's are."""
     return F.normalize(vectors, dim=-1) if config.normalised else vectors
 
 
@@ -172,40 +172,34 @@ ROWS = 256
 
 
 def mine(
-    encoder: DualEncoder,
-    columns: Sequence[Sentences],
-    sides: int,
-    each: int,
-    pool: int,
-    rng: np.random.Generator,
+    encoder: DualEncoder, columns: Sequence[Sentences], config: DualEncoderConfig, rng: np.random.Generator
 ) -> list[Ints]:
-    """Find hard negatives of a text's pairs.
+    """Find hard negatives: for each pair, the nearest neighbours by cosine on the same side.
 
     Args:
         encoder: trained on translation.
         columns: sources and targets.
-        sides: 1 for negatives among the sources, 2 for those among the targets too.
-        each: how many a pair.
-        pool: sentences, at most, that they are chosen from.
-        rng: chooses the pool.
+        config: the number of negatives per pair, the size of the pool, and whether targets are ranked, too.
+        rng: draws the pool.
 
     Returns:
-        For each side (N, each or fewer) rows, nearest first, of that side's nearest neighbours by cosine. A row whose
-        source or whose target is that of the pair itself, word by word, is none. Fewer where some pair has no more.
+        For each ranked side, rows (N, H), nearest first. Pairs with the same source or the same target are excluded; H
+        is smaller than the configured number if a pair does not have as many others.
     """
-    chosen = np.sort(rng.permutation(len(columns[0]))[:pool])
+    pool = np.sort(rng.permutation(len(columns[0]))[: config.mining_pool])
     same = [_numbers(column) for column in columns]
-    return [neighbours(encode(encoder, column), chosen, same, each) for column in columns[:sides]]
+    ranked = columns if config.bidirectional else columns[:1]
+    return [neighbours(encode(encoder, column), pool, same, config.hard_negatives) for column in ranked]
 
 
 def neighbours(vectors: Tensor, pool: Ints, same: Sequence[Ints], each: int) -> Ints:
-    """Find the rows (N, each or fewer) of each row's nearest neighbours among `pool`, but for its equals.
+    """Return the rows (N, `each` or fewer) of each row's nearest neighbours among `pool`, excluding equal rows.
 
     Args:
         vectors: (N, dim).
         pool: rows that can be neighbours.
-        same: arrays (N,); two rows with the same number in one of them are equal.
-        each: how many.
+        same: arrays (N,); two rows are equal if they have the same number in one of them.
+        each: number of neighbours.
     """
     units = F.normalize(vectors, dim=-1)
     of_pool = torch.from_numpy(pool).to(units.device)
@@ -223,7 +217,7 @@ def neighbours(vectors: Tensor, pool: Ints, same: Sequence[Ints], each: int) -> 
 
 @torch.no_grad()
 def encode(encoder: DualEncoder, sentences: Sentences) -> Tensor:
-    """Compute vectors (N, dim) without gradient, in evaluation mode."""
+    """Return vectors (N, dim), computed without gradient in evaluation mode."""
     counts = np.diff(sentences.ends, prepend=0)
     out = torch.empty(len(sentences), encoder.dim, device=encoder.device)
     order = np.argsort(counts, kind="stable")
@@ -235,7 +229,7 @@ def encode(encoder: DualEncoder, sentences: Sentences) -> Tensor:
 
 
 def _numbers(sentences: Sentences) -> Ints:
-    """Number the sentences, the same for those of the same words."""
+    """Number the sentences; those of the same words have the same number."""
     seen: dict[bytes, int] = {}
     parts = np.split(sentences.ids, sentences.ends[:-1])
     return np.array([seen.setdefault(part.tobytes(), len(seen)) for part in parts], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Training of FMDA (eq. 5, all losses at once or in two stages, sections 3.5 and 4.6) and of its baseline."""
+"""Training of FMDA (Wu et al. 2022, sections 3.5 and 4.6) and of its baseline (Tiyajamorn et al. 2021)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
-from emu_core.encoders.base import FloatArray
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import TokenStates
 from emu_core.evaluation.retrieval import (
@@ -28,6 +27,8 @@ from emu_core.runs.checkpoint import State
 from emu_core.trainers.disentangle_data import DisentangleData, HeldOut, Sentences
 from emu_core.trainers.fit import Stage, Trainer
 
+Model = Fmda | MeaningLanguage
+Config = FmdaConfig | MeaningLanguageConfig
 Losses = dict[str, Tensor]
 Score = Callable[[], float]
 BATCH = 1024  # sentences encoded at a time
@@ -35,14 +36,14 @@ BATCH = 1024  # sentences encoded at a time
 
 @dataclass(frozen=True)
 class Objective:
-    """A stage of training: its weights and its data.
+    """What a stage of training minimises.
 
     Attributes:
         name: of the stage, for the log.
-        weights: what it trains; all other weights stay as they are.
+        weights: the weights to train; all others are frozen.
         pairs: (P, 2), row numbers of sentences.
-        losses: of pairs (B, 2) and, at the same places, negatives (B, 2): scalars by name, weighted.
-        score: held-out accuracy in percent, which chooses the epoch; None takes the last one's weights.
+        losses: returns the weighted losses by name, given pairs (B, 2) and a negative of each sentence (B, 2).
+        score: measures the held-out accuracy in percent, which chooses the epoch; None takes the last one.
     """
 
     name: str
@@ -70,36 +71,23 @@ class Batch:
 
 
 class DisentangleTrainer(Trainer[Batch]):
-    """Trains a model by Adam, a stage for each objective.
-
-    A stage ends when its held-out accuracy has not risen for `config.patience` epochs.
-
-    Attributes:
-        model: on its device.
-        objectives: in their order.
-    """
+    """Trains a model by Adam, in a stage per objective, each with early stopping."""
 
     weighs_by_size = True
-    model: Fmda | MeaningLanguage
+    model: Model
     optimizer: torch.optim.Optimizer
 
     def __init__(
-        self,
-        model: Fmda | MeaningLanguage,
-        objectives: Sequence[Objective],
-        negatives: Tensor,
-        config: FmdaConfig | MeaningLanguageConfig,
-        *,
-        seed: int,
+        self, model: Model, objectives: Sequence[Objective], negatives: Tensor, config: Config, *, seed: int
     ) -> None:
-        """Take a model and what it is trained on.
+        """Initialise the trainer.
 
         Args:
             model: on its device.
-            objectives: in their order.
-            negatives: (N, each), rows of negatives of every sentence; each epoch uses the next column.
+            objectives: in order.
+            negatives: (N, each), rows of each sentence's negatives; each epoch uses the next column.
             config: batch size, learning rate, epochs and patience.
-            seed: of the order of the pairs.
+            seed: for the order of the pairs.
         """
         self.model, self.objectives, self.negatives = model, objectives, negatives
         self.config, self.seed = config, seed
@@ -113,14 +101,14 @@ class DisentangleTrainer(Trainer[Batch]):
 
     @contextmanager
     def training(self) -> Iterator[None]:
-        """Leave all weights trainable, whatever the stages froze."""
+        """Make all weights trainable again at the end."""
         try:
             yield
         finally:
             self.model.requires_grad_(True)
 
     def start_stage(self, number: int) -> None:
-        """Let gradients reach the stage's weights alone."""
+        """Freeze all weights except the stage's."""
         self.stage, weights = number, self.objectives[number].weights
         self.model.requires_grad_(False)
         for weight in weights:
@@ -128,7 +116,7 @@ class DisentangleTrainer(Trainer[Batch]):
         self.optimizer = torch.optim.Adam(weights, lr=self.config.learning_rate)
 
     def batches(self, epoch: int, done: int) -> list[Batch]:
-        """Draw the order of the pairs by a generator of the epoch's own, which another process draws alike."""
+        """Draw the order of the pairs, by a separate generator for each epoch."""
         pairs = self.objectives[self.stage].pairs
         draws = torch.Generator().manual_seed(self.seed * 1_000_003 + self.stage * 10_007 + epoch)
         order = torch.randperm(len(pairs), generator=draws).to(pairs.device)
@@ -147,7 +135,7 @@ class DisentangleTrainer(Trainer[Batch]):
         return {name: value.item() for name, value in losses.items()} | {"loss": loss.item()}
 
     def state_dict(self) -> State:
-        """Return model and optimiser; what else a step reads is drawn anew."""
+        """Return model and optimiser."""
         return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def load_state_dict(self, state: State) -> None:
@@ -160,14 +148,37 @@ class DisentangleTrainer(Trainer[Batch]):
         return Batch(batch.pairs[:size], batch.negatives[:size])
 
 
-def weighted(config: FmdaConfig | MeaningLanguageConfig, terms: Mapping[str, Callable[[], Tensor]]) -> Losses:
-    """Compute the losses by name, each times its weight in the settings; one of weight 0 is left out."""
-    weights = {name: getattr(config, f"{name}_weight") for name in terms}
-    return {name: weights[name] * loss() for name, loss in terms.items() if weights[name]}
+def disentangle_trainer(
+    encoder: TransformerEncoder, data: DisentangleData, config: Config, *, seed: int
+) -> DisentangleTrainer:
+    """Return the trainer of FMDA's layers, or of its baseline's.
+
+    Args:
+        encoder: the frozen encoder.
+        data: its states, from `prepare_disentangling` with the same settings.
+        config: the settings of FMDA or of its baseline.
+        seed: for initial weights and order; the same seed on the same CPU gives the same weights.
+    """
+    torch.manual_seed(seed)
+    if isinstance(config, FmdaConfig):
+        model: Model = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
+        objectives = _objectives(model, data, config)
+    else:
+        model = MeaningLanguage(encoder.state_dim, data.languages)
+        losses = partial(_baseline_losses, model, data, config)
+        score = translation_score(model, data.held_out)
+        objectives = [Objective("all losses", list(model.parameters()), data.pairs, losses, score)]
+    model.to(encoder.device)
+    if config.standardised:
+        model.standard.fit(data.sentences.cls)
+    return DisentangleTrainer(model, objectives, data.sentences.negatives, config, seed=seed)
 
 
-def translation_score(model: Fmda | MeaningLanguage, held_out: HeldOut | None) -> Score | None:
-    """Return what measures the meaning embeddings: Acc@1 in percent, cross-lingual, mean over pairs and both ways."""
+def translation_score(model: Model, held_out: HeldOut | None) -> Score | None:
+    """Return a function that measures the meaning embeddings by Acc@1 in percent in translation retrieval.
+
+    It is the mean over language pairs and both directions.
+    """
     if held_out is None:
         return None
     both_ways = [rows for pairs in held_out.pairs for rows in (pairs, pairs.flip(1))]
@@ -175,7 +186,10 @@ def translation_score(model: Fmda | MeaningLanguage, held_out: HeldOut | None) -
 
 
 def template_score(model: Fmda, held_out: HeldOut | None) -> Score | None:
-    """Return what measures the template embeddings: Acc@1 in percent in template retrieval, mean over languages."""
+    """Return a function that measures the template embeddings by Acc@1 in percent in template retrieval.
+
+    It is the mean over languages.
+    """
     if held_out is None or not held_out.templates:
         return None
     return partial(
@@ -184,56 +198,28 @@ def template_score(model: Fmda, held_out: HeldOut | None) -> Score | None:
 
 
 def _mean_accuracy(
-    model: Fmda | MeaningLanguage,
+    model: Model,
     states: TokenStates,
     part: Part,
     pairs: Sequence[Tensor],
     retrieval: Callable[..., TranslationRetrieval | TemplateRetrieval],
 ) -> float:
     """Return the mean Acc@1 over sets of row pairs (P, 2), in percent."""
-    vectors = part_vectors(model, states, part)
+    every = torch.arange(len(states), device=states.starts.device)
+    with torch.no_grad():
+        found = [model(*states.batch(rows)).parts()[part] for rows in every.split(BATCH)]
+    vectors = torch.cat(found).cpu().numpy()  # (N, d)
     return float(np.mean([retrieval(*vectors[rows.T.cpu().numpy()]).accuracy for rows in pairs]))
 
 
-@torch.no_grad()
-def part_vectors(model: Fmda | MeaningLanguage, states: TokenStates, part: Part) -> FloatArray:
-    """Compute one embedding of every sentence: (N, d)."""
-    every = torch.arange(len(states), device=states.starts.device)
-    return torch.cat([model(*states.batch(some)).parts()[part] for some in every.split(BATCH)]).cpu().numpy()
-
-
-def fmda_trainer(
-    encoder: TransformerEncoder, data: DisentangleData, config: FmdaConfig, *, seed: int
-) -> DisentangleTrainer:
-    """Return the trainer of FMDA's layers: one stage with every loss, or the template encoder's and then the rest's.
-
-    Args:
-        encoder: the frozen one.
-        data: its states, from `prepare_disentangling` with the same settings.
-        config: the settings.
-        seed: of first weights and order; the same seed on the same CPU gives the same weights.
-    """
-    torch.manual_seed(seed)
-    model = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
-    _fit_standard(model, encoder, data, config)
-    return DisentangleTrainer(
-        model, _objectives(model, data, config), data.sentences.negatives, config, seed=seed
-    )
-
-
-def _fit_standard(
-    model: Fmda | MeaningLanguage,
-    encoder: TransformerEncoder,
-    data: DisentangleData,
-    config: FmdaConfig | MeaningLanguageConfig,
-) -> None:
-    """Move a model to the encoder's device, and have it standardise states if the settings say so."""
-    model.to(encoder.device)
-    if config.standardised:
-        model.standard.fit(data.sentences.cls)
+def weighted(config: Config, terms: Mapping[str, Callable[[], Tensor]]) -> Losses:
+    """Compute the losses by name, each times its weight in the settings, except those of weight 0."""
+    weights = {name: getattr(config, f"{name}_weight") for name in terms}
+    return {name: weights[name] * loss() for name, loss in terms.items() if weights[name]}
 
 
 def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Objective]:
+    """Return one objective with all losses, or the template encoder's and then the rest's."""
     score, losses = translation_score(model, data.held_out), partial(_losses, model, data, config)
     weights = list(model.parameters())
     if data.template_pairs is None:
@@ -249,39 +235,38 @@ def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[
 
 
 def _losses(
-    model: Fmda, data: DisentangleData, config: FmdaConfig, template: bool, others: bool, *rows: Tensor
+    model: Fmda,
+    data: DisentangleData,
+    config: FmdaConfig,
+    template: bool,
+    others: bool,
+    pairs: Tensor,
+    negatives: Tensor,
 ) -> Losses:
     """Compute the losses of eq. 5 for pairs (B, 2) and their negatives (B, 2): the template's, the others, or all."""
-    batch = _Batch(model, data.sentences, *rows)
-    return (_template_losses(model, batch, data.sentences, config) if template else {}) | (
-        _other_losses(model, batch, data, config) if others else {}
-    )
-
-
-class _Batch:
-    """The model's output for B pairs, row by row, and for their negatives."""
-
-    def __init__(self, model: Fmda, sentences: Sentences, pairs: Tensor, negatives: Tensor) -> None:
-        self.rows = pairs.T  # (2, B)
-        every = torch.cat([pairs.T, negatives.T]).flatten()  # four utterances a step: (4B,)
-        out: FmdaOutput = model(*sentences.states.batch(every))
-        self.first, self.second, self.first_negative, self.second_negative = _quarters(out)
-
-
-def _quarters(out: FmdaOutput) -> list[FmdaOutput]:
+    rows = torch.cat([pairs.T, negatives.T]).flatten()  # four sentences per example: (4B,)
+    out: FmdaOutput = model(*data.sentences.states.batch(rows))
     columns = [getattr(out, name).chunk(4) for name in FmdaOutput.__dataclass_fields__]
-    return [FmdaOutput(*(column[i] for column in columns)) for i in range(4)]
+    batch = [FmdaOutput(*quarter) for quarter in zip(*columns, strict=True)]
+    losses: Losses = {}
+    if template:
+        losses |= _template_losses(model, batch, pairs.T, data.sentences, config)
+    if others:
+        losses |= _other_losses(model, batch, pairs.T, data.sentences, config)
+    return losses
 
 
 def _error(*rebuilt: tuple[Tensor, Tensor]) -> Tensor:
-    """Add up the mean squared errors between what was rebuilt and what it should be."""
+    """Add up the mean squared errors of pairs of a reconstruction and its target."""
     return torch.stack([F.mse_loss(found, target) for found, target in rebuilt]).sum()
 
 
-def _template_losses(model: Fmda, batch: _Batch, sentences: Sentences, config: FmdaConfig) -> Losses:
-    """Compute reconstruction of the template targets (eq. 1, 2), and contrast of the templates (eq. 3)."""
-    a, b = batch.first, batch.second
-    to_a, to_b = model.standard(sentences.template_target[batch.rows])
+def _template_losses(
+    model: Fmda, batch: Sequence[FmdaOutput], rows: Tensor, sentences: Sentences, config: FmdaConfig
+) -> Losses:
+    """Compute the reconstruction of the template targets (eq. 1, 2) and the contrast of the templates (eq. 3)."""
+    a, b, not_a, not_b = batch
+    to_a, to_b = model.standard(sentences.template_target[rows])
     return weighted(
         config,
         {
@@ -290,26 +275,23 @@ def _template_losses(model: Fmda, batch: _Batch, sentences: Sentences, config: F
                 (a.template + b.language, to_b), (b.template + a.language, to_a)
             ),
             "template_contrast": lambda: cosine_contrast(
-                a.template, b.template, batch.first_negative.template, batch.second_negative.template
+                a.template, b.template, not_a.template, not_b.template
             ),
         },
     )
 
 
-def _other_losses(model: Fmda, batch: _Batch, data: DisentangleData, config: FmdaConfig) -> Losses:
-    """Compute language identification, reconstruction of utterance and residual, contrast of meanings (eq. 4)."""
-    sentences = data.sentences
-    a, b = batch.first, batch.second
-    of_a, of_b = sentences.language[batch.rows]
-    cls_a, cls_b = (model.standard(sentences.states.first(rows)) for rows in batch.rows)
-    to_a, to_b = model.standard(sentences.residual_target[batch.rows])
+def _other_losses(
+    model: Fmda, batch: Sequence[FmdaOutput], rows: Tensor, sentences: Sentences, config: FmdaConfig
+) -> Losses:
+    """Compute language identification, utterance and residual reconstruction, and contrast of meanings (eq. 4)."""
+    a, b, not_a, not_b = batch
+    cls_a, cls_b = (model.standard(sentences.states.first(side)) for side in rows)
+    to_a, to_b = model.standard(sentences.residual_target[rows])
     return weighted(
         config,
         {
-            "language": lambda: (
-                F.cross_entropy(model.language_logits(a.language), of_a)
-                + F.cross_entropy(model.language_logits(b.language), of_b)
-            ),
+            "language": lambda: _language_loss(model, a.language, b.language, sentences.language[rows]),
             "utterance": lambda: _error((model.rebuilt(a), cls_a), (model.rebuilt(b), cls_b)),
             "utterance_cross": lambda: _error(
                 (model.rebuilt(a, b.language), cls_b), (model.rebuilt(b, a.language), cls_a)
@@ -318,30 +300,15 @@ def _other_losses(model: Fmda, batch: _Batch, data: DisentangleData, config: Fmd
             "residual_cross": lambda: _error(
                 (a.residual + b.language, to_b), (b.residual + a.language, to_a)
             ),
-            "meaning_contrast": lambda: cosine_contrast(
-                a.meaning, b.meaning, batch.first_negative.meaning, batch.second_negative.meaning
-            ),
+            "meaning_contrast": lambda: cosine_contrast(a.meaning, b.meaning, not_a.meaning, not_b.meaning),
         },
     )
 
 
-def meaning_language_trainer(
-    encoder: TransformerEncoder, data: DisentangleData, config: MeaningLanguageConfig, *, seed: int
-) -> DisentangleTrainer:
-    """Return the trainer of the baseline's layers, in one stage.
-
-    Args:
-        encoder: the frozen one.
-        data: its states, from `prepare_disentangling` with the same settings.
-        config: the settings.
-        seed: of first weights and order; the same seed on the same CPU gives the same weights.
-    """
-    torch.manual_seed(seed)
-    model = MeaningLanguage(encoder.state_dim, data.languages)
-    _fit_standard(model, encoder, data, config)
-    losses, score = partial(_baseline_losses, model, data, config), translation_score(model, data.held_out)
-    objective = Objective("all losses", list(model.parameters()), data.pairs, losses, score)
-    return DisentangleTrainer(model, [objective], data.sentences.negatives, config, seed=seed)
+def _language_loss(model: Model, a: Tensor, b: Tensor, languages: Tensor) -> Tensor:
+    """Compute the loss of language identification for the language embeddings of both sides."""
+    of_a, of_b = languages
+    return F.cross_entropy(model.language_logits(a), of_a) + F.cross_entropy(model.language_logits(b), of_b)
 
 
 def _baseline_losses(
@@ -351,26 +318,21 @@ def _baseline_losses(
     pairs: Tensor,
     negatives: Tensor,
 ) -> Losses:
-    """Compute every loss for pairs (B, 2) and their negatives (B, 2)."""
+    """Compute all losses for pairs (B, 2) and their negatives (B, 2)."""
     sentences = data.sentences
-    every = torch.cat([pairs.T, negatives.T])  # (4, B)
-    cls = sentences.states.first(every.flatten())
+    cls = sentences.states.first(torch.cat([pairs.T, negatives.T]).flatten())  # (4B, d)
     out = model.split(cls)
-    meaning, language = out.meaning.chunk(4), out.language.chunk(4)
+    m_a, m_b, m_not_a, m_not_b = out.meaning.chunk(4)
+    l_a, l_b, l_not_a, l_not_b = out.language.chunk(4)
     cls_a, cls_b = model.standard(cls).chunk(4)[:2]
-    (m_a, m_b, m_a_neg, m_b_neg), (l_a, l_b, l_a_neg, l_b_neg) = meaning, language
-    of_a, of_b = sentences.language[pairs.T]
     return weighted(
         config,
         {
             "reconstruction": lambda: F.mse_loss(m_a + l_a, cls_a) + F.mse_loss(m_b + l_b, cls_b),
             "cross_reconstruction": lambda: F.mse_loss(m_a + l_b, cls_b) + F.mse_loss(m_b + l_a, cls_a),
-            "meaning": lambda: clipped_contrast(m_a, m_b, m_a_neg, m_b_neg),
-            "attraction": lambda: language_attraction(l_a, l_a_neg) + language_attraction(l_b, l_b_neg),
-            "language": lambda: (
-                F.cross_entropy(model.language_logits(l_a), of_a)
-                + F.cross_entropy(model.language_logits(l_b), of_b)
-            ),
+            "meaning": lambda: clipped_contrast(m_a, m_b, m_not_a, m_not_b),
+            "attraction": lambda: language_attraction(l_a, l_not_a) + language_attraction(l_b, l_not_b),
+            "language": lambda: _language_loss(model, l_a, l_b, sentences.language[pairs.T]),
             "repulsion": lambda: language_repulsion(l_a, l_b),
         },
     )
