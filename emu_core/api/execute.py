@@ -50,72 +50,63 @@ def execute(
         EmuError: the run failed; its status has the message, too.
     """
     with run.locked() if processes.main else nullcontext():
-        return _execute(run, processes, checkpoint_s, cache, on_progress or live_progress(run))
+        config = run.config()
+        method = method_named(config.method)
+        settings = method.settings_from(config.hyperparameters)
+        data = load_data(run.training_folder, config.data)
+        with record_failure(run, on_progress or live_progress(run), writes=processes.main) as progress:
+            if processes.main:
+                remove_partial(run.folder)
+            progress.phase("loading")
+            held_out = data.labelled.held_out_part() if isinstance(data, LabelledData) else None
+            base: list[Measured] = []
+            snapshots = Snapshots(run, data, writes=processes.main) if config.snapshots else None
 
+            def measure_base(encode: Encode) -> None:
+                if snapshots is not None:
+                    snapshots.take(0, BEFORE, encode)
+                if held_out is not None:
+                    base.append(measure_all(held_out, encode))
 
-def _execute(
-    run: Run,
-    processes: Processes,
-    checkpoint_s: float,
-    cache: str | Path | None,
-    on_progress: OnProgress | None,
-) -> Run:
-    config = run.config()
-    method = method_named(config.method)
-    settings = method.settings_from(config.hyperparameters)
-    data = load_data(run.training_folder, config.data)
-    with record_failure(run, on_progress, writes=processes.main) as progress:
-        if processes.main:
-            remove_partial(run.folder)
-        progress.phase("loading")
-        held_out = data.labelled.held_out_part() if isinstance(data, LabelledData) else None
-        base: list[Measured] = []
-        snapshots = Snapshots(run, data, writes=processes.main) if config.snapshots else None
-
-        def measure_base(encode: Encode) -> None:
+            job = Job(
+                run=run,
+                config=config,
+                data=data,
+                base=load_encoder(config.encoder, device=config.device) if config.encoder else None,
+                progress=progress,
+                processes=processes,
+                checkpoint=Checkpoint(run.checkpoint, checkpoint_s),
+                cache=run.training_folder if cache is None else Path(cache),
+                measure_base=measure_base,
+                snapshots=snapshots,
+            )
+            outcome = method.train(job, settings)
             if snapshots is not None:
-                snapshots.take(0, BEFORE, encode)
-            if held_out is not None:
-                base.append(measure_all(held_out, encode))
-
-        job = Job(
-            run=run,
-            config=config,
-            data=data,
-            base=load_encoder(config.encoder, device=config.device) if config.encoder else None,
-            progress=progress,
-            processes=processes,
-            checkpoint=Checkpoint(run.checkpoint, checkpoint_s),
-            cache=run.training_folder if cache is None else Path(cache),
-            measure_base=measure_base,
-            snapshots=snapshots,
-        )
-        outcome = method.train(job, settings)
-        if snapshots is not None:
-            if not (snapshots.last and outcome.fitted.selected_epoch):  # no epochs, or no snapshots of them
-                snapshots.take(snapshots.last + 1, "trained", outcome.encode)
-            snapshots.finish()
-        progress.phase("evaluating")
-        warnings = outcome.fitted.warnings
-        if isinstance(data, ParallelData):
-            warnings = tuple(dict.fromkeys((*data.tasks.notes, *warnings)))
-            measured = {
-                "measured_on": "the test pairs" if data.test else "pairs held out, which chose the epoch",
-                **parallel_metrics(outcome.encode, data.test or data.dev),
+                # No epochs, or no snapshots of them.
+                if not (snapshots.last and outcome.fitted.selected_epoch):
+                    snapshots.take(snapshots.last + 1, "trained", outcome.encode)
+                snapshots.finish()
+            progress.phase("evaluating")
+            warnings = outcome.fitted.warnings
+            if isinstance(data, ParallelData):
+                warnings = tuple(dict.fromkeys((*data.tasks.notes, *warnings)))
+                measured = {
+                    "measured_on": "the test pairs" if data.test else "pairs held out, which chose the epoch",
+                    **parallel_metrics(outcome.encode, data.test or data.dev),
+                }
+            else:
+                specialised = None if held_out is None else measure_all(held_out, outcome.encode)
+                measured = labelled_metrics(held_out, base[0] if base else None, specialised)
+            metrics = {
+                "selected_epoch": outcome.fitted.selected_epoch,
+                "seconds": round(progress.seconds, 1),
+                "warnings": list(warnings),
+                **measured,
+                **outcome.metrics,
             }
-        else:
-            specialised = None if held_out is None else measure_all(held_out, outcome.encode)
-            measured = labelled_metrics(held_out, base[0] if base else None, specialised)
-        metrics = {
-            "selected_epoch": outcome.fitted.selected_epoch,
-            "seconds": round(progress.seconds, 1),
-            "warnings": list(warnings),
-            **measured,
-            **outcome.metrics,
-        }
-        progress.phase("saving")
-        if processes.main:
-            _finish(run, config, outcome, metrics, progress)
+            progress.phase("saving")
+            if processes.main:
+                _finish(run, config, outcome, metrics, progress)
     return run
 
 

@@ -76,7 +76,7 @@ class FmdaConfig(_WeightedLosses):
     )
     batch_size: int = _batch_size()
     patience: int = _patience(
-        "A stage ends after so many consecutive epochs without a better accuracy on held-out pairs."
+        "A stage ends after this many consecutive epochs without a better accuracy on held-out pairs."
     )
     negatives: int = _negatives(source=f"{_WU}, section 4.2; number ours")
     hidden: int = setting(
@@ -150,7 +150,7 @@ class MeaningLanguageConfig(_WeightedLosses):
     learning_rate: float = _learning_rate(1e-3)
     batch_size: int = _batch_size()
     patience: int = _patience(
-        "Training ends after so many consecutive epochs without a better accuracy on held-out pairs."
+        "Training ends after this many consecutive epochs without a better accuracy on held-out pairs."
     )
     negatives: int = _negatives(source="ours, as FMDA's")
     standardised: bool = _standardised()

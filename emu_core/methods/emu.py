@@ -112,51 +112,51 @@ _ROWS: Sequence[tuple[str, str, str, Mapping[str, Any]]] = (
     (
         "emu",
         "Emu",
-        "The full method: sentences of one intent are drawn together, and a language discriminator keeps the languages "
-        "alike.",
+        "The full method: sentences of one intent are pulled together, and a language discriminator keeps the languages "
+        "aligned.",
         {},
     ),
     (
         "emu-without-ld",
         "Emu without the language discriminator",
-        "Sentences of one intent are drawn together; nothing looks after the other languages.",
+        "Sentences of one intent are pulled together; nothing keeps the languages aligned.",
         _WITHOUT_LD,
     ),
     (
         "emu-without-ld-cl",
         "Emu without discriminator and center loss",
-        "The L2-constrained softmax alone: sentences are told apart by intent.",
+        "Only the L2-constrained softmax, which separates sentences by intent.",
         _WITHOUT_LD_CL,
     ),
     (
         "emu-parallel",
         "Emu with parallel sentences",
-        "Emu, whose discriminator compares each sentence with its own translation; needs ids that join translations.",
+        "Emu with a discriminator that compares each sentence with its translation; needs ids that join translations.",
         {"parallel": True},
     ),
     (
         "emu-anchored",
         "Emu, anchored to the base encoder",
-        "Emu for two epochs, then half of the way back to the base encoder's weights: gains less, and keeps more of "
-        "what the encoder could do in other languages.",
+        "Emu for two epochs, then the average with the base encoder's weights: it gains less, and keeps more of what "
+        "the encoder can do in other languages.",
         {"interpolation": 0.5, "epochs": 2},
     ),
     (
         "softmax",
         "Softmax",
-        "A baseline: a plain classifier on the encoder, trained with it.",
+        "A baseline: a plain classifier, trained together with the encoder.",
         {**_WITHOUT_LD_CL, "objective": Objective.SOFTMAX},
     ),
     (
         "contrastive",
         "Contrastive",
-        "A baseline: pairs of one intent are pulled together, other pairs are kept apart.",
+        "A baseline: pairs of one intent are pulled together, other pairs are pushed apart.",
         {**_WITHOUT_LD_CL, "objective": Objective.CONTRASTIVE},
     ),
     (
         "n-pair",
         "N-pair",
-        "A baseline: each sentence's partner is picked out among those of other intents.",
+        "A baseline: each sentence has to identify its partner among sentences of other intents.",
         {**_WITHOUT_LD_CL, "objective": Objective.N_PAIR},
     ),
 )

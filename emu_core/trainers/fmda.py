@@ -161,11 +161,12 @@ def disentangle_trainer(
     """
     torch.manual_seed(seed)
     if isinstance(config, FmdaConfig):
-        model: Model = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
-        objectives = _objectives(model, data, config)
+        fmda = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
+        model: Model = fmda
+        objectives = _objectives(fmda, data, config)
     else:
-        model = MeaningLanguage(encoder.state_dim, data.languages)
-        losses = partial(_baseline_losses, model, data, config)
+        model = baseline = MeaningLanguage(encoder.state_dim, data.languages)
+        losses = partial(_baseline_losses, baseline, data, config)
         score = translation_score(model, data.held_out)
         objectives = [Objective("all losses", list(model.parameters()), data.pairs, losses, score)]
     model.to(encoder.device)
