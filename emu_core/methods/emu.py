@@ -112,8 +112,8 @@ _ROWS: Sequence[tuple[str, str, str, Mapping[str, Any]]] = (
     (
         "emu",
         "Emu",
-        "The full method: sentences of one intent are pulled together, and a language discriminator keeps the languages "
-        "aligned.",
+        "The full method: sentences of one intent are pulled together, and a language discriminator keeps the "
+        "languages aligned.",
         {},
     ),
     (

@@ -58,13 +58,7 @@ def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
             with _lora(encoder, config):
                 yield
         else:
-            chosen = _chosen(encoder, config)
-            if not chosen:
-                raise TrainingError(
-                    f"the encoder '{encoder.spec}' has no weights except its embeddings, which are not trained; train "
-                    "them with --trained all, or use the method posterior, which trains none"
-                )
-            for weight in chosen:
+            for weight in _chosen(encoder, config):
                 weight.requires_grad_(True)
             yield
         with torch.no_grad():
@@ -77,18 +71,22 @@ def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
 
 def _chosen(encoder: Encoder, config: EmuConfig) -> list[nn.Parameter]:
     layers = encoder.layers()
-    match config.trained:
-        case Trained.LAST_LAYERS:
-            if config.last_layers > len(layers):
-                raise TrainingError(
-                    f"the encoder '{encoder.spec}' has {len(layers)} layers, so its last {config.last_layers} can't be "
-                    "trained; lower --last-layers"
-                )
-            return [weight for layer in layers[-config.last_layers :] for weight in layer]
-        case Trained.ALL:
-            return [*encoder.embeddings(), *(weight for layer in layers for weight in layer)]
-        case _:
-            return [weight for layer in layers for weight in layer]
+    if config.trained is Trained.LAST_LAYERS:
+        if config.last_layers > len(layers):
+            raise TrainingError(
+                f"the encoder '{encoder.spec}' has {len(layers)} layers, so its last {config.last_layers} can't be "
+                "trained; lower --last-layers"
+            )
+        layers = layers[-config.last_layers :]
+    chosen = [weight for layer in layers for weight in layer]
+    if config.trained is Trained.ALL:
+        chosen += encoder.embeddings()
+    if not chosen:
+        raise TrainingError(
+            f"the encoder '{encoder.spec}' has no weights except its embeddings, which are not trained; train them "
+            "with --trained all, or use the method posterior, which trains none"
+        )
+    return chosen
 
 
 @contextmanager

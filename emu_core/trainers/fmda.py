@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.encoders.transformer.encoder import TransformerEncoder
-from emu_core.encoders.transformer.token_states import TokenStates
 from emu_core.evaluation.retrieval import (
     TemplateRetrieval,
     TranslationRetrieval,
@@ -167,7 +166,7 @@ def disentangle_trainer(
     else:
         model = baseline = MeaningLanguage(encoder.state_dim, data.languages)
         losses = partial(_baseline_losses, baseline, data, config)
-        score = translation_score(model, data.held_out)
+        score = _score(model, data.held_out, Part.MEANING)
         objectives = [Objective("all losses", list(model.parameters()), data.pairs, losses, score)]
     model.to(encoder.device)
     if config.standardised:
@@ -175,42 +174,28 @@ def disentangle_trainer(
     return DisentangleTrainer(model, objectives, data.sentences.negatives, config, seed=seed)
 
 
-def translation_score(model: Model, held_out: HeldOut | None) -> Score | None:
-    """Return a function that measures the meaning embeddings by Acc@1 in percent in translation retrieval.
+def _score(model: Model, held_out: HeldOut | None, part: Part) -> Score | None:
+    """Return a function that measures the mean Acc@1 of an embedding in percent, or None without held-out data.
 
-    It is the mean over language pairs and both directions.
+    Meanings retrieve translations, in both directions of each language pair; templates retrieve sentences of the same
+    template, in each language.
     """
-    if held_out is None:
+    if held_out is None or (part is Part.TEMPLATE and not held_out.templates):
         return None
-    both_ways = [rows for pairs in held_out.pairs for rows in (pairs, pairs.flip(1))]
-    return partial(_mean_accuracy, model, held_out.states, Part.MEANING, both_ways, translation_retrieval)
+    states, sets = held_out.states, held_out.templates
+    retrieval: Callable[..., TranslationRetrieval | TemplateRetrieval] = template_retrieval
+    if part is Part.MEANING:
+        retrieval = translation_retrieval
+        sets = [rows for pairs in held_out.pairs for rows in (pairs, pairs.flip(1))]
 
+    def score() -> float:
+        every = torch.arange(len(states), device=states.starts.device)
+        with torch.no_grad():
+            found = [model(*states.batch(rows)).parts()[part] for rows in every.split(BATCH)]
+        vectors = torch.cat(found).cpu().numpy()  # (N, d)
+        return float(np.mean([retrieval(*vectors[rows.T.cpu().numpy()]).accuracy for rows in sets]))
 
-def template_score(model: Fmda, held_out: HeldOut | None) -> Score | None:
-    """Return a function that measures the template embeddings by Acc@1 in percent in template retrieval.
-
-    It is the mean over languages.
-    """
-    if held_out is None or not held_out.templates:
-        return None
-    return partial(
-        _mean_accuracy, model, held_out.states, Part.TEMPLATE, held_out.templates, template_retrieval
-    )
-
-
-def _mean_accuracy(
-    model: Model,
-    states: TokenStates,
-    part: Part,
-    pairs: Sequence[Tensor],
-    retrieval: Callable[..., TranslationRetrieval | TemplateRetrieval],
-) -> float:
-    """Return the mean Acc@1 over sets of row pairs (P, 2), in percent."""
-    every = torch.arange(len(states), device=states.starts.device)
-    with torch.no_grad():
-        found = [model(*states.batch(rows)).parts()[part] for rows in every.split(BATCH)]
-    vectors = torch.cat(found).cpu().numpy()  # (N, d)
-    return float(np.mean([retrieval(*vectors[rows.T.cpu().numpy()]).accuracy for rows in pairs]))
+    return score
 
 
 def weighted(config: Config, terms: Mapping[str, Callable[[], Tensor]]) -> Losses:
@@ -221,14 +206,14 @@ def weighted(config: Config, terms: Mapping[str, Callable[[], Tensor]]) -> Losse
 
 def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Objective]:
     """Return one objective with all losses, or the template encoder's and then the rest's."""
-    score, losses = translation_score(model, data.held_out), partial(_losses, model, data, config)
+    score, losses = _score(model, data.held_out, Part.MEANING), partial(_losses, model, data, config)
     weights = list(model.parameters())
     if data.template_pairs is None:
         return [Objective("all losses", weights, data.pairs, partial(losses, True, True), score)]
     frozen = {id(weight) for weight in model.template_layers()}
     first = [*model.template_layers(), *model.language.parameters()]
     rest = [weight for weight in weights if id(weight) not in frozen]
-    template = template_score(model, data.held_out)
+    template = _score(model, data.held_out, Part.TEMPLATE)
     return [
         Objective("template", first, data.template_pairs, partial(losses, True, False), template),
         Objective("rest", rest, data.pairs, partial(losses, False, True), score),
