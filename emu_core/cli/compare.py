@@ -93,7 +93,7 @@ def _print(comparison: "Comparison") -> None:
             print(f"\n{kind}: {_cut(row['sentence'])} ({row['intent']})")
             for name, side in ((base, "base"), (other, "other")):
                 print(f"  {name}: {_cut(row[f'{side}_neighbour'])} ({row[f'{side}_intent']})")
-    print(f"\nTriples on which {base} goes by the words: cosine with S1 by {base} and by {other}")
+    print(f"\nTriples on which {base} follows the words: cosine with S1 by {base} and by {other}")
     for across in (False, True):
         for row in comparison.triples(across_languages=across).head(MOST_SHOWN).to_dict("records"):
             print(f"\nS1 {_cut(row['s1'])} ({row['intent']})")

@@ -68,10 +68,12 @@ def _percent(share: float | None) -> str:
 def _print_facts(facts: dict[str, Any]) -> None:
     if facts["accuracy"] is not None:
         print(
-            f"\nleave-one-out on the pool: {facts['accuracy']:.1f} % right, {facts['votes']} nearest voting"
+            f"\nleave-one-out accuracy on the pool: {facts['accuracy']:.1f} % (nearest sentences that vote: "
+            f"{facts['votes']})"
         )
     if facts["threshold"] is not None:
-        found = "" if facts["new_found"] is None else f", as {facts['new_found']:.0f} % of new intents are"
-        print(f"no known intent below cosine {facts['threshold']:.3f}{found}")
+        found = facts["new_found"]
+        share = "" if found is None else f", which holds for {found:.0f} % of the sentences of new intents"
+        print(f"no known intent below cosine {facts['threshold']:.3f}{share}")
     for note in facts["notes"]:
         print(f"note: {note}")
