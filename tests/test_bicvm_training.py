@@ -239,7 +239,7 @@ def test_documents_are_sums_of_their_sentences() -> None:
     }
     assert sizes == {1: 16, 2: 3 + 1 + 5, 3: 2 + 1 + 4, 4: 2 + 1 + 3, 10: 3, 20: 3}
     assert len(corpus_of(encoder, text("de"), BicvmConfig(document_sentences=3))) == 6
-    with pytest.raises(TrainingError, match="documents begin"):
+    with pytest.raises(TrainingError, match="not divided into documents"):
         corpus_of(encoder, text("de"), BicvmConfig(document_sentences=0))
     with pytest.raises(TrainingError, match="1 pairs"):
         corpus_of(encoder, text("de"), BicvmConfig(document_sentences=16))
