@@ -249,13 +249,17 @@ def test_no_folder_of_a_server_is_opened_as_a_model(typed: str) -> None:
         ("queued = 1.5", {}, "queued must be"),
         ("sign_in = 5", {}, "sign_in must be text"),
         ("people = 'example.org'", {}, "people must be a list"),
-        ("people = ['example.org']", {}, "nobody has to"),
+        ("people = ['example.org']", {}, "there is no sign-in"),
         ("rows = ", {}, "server.toml is not TOML"),
         ("sign_in = 'gone.toml'", {}, "can't read gone.toml: No such file"),
         ("sign_in = 'secrets.toml'", {"client_id": ""}, "no client_id under"),
         ("sign_in = 'secrets.toml'", {"client_secret": 5}, "no client_secret under"),
-        ("sign_in = 'secrets.toml'", {"redirect_uri": "https://emu.example.org"}, "/oauth2callback after it"),
-        ("sign_in = 'secrets.toml'", {"cookie_secret": "short"}, "32 characters or more"),
+        (
+            "sign_in = 'secrets.toml'",
+            {"redirect_uri": "https://emu.example.org"},
+            "followed by /oauth2callback",
+        ),
+        ("sign_in = 'secrets.toml'", {"cookie_secret": "short"}, "at least 32 random characters"),
     ],
 )
 def test_an_error_of_the_settings_is_one_sentence(
@@ -296,7 +300,7 @@ def test_the_command_warns_and_passes_on_what_was_asked(
     assert calls[-1][0][-2:] == ["--secrets.files", str(tmp_path / "secrets.toml")]
     assert calls[-1][1]["EMU_SETTINGS"] == str(file)
     write_server(tmp_path, "sign_in = 'secrets.toml'", redirect_uri="http://emu.example.org/oauth2callback")
-    assert "no https address" in served("--settings", str(file))
+    assert "not an https address" in served("--settings", str(file))
     monkeypatch.setattr(
         serve, "find_spec", lambda name: None if name == "authlib" else type("S", (), {"origin": "x"})
     )

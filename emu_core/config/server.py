@@ -109,9 +109,9 @@ def warnings_for(settings: ServerSettings, host: str) -> list[str]:
     if is_this_machine(host):
         return []
     return [
-        f"other machines can reach {host} and nobody has to sign in: their users see every run and all text in it, "
-        "start, stop and delete runs, and open folders of this machine as models; require people to sign in by "
-        "--settings FILE with sign_in (docs/how-to/server.md)"
+        f"other machines can reach {host}, and nobody has to sign in: everybody there can see all runs and their text, "
+        "start, stop and delete runs, and open folders of this machine as models; to require a sign-in, name it in a "
+        "file for --settings (docs/how-to/server.md)"
     ]
 
 
