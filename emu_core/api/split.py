@@ -32,23 +32,14 @@ PROBE = "Language probe"
 
 @dataclass(frozen=True)
 class Token:
-    """A token and its attention weights.
-
-    Attributes:
-        word: the token as text.
-        start: where it begins in the sentence.
-        end: where it ends there.
-        is_added: whether the encoder adds it to every sentence, so that it is not part of this one.
-        template: its share of the template embedding, 0 to 1.
-        residual: its share of the residual embedding.
-    """
+    """A token, its place in the sentence and its attention weights."""
 
     word: str
     start: int
     end: int
-    is_added: bool
-    template: float
-    residual: float
+    is_added: bool  # by the encoder to every sentence
+    template: float  # its share of the template embedding, 0 to 1
+    residual: float  # its share of the residual embedding
 
     def touches(self, spans: Sequence[tuple[int, int]]) -> bool:
         """Return whether it overlaps one of the spans (start, end) of the sentence."""
@@ -57,17 +48,11 @@ class Token:
 
 @dataclass(frozen=True, eq=False)
 class SplitSentence:
-    """A sentence split by a disentangled encoder.
+    """A sentence split by a disentangled encoder."""
 
-    Attributes:
-        tokens: in order; empty if the encoder has no attention.
-        parts: its embeddings, (dim,) each.
-        languages: probability of each language according to the language embedding, by code.
-    """
-
-    tokens: tuple[Token, ...]
-    parts: "dict[Part, FloatArray]"
-    languages: dict[str, float]
+    tokens: tuple[Token, ...]  # empty if the encoder has no attention
+    parts: "dict[Part, FloatArray]"  # its embeddings, (dim,) each
+    languages: dict[str, float]  # probability of each language according to the language embedding
 
 
 def split_sentence(encoder: "DisentangledEncoder", text: str) -> SplitSentence:
@@ -99,21 +84,13 @@ def _tokens(encoder: "DisentangledEncoder", text: str) -> tuple[Token, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """N sentences.
+    """N sentences."""
 
-    Attributes:
-        key: identifies them in all sessions.
-        frame: their rows, with a new index.
-        utterances: N, with slots if they have a valid annotation.
-        unread: number of annotations that are invalid or do not match their sentence.
-        total: number of sentences that these were drawn from.
-    """
-
-    key: str
-    frame: pd.DataFrame
-    utterances: tuple[Utterance, ...]
-    unread: int
-    total: int
+    key: str  # identifies them in all sessions
+    frame: pd.DataFrame  # their rows, with a new index
+    utterances: tuple[Utterance, ...]  # N, with slots if they have a valid annotation
+    unread: int  # number of annotations that are invalid or do not match their sentence
+    total: int  # number of sentences that these were drawn from
 
     @property
     def texts(self) -> list[str]:

@@ -21,15 +21,10 @@ _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "m
 
 @dataclass(frozen=True)
 class Forecast:
-    """The memory that training needs.
+    """The memory that training needs."""
 
-    Attributes:
-        line: the data and the memory in words.
-        needed: upper estimate in bytes.
-    """
-
-    line: str
-    needed: int
+    line: str  # the data and the memory in words
+    needed: int  # upper estimate in bytes
 
 
 OnForecast = Callable[[Forecast], None]

@@ -140,21 +140,13 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Pairs of one corpus, and noise for each.
-
-    Attributes:
-        corpus: the corpus.
-        rows: (B,) the pairs.
-        second_noise: (B, k) rows of noise in the second language; (B, 0) if the rest of the batch is the noise.
-        first_noise: the same in the first language; (B, 0) without `both_ways`, too.
-        draws: generator for word dropout.
-    """
+    """Pairs of one corpus, and noise for each."""
 
     corpus: Corpus
-    rows: Rows
-    second_noise: Rows
-    first_noise: Rows
-    draws: np.random.Generator
+    rows: Rows  # (B,) the pairs
+    second_noise: Rows  # (B, k) in the second language; (B, 0) if the rest of the batch is the noise
+    first_noise: Rows  # the same in the first language; (B, 0) without `both_ways`, too
+    draws: np.random.Generator  # for word dropout
 
     def __len__(self) -> int:
         """Return B."""
@@ -315,17 +307,12 @@ class BicvmTrainer(Trainer[Batch]):
 
 @dataclass(frozen=True, eq=False)
 class _Words:
-    """One side of a batch: the words of its distinct sentences.
-
-    Attributes:
-        ids, before, offsets: see `compose`.
-        which: (B + noise,) the number of each pair's sentence, then of each noise sentence.
-    """
+    """One side of a batch: the words of its distinct sentences, as for `compose`."""
 
     ids: Rows
     before: Rows
     offsets: Rows
-    which: Rows
+    which: Rows  # (B + noise,) the number of each pair's sentence, then of each noise sentence
 
     def vectors(self, part: Tensor, place: Rows, encoder: BicvmEncoder) -> Tensor:
         """Compose the vectors (B + noise, d) from the batch's rows of the table."""

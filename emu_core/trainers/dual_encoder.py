@@ -29,21 +29,13 @@ _NLI = "heads.nli."
 
 @dataclass(frozen=True)
 class Plan:
-    """The schedule of the tasks.
+    """The schedule of the tasks."""
 
-    Attributes:
-        steps: total number of steps.
-        epoch: steps per epoch.
-        alone: number of first steps, on translation only, before hard negatives are mined.
-        translations: number of translation tasks, which come first.
-        tasks: number of tasks.
-    """
-
-    steps: int
-    epoch: int
-    alone: int
-    translations: int
-    tasks: int
+    steps: int  # in total
+    epoch: int  # steps per epoch
+    alone: int  # first steps, on translation only, before hard negatives are mined
+    translations: int  # number of translation tasks, which come first
+    tasks: int  # number of tasks
 
     @classmethod
     def of(cls, tasks: Tasks, config: DualEncoderConfig) -> "Plan":
@@ -77,17 +69,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Batch:
-    """The examples of a step.
+    """The examples of a step."""
 
-    Attributes:
-        step: the step, from 0.
-        task: number of the task.
-        rows: (B,), examples of the task.
-    """
-
-    step: int
-    task: int
-    rows: Ints
+    step: int  # from 0
+    task: int  # number of the task
+    rows: Ints  # (B,), examples of the task
 
     def __len__(self) -> int:
         """Return B."""

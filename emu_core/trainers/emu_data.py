@@ -45,20 +45,14 @@ class Labelled:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Tokenised training data.
+    """Tokenised training data."""
 
-    Attributes:
-        labelled: by training language.
-        unlabelled: by adversarial language; empty without an adversary.
-        translations: by adversarial language and parallel id; only for Emu-Parallel.
-        intents: the class names, in the order of the class numbers.
-        warnings: one sentence each.
-    """
-
-    labelled: dict[str, Labelled]
-    unlabelled: dict[str, list[TokenIds]]
-    translations: dict[str, dict[str, TokenIds]]
-    intents: tuple[str, ...]
+    labelled: dict[str, Labelled]  # by training language
+    unlabelled: dict[str, list[TokenIds]]  # by adversarial language; empty without an adversary
+    translations: dict[
+        str, dict[str, TokenIds]
+    ]  # by adversarial language and parallel id; only for Emu-Parallel
+    intents: tuple[str, ...]  # in the order of the class numbers
     warnings: tuple[str, ...]
 
 
@@ -263,15 +257,10 @@ _NOISE = 1e-6  # smaller singular values of unit vectors are float32 rounding er
 
 @dataclass(frozen=True)
 class Spread:
-    """How far apart some sentences' vectors are.
+    """How far apart some sentences' vectors are."""
 
-    Attributes:
-        mean_cosine: over all pairs of sentences.
-        effective_rank: effective number of dimensions that the vectors vary in; 0 if all are equal.
-    """
-
-    mean_cosine: float
-    effective_rank: float
+    mean_cosine: float  # over all pairs of sentences
+    effective_rank: float  # effective number of dimensions that the vectors vary in; 0 if all are equal
 
 
 def spread(vectors: NDArray[np.float32]) -> Spread:

@@ -61,29 +61,17 @@ class Stage:
 
 @dataclass
 class Position:
-    """The progress of training.
-
-    Attributes:
-        stage: current stage, from 0.
-        epoch: current epoch, from 1, counted over all stages.
-        earlier: number of epochs in the previous stages.
-        batch: steps done in this epoch.
-        step: steps done in total.
-        loss: weighted sum of the losses of this epoch's steps.
-        weight: sum of the weights.
-        best_score: best score in this stage.
-        best_epoch: its epoch, counted like `epoch`; 0 if there is none yet.
-    """
+    """The progress of training."""
 
     stage: int = 0
-    epoch: int = 1
-    earlier: int = 0
-    batch: int = 0
-    step: int = 0
-    loss: float = 0.0
-    weight: float = 0.0
-    best_score: float = -math.inf
-    best_epoch: int = 0
+    epoch: int = 1  # counted over all stages
+    earlier: int = 0  # epochs in the previous stages
+    batch: int = 0  # steps done in this epoch
+    step: int = 0  # steps done in total
+    loss: float = 0.0  # weighted sum of the losses of this epoch's steps
+    weight: float = 0.0  # sum of the weights
+    best_score: float = -math.inf  # in this stage
+    best_epoch: int = 0  # counted like `epoch`; 0 if there is none yet
 
     def in_stage(self, stage: Stage) -> bool:
         """Return whether the current epoch is part of the stage."""

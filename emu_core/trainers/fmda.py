@@ -35,34 +35,23 @@ BATCH = 1024  # sentences encoded at a time
 
 @dataclass(frozen=True)
 class Objective:
-    """What a stage of training minimises.
+    """What a stage of training minimises."""
 
-    Attributes:
-        name: of the stage, for the log.
-        weights: the weights to train; all others are frozen.
-        pairs: (P, 2), row numbers of sentences.
-        losses: returns the weighted losses by name, given pairs (B, 2) and a negative of each sentence (B, 2).
-        score: measures the held-out accuracy in percent, which chooses the epoch; None takes the last one.
-    """
-
-    name: str
-    weights: list[nn.Parameter]
-    pairs: Tensor
-    losses: Callable[[Tensor, Tensor], Losses]
-    score: Score | None
+    name: str  # of the stage, for the log
+    weights: list[nn.Parameter]  # to train; all others are frozen
+    pairs: Tensor  # (P, 2), row numbers of sentences
+    losses: Callable[
+        [Tensor, Tensor], Losses
+    ]  # weighted, of pairs (B, 2) and negatives (B, 2) of each sentence
+    score: Score | None  # held-out accuracy in percent, which chooses the epoch; None takes the last one
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs of sentences.
+    """Pairs of sentences."""
 
-    Attributes:
-        pairs: (B, 2), row numbers.
-        negatives: (B, 2), row numbers of a negative of each.
-    """
-
-    pairs: Tensor
-    negatives: Tensor
+    pairs: Tensor  # (B, 2), row numbers
+    negatives: Tensor  # (B, 2), row numbers of a negative of each
 
     def __len__(self) -> int:
         """Return B."""
