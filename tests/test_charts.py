@@ -12,7 +12,7 @@ import pytest
 
 from emu_core import charts
 from emu_core.charts.curves import MOST_POINTS
-from emu_core.charts.marks import NAME_WIDTH, NAMED, cluster_names
+from emu_core.charts.marks import NAMED, cluster_names, name_width
 from emu_core.charts.scatter import maps_page
 from emu_core.charts.stills import maps_file
 from emu_core.charts.style import GREY
@@ -338,8 +338,29 @@ def test_names_leave_each_other_room_and_stay_on_the_map() -> None:
     found = {name: (x, y) for name, x, y in cluster_names(places, intents, 20)}
     assert found.keys() == {"edge", "b", "a name of many letters"}  # b has more points than a
     assert found["b"] == (pytest.approx(0.51), 0.5)
-    assert found["edge"][0] == pytest.approx(2 * NAME_WIDTH) and found["edge"][1] == 0
+    assert found["edge"][0] == pytest.approx(name_width("edge") / 2) and found["edge"][1] == 0
     assert cluster_names(places[:0], intents[:0], 20) == []
+
+
+def test_names_leave_each_other_more_room_on_the_narrower_maps_of_two_panels() -> None:
+    one = np.array([[0, 0], [0.3, 0.5], [0.5, 0.5], [1, 1]], dtype=np.float32)
+    frame = pd.DataFrame({"text": "t", "intent": ["", "HassTurnOn", "HassTurnOff", ""], "language": "en"})
+    frame = frame.assign(row=range(4))
+
+    def names(panels: dict[str, Any]) -> list[str]:
+        annotations = charts.sentence_maps(panels, frame, "intent").layout.annotations[len(panels) :]
+        return [note.text for note in annotations if note.xref == "x"]
+
+    assert names({"A": one}) == ["<b>HassTurnOff</b>", "<b>HassTurnOn</b>"]
+    assert names({"A": one, "B": one}) == ["<b>HassTurnOff</b>"]
+    assert names({"A": one * 0.2, "B": one}) == ["<b>HassTurnOff</b>"]
+
+
+def test_names_stay_inside_what_all_panels_show() -> None:
+    places = np.array([[0.0, 0.5], [0.1, 0.5]], dtype=np.float32)
+    frame = np.array([[0.0, 0.0], [10.0, 1.0]])
+    [(_, x, _)] = cluster_names(places, np.array(["HassTurnOn"] * 2, dtype=object), 1, frame=frame)
+    assert x == pytest.approx(10 * name_width("HassTurnOn") / 2)
 
 
 def test_very_many_points_say_their_group_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ CHART, TRIED = "explore-map", "try-sentence"
 _PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
 _Panels = Mapping[str, NDArray[np.float32]]
 _Look = tuple[ColourBy, NDArray[np.bool_], bool, _Panels]  # colours, rows shown, density, stars
-HEIGHT_PX = 560
+HEIGHT_PX = 640
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
 
 

@@ -22,8 +22,10 @@ MOST_LISTED = 60  # groups in a legend, each a trace of its own
 MOST_SHAPED = 10_000
 NAMED = 20  # intents whose names stand on a map
 NAME = 22  # characters of such a name
-# Of a name's letter and line, as shares of a map of some 560 x 600 pixels.
-NAME_WIDTH, NAME_HEIGHT = 0.013, 0.035
+# Pixels of a name's letter and line, and of a map: the space left beside its legend in the app at 1440 pixels.
+_LETTER, _LINE = 7.5, 16
+_MAP_WIDTH, _MAP_HEIGHT = 640, 450
+NAME_HEIGHT = _LINE / _MAP_HEIGHT
 TITLES = {"intent": "Intent", "language": "Language", "template": "Template"}
 
 
@@ -101,8 +103,18 @@ def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, Group] | None
     return {group.value: group for group in groups(points, other(colour_by))}
 
 
+def name_width(name: str, panels: int = 1) -> float:
+    """Return the width of an intent's name as a share of a map's, where so many maps stand side by side."""
+    return panels * _LETTER * len(short(name, NAME)) / _MAP_WIDTH
+
+
 def cluster_names(
-    places: NDArray[np.floating], intents: NDArray[np.object_], most: int
+    places: NDArray[np.floating],
+    intents: NDArray[np.object_],
+    most: int,
+    *,
+    frame: NDArray[np.floating] | None = None,
+    panels: int = 1,
 ) -> list[tuple[str, float, float]]:
     """Return where to write the names of up to `most` intents: the medians of the largest that leave each other room.
 
@@ -110,23 +122,26 @@ def cluster_names(
         places: (N, 2).
         intents: (N,).
         most: names.
+        frame: the lowest and the highest place that the map shows, (2, 2); None: those of the points.
+        panels: how many maps stand side by side.
 
     Returns:
         Of each its intent, x and y.
     """
     if not len(places):
         return []
-    low, spans = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-9)
+    low, high = (places.min(axis=0), places.max(axis=0)) if frame is None else frame
+    spans = np.maximum(high - low, 1e-9)
     values, counts = np.unique(intents.astype(str), return_counts=True)
     found: list[tuple[str, float, float]] = []
     for intent in values[np.argsort(-counts, kind="stable")]:
         if intent == "" or len(found) == most:
             continue
-        half = NAME_WIDTH * len(short(intent, NAME)) / 2
+        half = name_width(intent, panels) / 2
         x, y = (np.median(places[intents == intent], axis=0) - low) / spans
         x = min(max(x, half), max(1 - half, half))  # inside the map
         if all(
-            abs(x - left) > half + NAME_WIDTH * len(short(name, NAME)) / 2 or abs(y - below) > NAME_HEIGHT
+            abs(x - left) > half + name_width(name, panels) / 2 or abs(y - below) > NAME_HEIGHT
             for name, left, below in found
         ):
             found.append((intent, x, y))

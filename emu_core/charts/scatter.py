@@ -97,6 +97,7 @@ def sentence_maps(
     traces: list[BaseTraceType] = []
     columns: list[int] = []
     names: list[dict[str, Any]] = []
+    frame = _frame_of(panels)
     for column, places in enumerate(panels.values(), start=1):
         x, y = np.asarray(places, dtype=np.float32).T
         if density:
@@ -142,7 +143,9 @@ def sentence_maps(
                 "text": f"<b>{plain(short(name, NAME))}</b>",
                 "font": {"size": 12, "shadow": "auto", "color": ink},
             }
-            for name, at_x, at_y in cluster_names(places[lit], points["intent"].to_numpy(object)[lit], named)
+            for name, at_x, at_y in cluster_names(
+                places[lit], points["intent"].to_numpy(object)[lit], named, frame=frame, panels=len(panels)
+            )
         ]  # fmt: skip
     # All at once: adding one checks all that are there already.
     figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
@@ -150,7 +153,7 @@ def sentence_maps(
     _add_stars(figure, panels, stars or {})
     if legend:
         _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
-    _frame(figure, panels)
+    _frame(figure, frame)
     on_page(figure, height=700)
     figure.update_layout(
         dragmode="pan",
@@ -219,19 +222,22 @@ def _add_stars(
             )  # fmt: skip
 
 
-def _frame(figure: go.Figure, panels: Mapping[str, NDArray[np.float32]]) -> None:
-    """Frame the maps by all of their points, zoomed together, and have them stay zoomed while these are the maps."""
+def _frame_of(panels: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float64]:
+    """Return the lowest and the highest place of the maps of all panels, (2, 2), with an edge around their points."""
+    everything = np.concatenate([*panels.values(), np.zeros((0, 2))])
+    if not len(everything):
+        return np.array([[0.0, 0.0], [1.0, 1.0]])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    edge = 0.04 * np.where(high > low, high - low, 1.0)
+    return np.stack([low - edge, high + edge])
+
+
+def _frame(figure: go.Figure, frame: NDArray[np.float64]) -> None:
+    """Show the same part of every map (2, 2), zoomed together, and have them stay zoomed while these are the maps."""
     frame_map(figure)
-    everything = np.concatenate([*panels.values(), np.zeros((0, 2), dtype=np.float32)])
-    ranges = []
     for axis, update in ((0, figure.update_xaxes), (1, figure.update_yaxes)):
-        low, high = (everything[:, axis].min(), everything[:, axis].max()) if len(everything) else (0.0, 1.0)
-        edge = 0.04 * (float(high - low) or 1.0)
-        ranges += [float(low) - edge, float(high) + edge]
-        update(range=ranges[-2:], matches="xy"[axis])
-    # Of the axes alone: a revision of the whole layout would bring back selections that were cleared.
-    figure.update_xaxes(uirevision=str(ranges))
-    figure.update_yaxes(uirevision=str(ranges))
+        # Of the axes alone: a revision of the whole layout would bring back selections that were cleared.
+        update(range=frame[:, axis].tolist(), matches="xy"[axis], uirevision=str(frame.T.ravel().tolist()))
 
 
 def _packed(numbers: NDArray[np.int16]) -> dict[str, str]:
