@@ -38,7 +38,8 @@ def available_devices() -> tuple[Device, ...]:
     ]
     if torch.backends.mps.is_available():
         gpus.append(Device("mps", "Apple GPU"))
-    return (*gpus, Device("cpu", f"CPU, {torch.get_num_threads()} threads"))
+    threads = torch.get_num_threads()
+    return (*gpus, Device("cpu", f"CPU, {threads} thread{'s' * (threads != 1)}"))
 
 
 def pick_device(name: str = "auto") -> str:

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.config import PosteriorConfig
+from emu_core.devices import available_devices
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.trainers.posterior import fit_head
 from tests.small import small_set
@@ -55,3 +56,9 @@ def test_logistic_regressions_are_fitted_on_one_thread(
         fits()
         assert blas_threads() == {2}
     assert seen and all(threads == {1} for threads in seen)
+
+
+def test_the_cpus_label_counts_its_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    for threads, label in ((1, "CPU, 1 thread"), (8, "CPU, 8 threads")):
+        monkeypatch.setattr("torch.get_num_threads", lambda threads=threads: threads)
+        assert available_devices()[-1].label == label
