@@ -334,15 +334,16 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
     assert app.text_input[0].value == "posterior-use-1"
     assert [box.label for box in app.multiselect] == ["Labels in"]
     labels = {box.label for box in app.number_input}
-    assert "Largest share of the posterior" in labels and "Epochs" not in labels
+    assert "Largest share of the probabilities" in labels and "Epochs" not in labels
     assert not any(
         box.key.startswith("preset") for box in app.get("button_group")
     )  # it has no paper to start from
-    next(box for box in app.number_input if box.label == "Largest share of the posterior").set_value(
+    next(box for box in app.number_input if box.label == "Largest share of the probabilities").set_value(
         0.1
     ).run()
     button(app, "Start the run").click().run()
     assert not app.exception
+    assert app.toast[0].value.replace("\\", "") == "Started posterior-use-1."
     run = Run(root / "posterior-use-1")
     config = run.config()
     assert (config.method, config.hyperparameters["share"], config.unlabelled_languages) == (
@@ -552,7 +553,10 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
     past(root, "bad", Status(state=RunState.FAILED, message="no row in [xx](http://evil)"))
     past(root, "gone", Status(state=RunState.RUNNING, pid=2**22 + 1))
     past(
-        root, "unmeasured", Status(state=RunState.FINISHED), {"note": "no rows of split test", "warnings": []}
+        root,
+        "unmeasured",
+        Status(state=RunState.FINISHED),
+        {"note": "measure with emu evaluate FILE", "warnings": []},
     )
     (root / "damaged").mkdir()
     (root / "damaged" / "config.json").write_text("{}")
@@ -578,6 +582,6 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
     app.selectbox(key="watched").set_value("gone").run()
     assert app.warning[0].value.startswith("Interrupted")
     app.selectbox(key="watched").set_value("unmeasured").run()
-    assert app.info[0].value == r"No rows of split test\."
+    assert "Data page" in app.info[0].value and "emu evaluate" not in app.info[0].value  # no command
     app.selectbox(key="watched").set_value("damaged").run()
     assert len(app.error) == 1

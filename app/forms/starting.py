@@ -6,7 +6,7 @@ from app.address import keep, linked
 from app.jobs import job_manager
 from app.panels.widgets import KEPT, choose, errors_shown
 from app.state import make_mine, runs_root
-from app.wording import sentence
+from app.wording import literal, sentence
 from emu_core.devices import available_devices
 from emu_core.errors import EmuError
 from emu_core.methods.memory import forecast
@@ -98,4 +98,6 @@ def draw_start_button(
         make_mine(run)
         keep(watched, run.name)
         st.session_state[f"{place}-started"] += 1
+        # On a narrow page the run itself is out of view.
+        st.toast(f"Started {literal(run.name)}.", icon=":material/play_arrow:")
         st.rerun()

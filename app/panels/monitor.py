@@ -11,7 +11,7 @@ from app.jobs import OUTDATED, UNDO_S, job_manager
 from app.panels.accuracy import draw_guard, draw_new_intents
 from app.panels.pretrained import draw_held_out, draw_results, losses_of
 from app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
-from app.panels.widgets import KEPT, draw_note, errors_shown, roomy_columns
+from app.panels.widgets import KEPT, draw_chart, draw_note, errors_shown, roomy_columns
 from app.state import (
     can_resume,
     config_of,
@@ -216,7 +216,10 @@ def _draw_end(run: Run, status: Status) -> None:
 def _draw_gain(run: Run) -> None:
     metrics = run.metrics()
     if "mean_base" not in metrics:
-        draw_note(sentence(metrics.get("note", "nothing was measured")))
+        draw_note(
+            "No test split, so nothing was measured and no language could be guarded. "
+            "Hold out a share of the sentences on the Data page, or measure on other data in the workbench."
+        )
         if "cross_validation" in metrics:
             st.markdown(literal(cross_validation_sentence(metrics["cross_validation"])))
     else:
@@ -256,7 +259,11 @@ def _draw_curves(run: Run) -> None:
             st.error(text, icon=":material/notification_important:")
     if history:
         st.markdown("**Training, step by step**")
-        st.plotly_chart(charts.loss_curves(history), key="losses")
+        draw_chart(
+            charts.loss_curves(history),
+            "losses",
+            "Each part of the loss, and the accuracy on dev, over the steps of training.",
+        )
 
 
 def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:

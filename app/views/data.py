@@ -24,7 +24,7 @@ from app.library import (
 )
 from app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
 from app.panels.labelling import LABELLING, draw_labelling
-from app.panels.widgets import KEPT, choose, draw_note, draw_table, errors_shown, strangers_note
+from app.panels.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown, strangers_note
 from app.upload.tables import (
     DETECT,
     Upload,
@@ -267,7 +267,11 @@ def _draw_sentences(chosen: ChosenData) -> None:
     draw_findings(chosen)
     st.subheader("Sentences by intent and language")
     with st.container(height=TALLEST if len(audit.counts) > TALLEST // 20 else "content", border=False):
-        st.plotly_chart(charts.class_balance(audit.counts), key="balance")
+        draw_chart(
+            charts.class_balance(audit.counts),
+            "balance",
+            "Heat map of the number of sentences of each intent in each language.",
+        )
     st.subheader("Sentences")
     used = [column for column in labelled.frame if (labelled.frame[column] != "").any()]
     draw_table(labelled.frame[used], "table-sentences", (chosen.token, "sentences"), "sentences.csv")

@@ -25,7 +25,7 @@ class PosteriorConfig(Settings):
         0.5,
         "Largest share of an embedding's squared length that the intent probabilities take, where they are sure. "
         "More separates intents better, and changes other comparisons more.",
-        label="Largest share of the posterior",
+        label="Largest share of the probabilities",
         source=_CHOSEN,
         low=0,
         high=1,
