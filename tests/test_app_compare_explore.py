@@ -215,6 +215,12 @@ def test_without_a_run_the_workbench_says_where_to_train_one_and_shows_the_base_
     assert drawn_rows(app, "x2") == []
 
 
+def test_an_encoder_beside_itself_is_named_as_such(app: AppTest, trained: Trained) -> None:
+    app.query_params["a"] = f"run:{trained[0].name}"
+    compare(app, "Predict", trained[0].name)
+    assert app.info[0].value.startswith("A and B are the same encoder")
+
+
 def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained) -> None:
     run = trained[0]
     measured = run.metrics()
@@ -351,6 +357,24 @@ def test_a_suggested_triple_is_one_that_the_base_encoder_gets_wrong(app: AppTest
     assert re.findall(r"\*\*(.+?)\*\*", said) == list(dict.fromkeys(closest.values()))
 
 
+def test_the_first_view_has_a_triple_that_a_gets_wrong_and_b_right(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"s1": "Pool open?", "s2": "Shop open?", "s3": "Can I swim?", "intent": "pool", "language": "en"}
+    row |= {"base_s12": 0.8, "base_s13": 0.5, "base_closest": "1-2"}
+    row |= {"other_s12": 0.3, "other_s13": 0.6, "other_closest": "1-3"}
+    wrong = row | {"other_closest": "1-2"}
+    monkeypatch.setattr(
+        "emu_core.evaluation.comparison.Comparison.triples", lambda *_, **__: pd.DataFrame([wrong, row])
+    )
+    compare(app, "Predict")
+    texts = [markdown.value for markdown in app.markdown]
+    assert "**A triple that B gets right**" in texts
+    assert "✗ A puts it next to **Shop open?** (cosine 0.80)" in texts
+    assert "✓ B puts it next to **Can I swim?** (cosine 0.60)" in texts
+    assert any("B gets 1 of the 2 triples right" in caption.value for caption in app.caption)
+
+
 def test_triples_of_a_file_are_scored_by_both_encoders(app: AppTest, trained: Trained) -> None:
     compare(app, "Sentence triples", **{"triples-from": "From a file"})
     table = pd.DataFrame([TRIPLE, TRIPLE[::-1]], columns=["S1", "s2", "s3"]).assign(language=["en", "de"])
@@ -389,6 +413,11 @@ def test_similarity_takes_sentences_of_the_data_and_typed_ones(app: AppTest) -> 
     box = next(box for box in app.multiselect if box.label.startswith("Sentences: "))
     box.set_value(box.value[:1]).run()
     assert app.info[0].value == "Choose two sentences or more."
+
+
+def test_confusions_say_what_is_drawn(app: AppTest) -> None:
+    compare(app, "Confusions")
+    assert any(caption.value.startswith("B minus A: of the sentences") for caption in app.caption)
 
 
 def test_changed_neighbours_are_filtered_and_counted(app: AppTest, trained: Trained) -> None:

@@ -38,9 +38,10 @@ def page() -> None:
         if len(space.specs) == 2:
             subject = _measure(space, now)
         else:
-            draw_note(
-                "There is no encoder B to compare with: train a run on these data, or choose one above."
+            missing = (
+                "A and B are the same encoder" if now.a == now.b else "There is no encoder B to compare with"
             )
+            draw_note(f"{missing}: train a run on these data, or choose one above.")
             draw_link("views/train.py", "Train a run", ":material/model_training:")
         if subject is not None and subject.is_measured:
             _draw_verdict(subject, now)

@@ -32,6 +32,7 @@ from app.workbench.takeaway import draw_take_away
 from app.workbench.triples import draw_triples
 from emu_core import charts
 from emu_core.api.compare import ALL
+from emu_core.charts.comparison import MOST_CONFUSED
 from emu_core.charts.style import short
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
@@ -70,11 +71,7 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
         tabs["Sentence triples"] = lambda: draw_triples(subject)
         tabs["Similarity"] = lambda: _draw_similarity(subject)
         if subject.is_measured:
-            tabs["Confusions"] = lambda: draw_chart(
-                charts.confusion(subject.comparison),
-                "confusions",
-                "Heat map of the intents that A and B confuse, and of the changes.",
-            )
+            tabs["Confusions"] = lambda: _draw_confusions(subject)
     tabs["Predict"] = lambda: draw_predictions(now)
     if now.runs:
         tabs["Training"] = lambda: _draw_training(now)
@@ -208,6 +205,18 @@ def _offered(subject: Subject) -> tuple[dict[str, int], list[str]]:
     }
     at_first = list(dict.fromkeys(label[row] for row in first))
     return {name: row for row, name in label.items()}, at_first[:MOST_CHOSEN]
+
+
+def _draw_confusions(subject: Subject) -> None:
+    draw_chart(
+        charts.confusion(subject.comparison),
+        "confusions",
+        "Heat map of the intents that A and B confuse, and of the changes.",
+    )
+    st.caption(
+        "B minus A: of the sentences of each intent (down), the share whose nearest neighbour, in any language, has "
+        f"the intent across. Of many intents the {MOST_CONFUSED} with the most errors are drawn."
+    )
 
 
 def _draw_training(now: Context) -> None:

@@ -53,17 +53,15 @@ def _draw_flipped(subject: Subject) -> None:
     if flipped.empty:
         return
     row = flipped.iloc[(flipped["language"] != "en").argsort(kind="stable")].iloc[0]
-    st.markdown("**What each encoder puts together**")
+    st.markdown("**A triple that B gets right**")
+    st.markdown(f"*{literal(row['s1'], 120)}* ({literal(row['intent'], 60)})")
     for name, side in zip(subject.specs, ("base", "other"), strict=True):
         looks, means = row[f"{side}_s12"], row[f"{side}_s13"]
         near, cosine, mark = (row["s2"], looks, "✗") if looks > means else (row["s3"], means, "✓")
-        st.markdown(
-            f"{name}: {literal(row['s1'], 120)} ↔ **{literal(near, 120)}** {mark} ({cosine:.2f}, "
-            f"the other {min(looks, means):.2f})"
-        )
+        st.markdown(f"{mark} {name} puts it next to **{literal(near, 120)}** (cosine {cosine:.2f})")
     st.caption(
-        f"The first sentence has the intent {literal(row['intent'], 60)}. Of {counted(len(triples), 'triple')} that A "
-        f"gets wrong, B gets {len(flipped):,} right: see *Sentence triples* below."
+        f"B gets {len(flipped):,} of the {counted(len(triples), 'triple')} right that A gets wrong: see "
+        "*Sentence triples* below."
     )
 
 

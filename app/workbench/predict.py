@@ -136,7 +136,7 @@ def draw_answer(title: str, answer: "pd.Series[Any]", facts: Mapping[str, Any], 
     for column in ("intent", "language", "cosine"):
         table[column] = [answer[f"nearest_{place}_{column}"] for place in there]
     draw_neighbours(table, answer["intent"], key)
-    st.caption(" ".join(_worth(facts)))
+    st.caption(" ".join(["✓ has the predicted intent.", *_worth(facts)]))
 
 
 def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:

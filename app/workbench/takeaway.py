@@ -50,7 +50,7 @@ def draw_take_away(space: Space, subject: Subject, now: Context) -> None:
     specs = list(space.specs.values())
     st.caption("In Python:")
     st.code(
-        "from emu_core.encoders.registry import load_encoder\n\n"
+        "from emu_core import load_encoder\n\n"
         f"encoder = load_encoder({specs[-1]!r})\n"
         'vectors = encoder.encode(["Where is the pool?", "Wo ist das Schwimmbad?"])'
     )
