@@ -62,6 +62,7 @@ def main() -> None:
         st.Page("views/encoders.py", title="Encoders", icon=":material/translate:"),
     ]
     page = st.navigation([*tabs, *lab], position="hidden")
+    st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart
     st.html(_STYLE.replace("INK", ink()))
     st.html('<a class="skip" href="#page">Skip the bar</a>')
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom"):

@@ -324,6 +324,11 @@ def test_a_large_table_is_cut_for_the_eye_only(app: AppTest) -> None:
     assert app.caption[-1].value == "The first 1,000 of 3,024 rows; the download has them all."
 
 
+def test_no_tool_bar_lies_over_the_heat_maps_titles(app: AppTest) -> None:
+    [chart] = app.get("plotly_chart")
+    assert json.loads(chart.proto.config) == {"displayModeBar": False}
+
+
 def multiselect(app: AppTest, label: str) -> list[str]:
     return next(box for box in app.multiselect if box.label == label).value
 

@@ -50,6 +50,12 @@ def test_axe_finds_nothing_serious_on_any_page(tab: Page, app_url: str) -> None:
     assert found == {}
 
 
+def test_the_browser_names_the_page(page: Page, app_url: str) -> None:
+    for path, title in (("data", "Data - Emu"), ("", "Workbench - Emu")):
+        page.goto(f"{app_url}/{path}")
+        expect(page).to_have_title(title)
+
+
 def test_few_tabs_lead_to_the_start_of_a_run(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/train")
     settle(page)
