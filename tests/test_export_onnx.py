@@ -219,7 +219,7 @@ def test_a_tokenizer_that_changes_when_it_is_saved_is_refused(
     encoder = tiny_transformer()
     ids = encoder.token_ids
     monkeypatch.setattr(encoder, "token_ids", lambda texts: [[*row[:-1], 5] for row in ids(texts)])
-    with pytest.raises(EncoderError, match="other tokens once it is saved"):
+    with pytest.raises(EncoderError, match="other tokens when it is saved"):
         writers.write_onnx(encoder, tmp_path)
 
 
