@@ -117,7 +117,7 @@ def test_a_ranked_list_is_as_long_as_the_targets_and_puts_the_first_of_equals_fi
 
 @pytest.mark.parametrize("distractors", [0, -1, 23, 999])
 def test_distractors_that_are_not_there_are_refused(distractors: int) -> None:
-    with pytest.raises(DataError, match="can't be drawn for a sentence of 23; choose 1 to 22"):
+    with pytest.raises(DataError, match="other targets for a sentence of 23; choose 1 to 22"):
         translation_ranking(SOURCES, TARGETS, distractors=distractors)
 
 
