@@ -13,7 +13,8 @@ from emu_core.bench.peers import Peer
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 FROZEN = pd.read_csv(RESULTS / "frozen.csv", keep_default_na=False)
-TUNED = pd.read_csv(RESULTS / "fine_tuned.csv", dtype=str, keep_default_na=False)
+FINE_TUNED = pd.read_csv(RESULTS / "fine_tuned.csv")
+EARLIER = pd.read_csv(RESULTS / "earlier_versions.csv", dtype=str, keep_default_na=False)
 SCRATCH = pd.read_csv(RESULTS / "from_scratch.csv", keep_default_na=False)
 TRANSFER = pd.read_csv(RESULTS / "transfer.csv", keep_default_na=False)
 DISCRIMINATOR = pd.read_csv(RESULTS / "discriminator.csv")
@@ -35,6 +36,7 @@ LABELS = {
     "emu-without-ld": "Emu without the discriminator",
     "emu-without-ld-cl": "Emu without the discriminator and the center loss",
     "emu-parallel": "Emu-Parallel",
+    "emu-anchored": "`emu-anchored`",
     "posterior": "**posterior**",
     "logistic-regression": "frozen, logistic regression",
     "lda": "frozen, LDA",
@@ -74,6 +76,23 @@ def frozen(encoder: str, data: str, system: str) -> str:
     return f"{mean_with_english(encoder, data, system):.1f}"
 
 
+def means_of_seeds() -> pd.DataFrame:
+    """Means over seeds, in the columns of `earlier_versions.csv`."""
+    of = ["encoder", "data", "system"]
+    percent = (100 * FINE_TUNED["right"] / FINE_TUNED["queries"]).groupby(
+        [FINE_TUNED[name] for name in [*of, "seed"]]
+    )
+    assert (percent.size() == 11).all()
+    over_seeds = percent.mean().groupby(of)
+    names = {"size": "seeds", "mean": "mean", "min": "lowest", "max": "highest"}
+    table = over_seeds.agg(list(names)).rename(columns=names).reset_index()
+    figures = {name: table[name].map("{:.1f}".format) for name in ("mean", "lowest", "highest")}
+    return table.assign(seeds=table["seeds"].astype(str), by_seed="", cpu_seconds="", **figures)
+
+
+TUNED = pd.concat([means_of_seeds(), EARLIER])
+
+
 def fine_tuned(encoder: str, data: str, system: str) -> "pd.Series[str] | None":
     rows = TUNED[(TUNED["encoder"] == encoder) & (TUNED["data"] == data) & (TUNED["system"] == system)]
     return None if rows.empty else rows.iloc[0]
@@ -109,21 +128,26 @@ def classifier_table() -> list[str]:
 
 
 def peers_table(encoder: str) -> list[str]:
-    """The peers' lines on SIB-200, where they were measured."""
+    """The lines of all systems that were measured on SIB-200, with `use` beside the demo set."""
+
+    def shown(system: str, data: str) -> str:
+        of = fine_tuned(encoder, data, system)
+        if of is not None:
+            return f"{of['mean']} ({of['lowest']} to {of['highest']})" if of["lowest"] else of["mean"]
+        if system not in FROZEN_SYSTEMS:
+            return ""
+        figure = frozen(encoder, data, system)
+        return f"**{figure}**" if system == "posterior" else figure
+
     lines = []
     for system, label in LABELS.items():
-        of, cpu = fine_tuned(encoder, "sib dev", system), ""
-        if of is not None:
-            spread = f" ({of['lowest']} to {of['highest']})" if of["lowest"] else ""
-            shown, cpu = f"{of['mean']}{spread}", of["cpu_seconds"]
-        elif system in FROZEN_SYSTEMS:
-            shown = frozen(encoder, "sib dev", system)
-            shown = f"**{shown}**" if system == "posterior" else shown
+        of, sib = fine_tuned(encoder, "sib dev", system), shown(system, "sib dev")
+        if encoder == "use":
+            beside = shown(system, "demo test")
         else:
-            continue
-        lines.append(
-            f"| {label} | {shown} |" + (f" {cpu} |".replace("  ", " ") if encoder == "e5-small" else "")
-        )
+            beside = "" if of is None else of["cpu_seconds"]
+        if sib:
+            lines.append(f"| {label} | {sib} | {beside} |".replace("|  |", "| |"))
     return lines
 
 
@@ -327,10 +351,11 @@ def test_the_readmes_table_is_that_of_the_results() -> None:
 
 
 def test_means_of_seeds_are_those_of_the_seeds() -> None:
-    rows = TUNED[TUNED["by_seed"] != ""]
+    rows = EARLIER[EARLIER["by_seed"] != ""]
     assert len(rows)
     for row in rows.to_dict("records"):
         seeds = [float(value) for value in row["by_seed"].split()]
         assert len(seeds) == int(row["seeds"]) and f"{np.mean(seeds):.1f}" == row["mean"]
         assert (f"{min(seeds):.1f}", f"{max(seeds):.1f}") == (row["lowest"], row["highest"])
-    assert TUNED["command"].str.startswith("emu bench emu ").all()
+    assert EARLIER["command"].str.startswith("emu bench emu ").all()
+    assert not TUNED.duplicated(["encoder", "data", "system"]).any()
