@@ -142,10 +142,8 @@ def peers_table(encoder: str) -> list[str]:
     lines = []
     for system, label in LABELS.items():
         of, sib = fine_tuned(encoder, "sib dev", system), shown(system, "sib dev")
-        if encoder == "use":
-            beside = shown(system, "demo test")
-        else:
-            beside = "" if of is None else of["cpu_seconds"]
+        seconds = "" if of is None else of["cpu_seconds"]
+        beside = shown(system, "demo test") if encoder == "use" else seconds
         if sib:
             lines.append(f"| {label} | {sib} | {beside} |".replace("|  |", "| |"))
     return lines
