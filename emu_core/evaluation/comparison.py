@@ -119,8 +119,8 @@ class Comparison:
             raise DataError(f"the sentences have no column '{missing[0]}'; give {', '.join(COLUMNS)}")
         if not len(self.sentences) == len(self.base) == len(self.other):
             raise DataError(
-                f"{len(self.base):,} and {len(self.other):,} vectors do not fit {len(self.sentences):,} sentences; "
-                "encode the same sentences with both encoders"
+                f"{len(self.base):,} and {len(self.other):,} vectors can't be paired over {len(self.sentences):,} "
+                "sentences; encode the same sentences with both encoders"
             )
         if self.names[0] == self.names[1]:
             raise DataError(f"both encoders are called '{self.names[0]}'; give them two names")

@@ -167,7 +167,7 @@ def place_on_map(
     check_dimensions(new_vectors, vectors)
     if k < 1 or not len(points):
         raise DataError(
-            "a sentence is placed by 1 or more neighbours; give the map's sentences, and a k of 1 or more"
+            "a sentence is placed by 1 neighbour or more; give the map's sentences, and a k of 1 or more"
         )
     units, others, k = unit_vectors(vectors), unit_vectors(new_vectors), min(k, len(points))
     rows = np.empty((len(others), k), dtype=np.int64)

@@ -100,7 +100,7 @@ def mean_interval(values: Vectors, confidence: float = 0.95) -> Interval:
     _check_confidence(confidence)
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 1 or not len(scores) or not ((scores >= 0) & (scores <= 1)).all():
-        raise DataError("an interval needs one or more scores, from 0 to 1")
+        raise DataError("an interval needs one or more scores from 0 to 1")
     low, high = np.clip(student_interval(np.append(scores, [0.0, 1.0]), confidence), 0, 1)
     return Interval(100 * float(low), 100 * float(high))
 
