@@ -251,7 +251,7 @@ def test_the_command_predicts_sentences_and_files(
     assert told["threshold"] == -1 and told["pool"] == len(small_set())
     assert main(["predict", str(mails), *given]) == 0
     shown = capsys.readouterr().out
-    assert "Wo ist das Schwimmbad?" in shown and "leave-one-out on the pool" in shown
+    assert "Wo ist das Schwimmbad?" in shown and "leave-one-out accuracy on the pool" in shown
     out = tmp_path / "deep" / "out.jsonl"
     assert main(["predict", str(mails), *given, "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sentences"] == 4 == len(out.read_text("utf-8").splitlines())
