@@ -204,7 +204,7 @@ def mails(tmp_path: Path) -> Path:
 def test_files_are_written_a_part_at_a_time(
     predictor: Predictor, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emu_core.api.predict.PART", 3)
+    monkeypatch.setattr("emu_core.api.embed.PART", 3)
     for ending in ("csv", "tsv", "jsonl", "parquet"):
         assert predictor.predict_file(mails, tmp_path / f"out.{ending}") == 4
     separated = {
@@ -228,7 +228,7 @@ def test_files_are_written_a_part_at_a_time(
 def test_a_file_that_fails_half_way_is_absent(
     predictor: Predictor, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emu_core.api.predict.PART", 3)
+    monkeypatch.setattr("emu_core.api.embed.PART", 3)
 
     def stop(done: int, total: int) -> None:
         if done == total:

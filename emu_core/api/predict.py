@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from emu_core.api.embed import PART, UNDETERMINED, in_parts, read_inputs, writing
+from emu_core.api.embed import UNDETERMINED, in_parts, read_inputs, writing
 from emu_core.api.inputs import ENDINGS, RUN, Data, as_list, labelled_set, lazy_encode, run_of
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
@@ -65,12 +65,13 @@ class Predictor:
 
     def _encode_all(self, frame: pd.DataFrame) -> Vectors:
         """Return the vectors (N, dim) of all rows, written to one array, since joining parts would take it twice."""
-        vectors = np.empty((0, 0), dtype=np.float32)
-        for number, rows in enumerate(in_parts(frame)):
+        vectors, at = np.empty((0, 0), dtype=np.float32), 0
+        for rows in in_parts(frame):
             part = self._encode(rows["text"].tolist())
-            if not number:
+            if not at:
                 vectors = np.empty((len(frame), part.shape[1]), dtype=np.float32)
-            vectors[number * PART : number * PART + len(part)] = part
+            vectors[at : at + len(part)] = part
+            at += len(part)
         return vectors
 
     def fit(
