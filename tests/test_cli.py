@@ -135,7 +135,7 @@ def test_evaluate_warns_where_all_was_trained_on(
     assert main(["evaluate", str(data), "--run", run, "--device", "cpu", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["left_out"], found["counts"]["de-en"]) == (0, 54)
-    assert "these rows are its training data" in found["notes"][0]
+    assert "was trained on these sentences" in found["notes"][0]
     # With a share held out, the same file is divided again as it was.
     assert (
         main(
