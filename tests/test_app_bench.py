@@ -26,7 +26,7 @@ from emu_core.bench.job import create_bench, queue_again, run_bench
 from emu_core.bench.papers import PAPERS
 from emu_core.bench.report import load_report
 from emu_core.bench.results import CellResult
-from emu_core.charts.systems import Gain
+from emu_core.charts.intervals import Gain
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import TrainingError
 from emu_core.runs.config import Task

@@ -28,7 +28,7 @@ from emu_core.bench.paper import words
 from emu_core.bench.papers import PAPERS, BenchSettings, Paper
 from emu_core.bench.report import JSON, MARKDOWN, PAGE, Report, load_report, shown_fact
 from emu_core.bench.tables import Table
-from emu_core.charts.systems import Gain, system_gains
+from emu_core.charts.intervals import Gain, system_gains
 from emu_core.config.settings import infos
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted

@@ -1,4 +1,4 @@
-"""Plotly figures of data or of a comparison; nothing here knows Streamlit, an encoder or a run."""
+"""Plotly figures of data or of a comparison, independent of Streamlit, encoders and runs."""
 
 from emu_core.charts.animation import animation, animation_page
 from emu_core.charts.attention import attention_bars
@@ -27,9 +27,8 @@ from emu_core.charts.heat_maps import (
     confusion_matrix,
     similarity_matrix,
 )
-from emu_core.charts.intervals import forgetting_intervals, guard_intervals
+from emu_core.charts.intervals import forgetting_intervals, guard_intervals, system_gains
 from emu_core.charts.scatter import maps_page, sentence_maps, word_map
-from emu_core.charts.systems import system_gains
 
 __all__ = [
     "accuracy",

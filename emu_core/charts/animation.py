@@ -1,4 +1,4 @@
-"""A space that folds: the same sentences on one map after each epoch, beside the accuracy of each language."""
+"""An animated map: the same sentences after each epoch, beside the accuracy of each language."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from emu_core.charts.marks import TITLES, ColourBy, groups
+from emu_core.charts.marks import TITLES, ColourBy, groups, hover_texts
 from emu_core.charts.markup import escaped, html_page
 from emu_core.charts.style import (
     CLOSEST,
     GREY,
-    HOVER,
     PALETTE,
     PLAIN,
     TRANSPARENT,
@@ -25,20 +24,20 @@ from emu_core.charts.style import (
 from emu_core.data.languages import language_name
 from emu_core.evaluation.film import Film
 
-BETWEEN = 8  # steps from a frame to the next, so that the eye can follow a point
+BETWEEN = 8  # steps between two frames, so that the eye can follow a point
 STEP_MS = 80
-GRID = 10_000  # places are whole numbers up to this: two bytes each in a file
-# Plotly's WebGL writes functions of its own; nothing is fetched and nothing is sent all the same.
+GRID = 10_000  # positions are integers up to this, which take two bytes each in a file
+# Plotly's WebGL compiles functions of its own.
 _SCRIPTS = "'unsafe-inline' 'unsafe-eval'"
 
 
 def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
-    """Return the map as it changes, with a button that plays it and a slider, beside Acc@1 by language.
+    """Return the map as it changes, with a play button and a slider, beside Acc@1 by language.
 
-    On the right a line marks what each language had before training. The first frame is drawn.
+    On the right, a line marks the accuracy of each language before training. The first frame is drawn.
 
     Args:
-        film: what is drawn.
+        film: the frames.
         colour_by: "intent" or "language"; sentences without intents are coloured by language.
     """
     points = film.sentences
@@ -51,29 +50,18 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
         column_widths=[0.7, 0.3] if measured else None,
         horizontal_spacing=0.09,
     )
-    places = _on_grid(film.places)
-    hover = np.array(
-        [
-            "<br>".join([plain(short(text, HOVER)), plain(" · ".join(filter(None, (intent, language))))])
-            for text, intent, language in points[["text", "intent", "language"]].itertuples(index=False)
-        ],
-        dtype=object,
-    )
-    members = {
-        group: np.flatnonzero(points[colour_by].to_numpy() == group.value)
-        for group in groups(points, colour_by)
-    }
-    for group, mine in members.items():
-        figure.add_trace(
-            go.Scattergl(
-                x=places[0, mine, 0],
-                y=places[0, mine, 1],
-                mode="markers",
-                name=plain(short(group.name, 30)),
-                text=hover[mine],
-                hovertemplate="%{text}<extra></extra>",
-                marker={"color": group.colour, "symbol": group.shape[0], "size": 7, "opacity": 0.8},
-            ),
+    places, hover, members = _on_grid(film.places), hover_texts(points), list[NDArray[np.intp]]()
+    for group in groups(points, colour_by):
+        mine = np.flatnonzero(points[colour_by].to_numpy() == group.value)
+        members.append(mine)
+        figure.add_scattergl(
+            x=places[0, mine, 0],
+            y=places[0, mine, 1],
+            mode="markers",
+            name=plain(short(group.name, 30)),
+            text=hover[mine],
+            hovertemplate="%{text}<extra></extra>",
+            marker={"color": group.colour, "symbol": group.shape[0], "size": 7, "opacity": 0.8},
             row=1,
             col=1,
         )
@@ -83,7 +71,7 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
     figure.update_yaxes(range=[-edge, GRID + edge])
     if measured:
         _add_accuracy(figure, film)
-    figure.frames = list(_frames(film, places, list(members.values())))
+    figure.frames = list(_frames(film, places, members))
     _add_controls(figure, film.titles)
     on_page(figure, height=680)
     return figure.update_layout(
@@ -96,9 +84,8 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
 
 
 def animation_page(film: Film, colour_by: ColourBy = "intent", title: str = "The space at each epoch") -> str:
-    """Return `animation`, from the same arguments, as an HTML page that needs no network."""
-    figure = on_white(animation(film, colour_by))
-    drawn = figure.to_html(
+    """Return the figure of `animation` as an HTML page that needs no network."""
+    drawn = on_white(animation(film, colour_by)).to_html(
         full_html=False,
         include_plotlyjs=False,
         auto_play=False,
@@ -108,77 +95,63 @@ def animation_page(film: Film, colour_by: ColourBy = "intent", title: str = "The
 
 
 def _on_grid(places: NDArray[np.float32]) -> NDArray[np.int16]:
-    """Return the points (F, N, 2) as whole numbers, both directions in one scale and in the middle."""
+    """Return the points (F, N, 2) as centred integers, both axes on one scale."""
     low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
     scale = GRID / max(float((high - low).max()), 1e-9)
     return np.round((places - (low + high) / 2) * scale + GRID / 2).astype(np.int16)
 
 
 def _add_accuracy(figure: go.Figure, film: Film) -> None:
-    """Draw a bar for each language, the first language on top, and a mark at what it had before training."""
+    """Draw a bar for each language, the first language on top, and a mark at its accuracy before training."""
     names = [plain(language_name(code)) for code in film.accuracy.columns]
     first = film.accuracy.iloc[0].to_numpy()
-    figure.add_trace(
-        go.Bar(
-            x=first,
-            y=names,
-            orientation="h",
-            marker={"color": PLAIN},
-            texttemplate="%{x:.1f}",
-            textposition="inside",
-            insidetextanchor="start",
-            hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
-            showlegend=False,
-        ),
+    figure.add_bar(
+        x=first,
+        y=names,
+        orientation="h",
+        marker={"color": PLAIN},
+        texttemplate="%{x:.1f}",
+        textposition="inside",
+        insidetextanchor="start",
+        hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
+        showlegend=False,
         row=1,
         col=2,
     )
-    figure.add_trace(
-        go.Scatter(
-            x=first,
-            y=names,
-            mode="markers",
-            marker={"symbol": "line-ns", "size": 14, "line": {"width": 3, "color": CLOSEST}},
-            name=film.titles[0],
-            hovertemplate=f"%{{y}}, {plain(film.titles[0])}: %{{x:.1f}} %<extra></extra>",
-            showlegend=False,
-        ),
+    figure.add_scatter(
+        x=first,
+        y=names,
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 14, "line": {"width": 3, "color": CLOSEST}},
+        name=film.titles[0],
+        hovertemplate=f"%{{y}}, {plain(film.titles[0])}: %{{x:.1f}} %<extra></extra>",
+        showlegend=False,
         row=1,
         col=2,
     )
-    figure.update_xaxes(
-        range=[0, 100],
-        title={"text": f"{film.measure}, %"},
-        showticklabels=True,
-        showline=False,
-        row=1,
-        col=2,
-    )
-    figure.update_yaxes(autorange="reversed", range=None, showticklabels=True, showline=False, row=1, col=2)
+    axis = {"showticklabels": True, "showline": False}
+    figure.update_xaxes(**axis, range=[0, 100], title={"text": f"{film.measure}, %"}, row=1, col=2)
+    figure.update_yaxes(**axis, autorange="reversed", range=None, row=1, col=2)
 
 
 def _frames(film: Film, places: NDArray[np.int16], members: list[NDArray[np.intp]]) -> Iterator[go.Frame]:
-    """Yield every frame and the steps between it and the next: places and lengths of bars, and nothing else."""
+    """Yield every frame and the steps to the next: positions and lengths of bars, and nothing else."""
     accuracy = film.accuracy.to_numpy(np.float64)
     traces = list(range(len(members) + bool(accuracy.shape[1])))
     last = len(places) - 1
     for frame in range(len(places)):
+        following = min(frame + 1, last)
         for step in range(BETWEEN if frame < last else 1):
             share = step / BETWEEN
             share = share * share * (3 - 2 * share)  # slow at both ends
-            following = min(frame + 1, last)
             now = np.round((1 - share) * places[frame] + share * places[following]).astype(np.int16)
-            bars = (1 - share) * accuracy[frame] + share * accuracy[following]
             data: list[go.Scattergl | go.Bar] = [
                 go.Scattergl(x=now[mine, 0], y=now[mine, 1]) for mine in members
             ]
             if accuracy.shape[1]:
+                bars = (1 - share) * accuracy[frame] + share * accuracy[following]
                 data.append(go.Bar(x=bars.round(1)))
-            yield go.Frame(name=_name(frame, step), data=data, traces=traces)
-
-
-def _name(frame: int, step: int = 0) -> str:
-    return f"{frame}.{step}"
+            yield go.Frame(name=f"{frame}.{step}", data=data, traces=traces)
 
 
 def _add_controls(figure: go.Figure, titles: tuple[str, ...]) -> None:
@@ -196,7 +169,7 @@ def _add_controls(figure: go.Figure, titles: tuple[str, ...]) -> None:
         {"label": "❚❚ Pause", "method": "animate", "args": [[None], shown(0)]},
     ]
     steps = [
-        {"label": plain(title), "method": "animate", "args": [[_name(frame)], shown(0)]}
+        {"label": plain(title), "method": "animate", "args": [[f"{frame}.0"], shown(0)]}
         for frame, title in enumerate(titles)
     ]
     figure.update_layout(

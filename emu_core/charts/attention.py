@@ -1,4 +1,4 @@
-"""Which tokens an embedding is made of."""
+"""The share of each token in an embedding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from emu_core.charts.style import GREY, PALETTE, on_page, plain, short
 
 
 class TokenKind(StrEnum):
-    """The kind of a token, as the legend says it."""
+    """The kind of a token, as the legend names it."""
 
     TEMPLATE = "word of the template"
     SLOT = "word of a slot"
@@ -30,42 +30,41 @@ _FAINT = 0.4
 
 @dataclass(frozen=True)
 class Bar:
-    """A token: how it is read, and what it is."""
+    """A token."""
 
     word: str
     kind: TokenKind
 
 
 def attention_bars(tokens: Sequence[Bar], shares: Mapping[str, Sequence[float]]) -> go.Figure:
-    """Return a panel of bars for each embedding, side by side, a bar a token, in the order of the sentence.
+    """Return a panel of bars for each embedding, side by side, with a bar for each token of the sentence.
 
     Args:
         tokens: L tokens.
-        shares: by the panel's title, L shares that add up to 1; a dotted line marks what an even share would be.
+        shares: L shares that add up to 1, by the panel's title; a dotted line marks an even share.
     """
     figure = make_subplots(
         rows=1, cols=len(shares), shared_yaxes=True, subplot_titles=list(shares), horizontal_spacing=0.03
     )
     most = max((share for panel in shares.values() for share in panel), default=1.0)
-    kinds = [kind for kind in TokenKind if any(token.kind is kind for token in tokens)]
     for column, panel in enumerate(shares.values(), start=1):
-        for kind in kinds:
+        for kind in TokenKind:
             mine = [place for place, token in enumerate(tokens) if token.kind is kind]
-            figure.add_trace(
-                go.Bar(
-                    x=[100 * panel[place] for place in mine],
-                    y=mine,
-                    orientation="h",
-                    name=kind.value,
-                    legendgroup=kind.value,
-                    showlegend=column == 1,
-                    marker={"color": _COLOURS[kind], "opacity": _FAINT if kind is TokenKind.ADDED else 1.0},
-                    text=[f"{100 * panel[place]:.1f}" for place in mine],
-                    textposition="outside",
-                    cliponaxis=False,
-                    hovertext=[plain(tokens[place].word) for place in mine],
-                    hovertemplate="%{hovertext}: %{x:.1f} %<extra></extra>",
-                ),
+            if not mine:
+                continue
+            figure.add_bar(
+                x=[100 * panel[place] for place in mine],
+                y=mine,
+                orientation="h",
+                name=kind.value,
+                legendgroup=kind.value,
+                showlegend=column == 1,
+                marker={"color": _COLOURS[kind], "opacity": _FAINT if kind is TokenKind.ADDED else 1.0},
+                text=[f"{100 * panel[place]:.1f}" for place in mine],
+                textposition="outside",
+                cliponaxis=False,
+                hovertext=[plain(tokens[place].word) for place in mine],
+                hovertemplate="%{hovertext}: %{x:.1f} %<extra></extra>",
                 row=1,
                 col=column,
             )
@@ -85,10 +84,9 @@ def attention_bars(tokens: Sequence[Bar], shares: Mapping[str, Sequence[float]])
     )
     height = 90 + 24 * len(tokens)
     on_page(figure, height=height)
-    figure.update_layout(
+    return figure.update_layout(
         barmode="overlay",
         bargap=0.25,
         legend={"orientation": "h", "x": 0, "y": -30 / height, "yanchor": "top"},
         margin={"b": 60},
     )
-    return figure

@@ -32,8 +32,19 @@ _CHANGES = {
 }
 
 
+PAIRS = ((0, 1), (0, 2), (1, 2))
+SMALLEST = 0.6  # the smallest width drawn, in distances of unit vectors
+# The offsets in pixels of the corners' and sides' labels: outwards, so that they stay legible if corners coincide.
+_CORNER_SHIFTS = ((-18, -6), (18, -6), (0, 18))
+_SIDE_SHIFTS = (
+    {"xshift": 0, "yshift": -18, "xanchor": "center"},
+    {"xshift": -10, "yshift": 10, "xanchor": "right"},
+    {"xshift": 10, "yshift": 10, "xanchor": "left"},
+)
+
+
 def accuracy(comparison: Comparison, which: Side | Literal["difference"] = "difference") -> go.Figure:
-    """Return Acc@1 by direction as a heat map, of one encoder or the difference; the encoders share one scale."""
+    """Return a heat map of Acc@1 by direction, of one encoder or the difference; both encoders share one scale."""
     if which == "difference":
         significant = comparison.matrix("p_value") < SIGNIFICANT
         return accuracy_difference(comparison.matrix("difference"), significant, "Difference, points")
@@ -43,32 +54,27 @@ def accuracy(comparison: Comparison, which: Side | Literal["difference"] = "diff
 
 
 def gains(comparison: Comparison) -> go.Figure:
-    """Return what each language's queries gained or lost, with 95 % intervals."""
+    """Return the gains and losses of each language's queries, with 95 % intervals."""
     return guard_intervals(comparison.gains, comparison.names)
 
 
 def changes(comparison: Comparison, pool: str | None = None) -> go.Figure:
     """Return how many sentences of each language changed their nearest neighbour, and how, as stacked bars.
 
-    Args:
-        comparison: of two encoders.
-        pool: the language in which neighbours are looked for; None looks in all at once.
+    Neighbours are looked for in the language `pool`, or in all at once.
     """
     counts = comparison.change_counts(pool)
     names = [plain(language_name(code)) for code in counts["language"]]
-    figure = go.Figure(
-        [
-            go.Bar(
-                x=counts[kind.value].tolist(),
-                y=names,
-                orientation="h",
-                name=kind.value,
-                marker={"color": colour},
-                hovertemplate=f"%{{y}}: %{{x:,}} {kind.value} ({kind.meaning})<extra></extra>",
-            )
-            for kind, colour in _CHANGES.items()
-        ]
-    )
+    figure = go.Figure()
+    for kind, colour in _CHANGES.items():
+        figure.add_bar(
+            x=counts[kind.value].tolist(),
+            y=names,
+            orientation="h",
+            name=kind.value,
+            marker={"color": colour},
+            hovertemplate=f"%{{y}}: %{{x:,}} {kind.value} ({kind.meaning})<extra></extra>",
+        )
     legend_above(figure)
     figure.update_layout(barmode="stack", legend_traceorder="normal")
     figure.update_xaxes(title="sentences")
@@ -79,12 +85,10 @@ def changes(comparison: Comparison, pool: str | None = None) -> go.Figure:
 def confusion(
     comparison: Comparison, which: Side | Literal["difference"] = "difference", pool: str | None = None
 ) -> go.Figure:
-    """Return which intents the nearest neighbours have, in percent of the sentences of each intent, as a heat map.
+    """Return a heat map of the nearest neighbours' intents, in percent of the sentences of each intent.
 
-    Args:
-        comparison: of two encoders; the `MOST_CONFUSED` intents are drawn with which both make the most errors.
-        which: one encoder, or the difference in points.
-        pool: the language in which neighbours are looked for; None looks in all at once.
+    The `MOST_CONFUSED` intents with the most errors by both encoders are drawn. Neighbours are looked for in the
+    language `pool`, or in all at once.
     """
     counts = comparison.confusion(pool)
     wrong = counts[counts["intent"] != counts["neighbour"]]
@@ -102,13 +106,7 @@ def confusion(
 
 
 def triple(comparison: Comparison, place: int = 0, *, across_languages: bool = False) -> go.Figure:
-    """Return a suggested triple as a triangle for each encoder.
-
-    Args:
-        comparison: of two encoders.
-        place: row of `comparison.triples`.
-        across_languages: of the triples whose S3 is in another language.
-    """
+    """Return a row of `comparison.triples` as a triangle for each encoder."""
     row = comparison.triples(across_languages=across_languages).iloc[place]
     cosines = {
         plain(name): (row[f"{side}_s12"], row[f"{side}_s13"], row[f"{side}_s23"])
@@ -118,13 +116,7 @@ def triple(comparison: Comparison, place: int = 0, *, across_languages: bool = F
 
 
 def similarity(comparison: Comparison, rows: Sequence[int], which: Side = "other") -> go.Figure:
-    """Return the cosines of every two of some sentences by one encoder; the encoders share one scale.
-
-    Args:
-        comparison: of two encoders.
-        rows: row numbers of the sentences.
-        which: the encoder.
-    """
+    """Return a heat map of the cosines between sentences (row numbers) by one encoder; both share one scale."""
     matrices = comparison.similarity(rows)
     lowest = min(float(matrix.to_numpy().min()) for matrix in matrices.values())
     matrix = matrices[_name(comparison, which)]
@@ -133,12 +125,7 @@ def similarity(comparison: Comparison, rows: Sequence[int], which: Side = "other
 
 
 def forgetting(measured: pd.DataFrame, part: str) -> go.Figure:
-    """Return how one part of the forgetting check changed, with 95 % intervals.
-
-    Args:
-        measured: `Comparison.forgetting`.
-        part: "sts" or "translations".
-    """
+    """Return the changes of a part ("sts" or "translations") of `Comparison.forgetting`, with 95 % intervals."""
     about = PARTS[part]
     rows = measured[measured["part"] == part]
     rows = rows.assign(name=[measure_name(part, name) for name in rows["name"]])
@@ -149,43 +136,29 @@ def _name(comparison: Comparison, which: Side) -> str:
     return comparison.names[which == "other"]
 
 
-PAIRS = ((0, 1), (0, 2), (1, 2))
-SMALLEST = 0.6  # the least width drawn, in distances of unit vectors
-# Where a corner's and a side's label stand, in pixels from it: outwards, so that every label can be read even
-# where three sentences fall on one spot.
-_CORNER_SHIFTS = ((-18, -6), (18, -6), (0, 18))
-_SIDE_SHIFTS = (
-    {"xshift": 0, "yshift": -18, "xanchor": "center"},
-    {"xshift": -10, "yshift": 10, "xanchor": "right"},
-    {"xshift": 10, "yshift": 10, "xanchor": "left"},
-)
-
-
 def triple_picture(
     cosines: Mapping[str, tuple[float, float, float]], texts: tuple[str, str, str]
 ) -> go.Figure:
-    """Return a triangle for each encoder, to one scale; a thick line joins the closest two.
+    """Return a triangle for each encoder, all to one scale; a thick line joins the closest two sentences.
 
     Args:
-        cosines: by encoder's name, the cosines of S1-S2, S1-S3 and S2-S3. A side is sqrt(2 - 2 cosine) long:
-            the distance of the two unit vectors, so three sentences always make a true triangle.
+        cosines: of S1-S2, S1-S3 and S2-S3, by the encoder's name. The length of a side is sqrt(2 - 2 cosine), the
+            distance of the two unit vectors, which satisfies the triangle inequality.
         texts: S1, S2 and S3, shown on hovering.
     """
     figure = make_subplots(rows=1, cols=len(cosines), subplot_titles=list(cosines), horizontal_spacing=0.06)
     triangles = [_corners(three) for three in cosines.values()]
     low, high = np.min(triangles, axis=(0, 1)), np.max(triangles, axis=(0, 1))
-    # Three sentences that are close must look it, and not fill their panel.
+    # Three close sentences must look close, and not fill their panel.
     margin = 0.25 * max(SMALLEST, *(high - low))
     for column, (three, corners) in enumerate(zip(cosines.values(), triangles, strict=True), start=1):
         for pair, (first, second) in enumerate(PAIRS):
             is_closest = three[pair] >= max(three) - TIE
             colour = CLOSEST if is_closest else PLAIN
             ends = corners[[first, second]]
-            figure.add_trace(
-                go.Scatter(
-                    x=ends[:, 0], y=ends[:, 1], mode="lines", hoverinfo="skip",
-                    line={"color": colour} | ({"width": 7} if is_closest else {"width": 2, "dash": "dot"}),
-                ),
+            figure.add_scatter(
+                x=ends[:, 0], y=ends[:, 1], mode="lines", hoverinfo="skip",
+                line={"color": colour} | ({"width": 7} if is_closest else {"width": 2, "dash": "dot"}),
                 row=1, col=column,
             )  # fmt: skip
             value = f"{three[pair]:.2f}"
@@ -196,12 +169,10 @@ def triple_picture(
                 font={"size": 15, "color": CLOSEST} if is_closest else {"size": 14},
                 showarrow=False, row=1, col=column,
             )  # fmt: skip
-        figure.add_trace(
-            go.Scatter(
-                x=corners[:, 0], y=corners[:, 1], mode="markers", marker={"size": 15, "color": PALETTE[0]},
-                customdata=[f"S{place}: {plain(text)}" for place, text in enumerate(texts, start=1)],
-                hovertemplate="%{customdata}<extra></extra>",
-            ),
+        figure.add_scatter(
+            x=corners[:, 0], y=corners[:, 1], mode="markers", marker={"size": 15, "color": PALETTE[0]},
+            customdata=[f"S{place}: {plain(text)}" for place, text in enumerate(texts, start=1)],
+            hovertemplate="%{customdata}<extra></extra>",
             row=1, col=column,
         )  # fmt: skip
         for corner, (x, y) in enumerate(corners):
@@ -219,7 +190,7 @@ def triple_picture(
 
 
 def _corners(cosines: tuple[float, float, float]) -> NDArray[np.float64]:
-    """(3, 2): S1 at the origin, S2 to its right, S3 above."""
+    """Return the corners (3, 2): S1 at the origin, S2 to its right, S3 above."""
     base, left, right = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * np.asarray(cosines, dtype=np.float64)))
     if base == 0.0:
         return np.array([[0.0, 0.0], [0.0, 0.0], [0.0, left]])

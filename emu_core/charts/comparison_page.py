@@ -1,4 +1,4 @@
-"""A comparison as one HTML page with its interactive charts, which needs no network."""
+"""A comparison as one HTML page with interactive charts, which needs no network."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,6 +16,7 @@ from emu_core.charts.comparison import (
 )
 from emu_core.charts.markup import (
     accuracy_summary,
+    changes_table,
     details,
     escaped,
     forgetting_verdict,
@@ -38,7 +39,7 @@ from emu_core.evaluation.metric_rows import (
     triples_table,
 )
 
-MOST_DRAWN = 2  # triples of each kind as a chart; the table has them all
+MOST_DRAWN = 2  # triples of each kind drawn as a chart; the table has all of them
 MOST_ROWS = 200  # changed neighbours of each kind
 _STYLE = """
 .charts { display: grid; gap: 1rem; }
@@ -48,7 +49,7 @@ _STYLE = """
 
 
 def comparison_page(comparison: Comparison) -> str:
-    """Return the page: everything that the workbench of the app shows, plotly's script inside it once."""
+    """Return everything that the app's workbench shows, as a page that contains plotly's script once."""
     base, other = comparison.names
     title = f"{other} compared with {base}"
     parts = [
@@ -72,24 +73,27 @@ def _accuracy(comparison: Comparison) -> Iterable[str]:
     yield details("Every direction, with 95 % intervals and the paired test", accuracy_table(comparison))
     yield "<h2>Gains by language</h2>"
     yield _charts([gains(comparison)])
-    yield (
-        '<p class="note">Queries in each language, over all pools, with 95 % intervals over the queries. A language '
-        "loses where its whole interval is below zero, and may lose where its estimate is.</p>"
+    yield paragraph(
+        "Queries in each language, over all pools, with 95 % intervals over the queries. A language loses if its whole "
+        "interval is below zero, and may lose if its estimate is.",
+        "note",
     )
     if comparison.leakage is not None:
         yield "<h2>Language leakage</h2>"
         yield html_table(leakage_table(comparison))
-        yield (
-            '<p class="note">How well the vectors tell which language a sentence is in; the nearer to chance, the '
-            "less they do. A sentence's own translations are left out.</p>"
+        yield paragraph(
+            "How well the vectors reveal the language of a sentence; at chance, they do not. A sentence's own "
+            "translations are left out.",
+            "note",
         )
 
 
 def _triples(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Sentence triples</h2>"
-    yield (
-        '<p class="note">S3 means what S1 means, S2 only looks like S1, and yet the base encoder puts S2 nearer to S1. '
-        "A side of a triangle is as long as its two sentences are apart; hover over a corner to read its sentence.</p>"
+    yield paragraph(
+        "S3 means what S1 means, S2 only looks like S1, and yet the base encoder puts S2 nearer to S1. The sides of a "
+        "triangle are the distances between its sentences; hover over a corner to read its sentence.",
+        "note",
     )
     for across, title in ((False, "In one language"), (True, "S3 in another language")):
         table = triples_table(comparison, across_languages=across)
@@ -99,7 +103,7 @@ def _triples(comparison: Comparison) -> Iterable[str]:
             yield _charts([triple(comparison, place, across_languages=across) for place in drawn])
             yield html_table(table)
         elif not across:
-            yield "<p>The base encoder takes no two intents for each other here: there is nothing to show.</p>"
+            yield "<p>The base encoder confuses no two intents here: there is nothing to show.</p>"
 
 
 def _similarity(comparison: Comparison) -> Iterable[str]:
@@ -119,26 +123,12 @@ def _neighbours(comparison: Comparison) -> Iterable[str]:
     yield _charts([changes(comparison)])
     yield html_table(change_counts_table(comparison))
     table = comparison.changes()
-    base, other = comparison.names
-    head = ("sentence", "language", "intent", f"{base}: nearest", "intent", f"{other}: nearest", "intent")
-    columns = [
-        "sentence",
-        "language",
-        "intent",
-        "base_neighbour",
-        "base_intent",
-        "other_neighbour",
-        "other_intent",
-    ]
     for kind in (Change.FIXED, Change.BROKEN, Change.CHANGED):
         part = table[table["change"] == kind]
         if len(part):
             cut = f", the first {MOST_ROWS} of them" if len(part) > MOST_ROWS else ""
-            rows = part.head(MOST_ROWS)[columns].to_numpy().tolist()
-            yield details(
-                f"{kind.capitalize()}: {counted(len(part), 'sentence')}{cut} ({kind.meaning})",
-                TextTable(head, rows),
-            )
+            summary = f"{kind.capitalize()}: {counted(len(part), 'sentence')}{cut} ({kind.meaning})"
+            yield details(summary, changes_table(comparison, part.head(MOST_ROWS)))
 
 
 def _confusion(comparison: Comparison) -> Iterable[str]:
@@ -169,6 +159,6 @@ def _charts(figures: Sequence[go.Figure]) -> str:
         )
         for figure in figures
     ]
-    # The columns' width must be known before the last chart is there: a chart is drawn as soon as it is read.
+    # The number of columns is set here because a chart is drawn as soon as it is parsed, before the last one exists.
     columns = f"grid-template-columns: repeat({len(drawn)}, minmax(0, 1fr))"
     return f'<div class="charts" style="{columns}">{"".join(f"<div>{chart}</div>" for chart in drawn)}</div>'

@@ -1,4 +1,4 @@
-"""Heat maps of accuracies, counts and cosines; a cell's value is printed in a colour that can be read on the cell's."""
+"""Heat maps of accuracies, counts and cosines, with each cell's value printed in a legible colour."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from emu_core.charts.style import on_page, plain, short
 from emu_core.data.languages import language_name
 
-# Above so many the cells are too narrow for a number.
+# The most columns whose cells are wide enough for a number.
 MOST_LANGUAGES = 14  # of accuracies
 MOST_COUNTED = 30  # languages of counts
 MOST_SENTENCES = 12  # of cosines
@@ -22,29 +22,22 @@ DARK, LIGHT = "#111111", "#FFFFFF"
 
 @dataclass(frozen=True)
 class Scale:
-    """Colours from `low` to `high`.
-
-    Attributes:
-        low: the value of the first colour.
-        high: the value of the last.
-        diverging: light in the middle and dark at both ends.
-        dark_is_high: light to dark, not dark to light.
-    """
+    """The colours of values from `low` to `high`."""
 
     low: float
     high: float
-    diverging: bool = False
-    dark_is_high: bool = False
+    diverging: bool = False  # light in the middle and dark at both ends
+    dark_is_high: bool = False  # light to dark, not dark to light
 
     @property
     def colours(self) -> str:
-        """The name of plotly's scale: all are told apart with every kind of colour vision."""
+        """The name of plotly's scale; all are safe for colour-blind readers."""
         if self.diverging:
             return "PuOr"
         return "Cividis_r" if self.dark_is_high else "Cividis"
 
     def ink(self, values: NDArray[np.float64]) -> NDArray[np.str_]:
-        """Return the colour of the text on each value's colour."""
+        """Return the colour of the text printed on each value."""
         share = (values - self.low) / ((self.high - self.low) or 1.0)
         towards_dark = share if self.dark_is_high else 1.0 - share
         dark_ground = np.abs(share - 0.5) > 0.3 if self.diverging else towards_dark > 0.5
@@ -69,8 +62,8 @@ def heat_map(
         y: the rows' places or names.
         cells: (rows, columns) the values as text.
         scale: the colours.
-        hover: row, column and text of a cell to what hovering over it says.
-        most: columns above which no text is printed in the cells, and a colour bar is shown.
+        hover: returns the hover text of a cell from its row, column and text.
+        most: the most columns with text in the cells; with more, a colour bar is shown instead.
     """
     z = np.asarray(values, dtype=np.float64)
     written = len(x) <= most
@@ -85,18 +78,16 @@ def heat_map(
         )
     )  # fmt: skip
     if written:
-        figure.add_trace(
-            go.Scatter(
-                x=[column for _ in y for column in x],
-                y=[row for row in y for _ in x],
-                text=[cell for row in cells for cell in row],
-                mode="text",
-                textfont={"color": scale.ink(z).ravel().tolist()},
-                hoverinfo="skip",
-                showlegend=False,
-            )
+        figure.add_scatter(
+            x=[column for _ in y for column in x],
+            y=[row for row in y for _ in x],
+            text=[cell for row in cells for cell in row],
+            mode="text",
+            textfont={"color": scale.ink(z).ravel().tolist()},
+            hoverinfo="skip",
+            showlegend=False,
         )
-    # Codes are names even where they look like numbers; numbered axes reach half a cell past the first and the last.
+    # A numbered axis would reach too far, and would read some language codes as numbers.
     figure.update_xaxes(showgrid=False, zeroline=False, type="category")
     figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
     return figure
@@ -105,13 +96,12 @@ def heat_map(
 def accuracy_matrix(
     accuracy: pd.DataFrame, title: str, span: tuple[float, float] = (0.0, 100.0)
 ) -> go.Figure:
-    """Return a heat map of percentages with the values in the cells.
+    """Return a heat map of percentages.
 
     Args:
-        accuracy: percent by query language (rows) and pool language (columns); NaN where nothing was
-            measured.
-        title: what stands over it.
-        span: percentages of the darkest and the lightest colour; give the same to matrices that are compared.
+        accuracy: percent by query language (rows) and pool language (columns); NaN if not measured.
+        title: of the figure.
+        span: percentages of the darkest and the lightest colour, the same for matrices that are compared.
     """
     text = accuracy.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "–")
     return _matrix(accuracy, text, title, "Acc@1", Scale(*span))
@@ -121,10 +111,9 @@ def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, tit
     """Return a heat map of differences in points: violet above zero, orange below, white at zero.
 
     Args:
-        difference: points by query language (rows) and pool language (columns); NaN where nothing was
-            measured.
-        significant: of the same shape; a cell that holds gets a star.
-        title: what stands over it.
+        difference: points by query language (rows) and pool language (columns); NaN if not measured.
+        significant: of the same shape; true cells get a star.
+        title: of the figure.
     """
     known = difference.to_numpy()[np.isfinite(difference.to_numpy())]
     reach = max(1.0, float(np.abs(known).max(initial=0.0)))
@@ -147,14 +136,10 @@ def _matrix(values: pd.DataFrame, text: pd.DataFrame, title: str, what: str, sca
 
 
 def class_balance(counts: pd.DataFrame) -> go.Figure:
-    """Return a heat map of counts, intents down and languages across, the numbers printed in the cells.
-
-    Args:
-        counts: sentences by intent (rows) and language code (columns), as `LabelledSet.counts` gives them.
-    """
+    """Return a heat map of sentence counts by intent (rows) and language code (columns); see `LabelledSet.counts`."""
     codes, intents = [plain(str(code)) for code in counts.columns], [str(intent) for intent in counts.index]
     figure = heat_map(
-        counts.to_numpy(), codes, range(len(intents)),  # shortened names may repeat, places don't
+        counts.to_numpy(), codes, range(len(intents)),  # shortened names may repeat
         counts.astype(str).to_numpy().tolist(),
         scale=Scale(0.0, max(1.0, float(counts.to_numpy().max(initial=0))), dark_is_high=True),
         most=MOST_COUNTED,
@@ -162,7 +147,7 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
     )  # fmt: skip
     figure.update_xaxes(side="top")
     names = [plain(short(intent, 32)) for intent in intents]
-    # Half a cell past the first and the last, and no further: the printed numbers would make room for themselves.
+    # Half a cell past the first and the last; the default range would leave room for the printed numbers.
     figure.update_yaxes(
         tickvals=list(range(len(intents))), ticktext=names, autorange=False, range=[len(intents) - 0.5, -0.5]
     )
@@ -174,14 +159,14 @@ def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = Fal
 
     Args:
         shares: percent, or a difference in points, by the sentences' intent (rows) and the neighbours' (columns).
-        title: what stands over it.
-        difference: whether it is one: violet above zero, orange below, white at zero.
+        title: of the figure.
+        difference: whether the shares are differences: violet above zero, orange below, white at zero.
     """
     values = shares.to_numpy(np.float64)
-    # Without a difference only the upper half is seen: most cells are zero, and white.
+    # Shares use the upper half of the scale, so that the many zeros are white.
     reach = max(1.0, float(np.abs(values).max(initial=0.0))) if difference else 100.0
     intents = [str(intent) for intent in shares.index]
-    places = [str(place) for place in range(len(intents))]  # shortened names may repeat, places don't
+    places = [str(place) for place in range(len(intents))]  # shortened names may repeat
     names = [plain(short(intent, 18)) for intent in intents]
     form = "+.0f" if difference else ".0f"
     figure = heat_map(
@@ -203,13 +188,13 @@ def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = Fal
 def similarity_matrix(
     cosines: NDArray[np.floating], sentences: Sequence[str], title: str, span: tuple[float, float]
 ) -> go.Figure:
-    """Return a heat map of the cosine of every two of N sentences, numbered from 1 as they come.
+    """Return a heat map of the cosines (N, N) between N sentences, numbered from 1.
 
     Args:
         cosines: (N, N).
-        sentences: N texts; the axes have the numbers, hovering shows both texts.
-        title: what stands over it.
-        span: cosines of the darkest and the lightest colour; give the same to encoders that are compared.
+        sentences: N texts, shown on hovering.
+        title: of the figure.
+        span: cosines of the darkest and the lightest colour, the same for encoders that are compared.
     """
     texts = [plain(short(text, 90)) for text in sentences]
     places = [str(place) for place in range(1, len(texts) + 1)]

@@ -1,15 +1,16 @@
-"""Differences with their intervals around zero: gains by language, and what was forgotten."""
+"""Differences around zero: gains by language with their intervals, forgetting, and the gains of a benchmark."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, name_rows, on_page, plain, short
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, on_page, plain, short
 from emu_core.data.languages import language_name
 from emu_core.evaluation.guard import Verdict
 
-Mark = tuple[str, str]  # a colour and a shape, so that the one is not needed where the other is seen
+Mark = tuple[str, str]  # a colour and a shape, either of which is enough to tell the kinds apart
 ROW, AROUND = 30, 150  # pixels
 FELL, RETAINED, ROSE = "fell too far", "retained", "rose"
 _GUARD_MARKS = {
@@ -24,6 +25,11 @@ _FORGETTING_MARKS = {
     RETAINED: (GREY, "circle-open"),
     FELL: (CLOSEST, "triangle-down"),
 }
+_LIBRARY = "sentence-transformers, "  # left out of a system's name on the axis
+_SYSTEMS = {
+    True: ("no direction below the base", PALETTE[0], ""),
+    False: ("a direction below the base", CLOSEST, "/"),
+}
 
 
 def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) -> go.Figure:
@@ -32,7 +38,7 @@ def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) 
     Args:
         changes: columns `name`, `difference`, `low`, `high`, `kind` and `hover`, lines of plain text.
         marks: by kind, in the legend's order.
-        title: of the axis: what the differences are.
+        title: the title of the axis.
     """
     ordered = changes.sort_values("difference", ascending=False, kind="stable").reset_index(drop=True)
     figure = go.Figure()
@@ -40,26 +46,24 @@ def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) 
         part = ordered[ordered["kind"] == kind]
         if part.empty:
             continue
-        figure.add_trace(
-            go.Scatter(
-                x=part["difference"].tolist(),
-                y=part.index.tolist(),
-                mode="markers",
-                name=kind,
-                marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": (part["high"] - part["difference"]).tolist(),
-                    "arrayminus": (part["difference"] - part["low"]).tolist(),
-                    "color": colour,
-                    "thickness": 2,
-                },
-                text=["<br>".join(map(plain, lines)) for lines in part["hover"]],
-                hovertemplate="%{text}<extra></extra>",
-            )
+        figure.add_scatter(
+            x=part["difference"].tolist(),
+            y=part.index.tolist(),
+            mode="markers",
+            name=kind,
+            marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": (part["high"] - part["difference"]).tolist(),
+                "arrayminus": (part["difference"] - part["low"]).tolist(),
+                "color": colour,
+                "thickness": 2,
+            },
+            text=["<br>".join(map(plain, lines)) for lines in part["hover"]],
+            hovertemplate="%{text}<extra></extra>",
         )
-    name_rows(figure, ordered.index, [plain(short(name, 24)) for name in ordered["name"]])
+    _name_rows(figure, [plain(short(name, 24)) for name in ordered["name"]])
     figure.update_xaxes(title=title)
     legend_above(figure)
     return on_page(figure, height=AROUND + ROW * len(ordered))
@@ -73,8 +77,8 @@ def guard_intervals(
     Args:
         changes: a row for each language, in points: `language` (its code), `difference`, `low`, `high`, `verdict`,
             `queries`.
-        names: what the two encoders are called; differences are the second's minus the first's.
-        seen: whether the queries were seen in training; a gain is then grey, as it is none on new sentences.
+        names: of the two encoders; differences are the second's minus the first's.
+        seen: whether the queries were seen in training; gains are then grey, as they do not generalise.
     """
     first, second = (plain(short(name, 30)) for name in names)
     rows = changes.assign(name=changes["language"].map(language_name), kind=changes["verdict"])
@@ -95,14 +99,14 @@ def guard_intervals(
 
 
 def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:
-    """Return a point with its interval for each measure, the worst on top, a line at zero and one at the largest fall.
+    """Return a point with its interval for each measure, the worst on top, with lines at zero and the largest fall.
 
     Args:
         measured: columns `name`, `base`, `specialised`, `difference`, `low`, `high`, `count` (pairs of sentences) and
             `flagged`, whether it fell too far.
-        most_fall: a fall that is still harmless.
-        title: of the axis: what the differences are.
-        places: decimals of what is measured.
+        most_fall: the largest fall that is harmless.
+        title: the title of the axis.
+        places: decimals of the measures.
     """
     rows = measured.assign(kind=RETAINED)
     rows.loc[rows["low"] > 0, "kind"] = ROSE
@@ -117,3 +121,66 @@ def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, p
     ]
     figure = interval_rows(rows, _FORGETTING_MARKS, title)
     return figure.add_vline(x=-most_fall, line={"color": CLOSEST, "width": 1, "dash": "dot"})
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The gain of a system of a benchmark over the base encoder, in points of mean Acc@1."""
+
+    label: str
+    gain: float  # mean over directions and seeds
+    deviation: float  # standard deviation over seeds; 0 for a single one
+    below: tuple[str, ...]  # directions in which it is below the base
+
+
+def system_gains(gains: Sequence[Gain]) -> go.Figure:
+    """Return a bar for each system in the given order, the first on top, with its standard deviation over seeds.
+
+    A system that is below the base in some direction is striped and has another colour; the hover names the directions.
+    """
+    figure = go.Figure()
+    rows = list(enumerate(reversed(gains)))
+    for harmless, (name, colour, shape) in _SYSTEMS.items():
+        part = [(place, gain) for place, gain in reversed(rows) if (not gain.below) is harmless]
+        if not part:
+            continue
+        deviations = [gain.deviation for _, gain in part]
+        figure.add_bar(
+            x=[gain.gain for _, gain in part],
+            y=[place for place, _ in part],
+            orientation="h",
+            name=name,
+            marker={"color": colour, "pattern": {"shape": shape, "solidity": 0.25}},
+            error_x={"type": "data", "array": deviations, "color": GREY, "thickness": 2}
+            if any(deviations)
+            else None,
+            text=[f"{gain.gain:+.1f}" for _, gain in part],
+            textposition="none",
+            customdata=[
+                [plain(gain.label), plain(", ".join(gain.below) or "none"), f"{gain.deviation:.1f}"]
+                for _, gain in part
+            ],
+            hovertemplate="%{customdata[0]}<br>%{text} points, over seeds ±%{customdata[2]}"
+            "<br>below the base: %{customdata[1]}<extra></extra>",
+        )
+    _name_rows(
+        figure, [f"{plain(short(one.label.removeprefix(_LIBRARY), 40))}  {one.gain:+.1f}" for _, one in rows]
+    )
+    figure.update_xaxes(title="points of mean Acc@1 over the base encoder")
+    legend_above(figure)
+    figure.update_layout(bargap=0.35)
+    return on_page(figure, height=130 + 34 * len(gains))
+
+
+def _name_rows(figure: go.Figure, names: Sequence[str]) -> None:
+    """Label N rows, numbered from 0 at the bottom, and draw a line at zero."""
+    figure.add_vline(x=0, line={"color": GREY, "width": 1})
+    figure.update_xaxes(zeroline=False)
+    figure.update_yaxes(
+        tickvals=list(range(len(names))),
+        ticktext=list(names),
+        range=[-0.6, len(names) - 0.4],
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
+    )

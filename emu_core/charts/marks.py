@@ -1,4 +1,4 @@
-"""The points of a picture; and which colour and shape a group of them has, in the browser and in a file alike."""
+"""The points of a picture, and the colour and shape of each group of them, in the browser and in files alike."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.charts.style import PALETTE, short, tinted
+from emu_core.charts.style import HOVER, PALETTE, plain, short, tinted
 from emu_core.data.languages import language_name, ordered
 
 ColourBy = Literal["intent", "language", "template"]
@@ -20,7 +20,7 @@ SHAPES = (
 _TINTS = (0.0, 0.45, -0.35)
 MOST_LISTED = 60  # groups in a legend, each a trace of its own
 MOST_SHAPED = 10_000
-NAMED = 20  # intents whose names stand on a map
+NAMED = 20  # intents named on a map
 NAME = 22  # characters of such a name
 # Pixels of a name's letter and line, and of a map: the space left beside its legend in the app at 1440 pixels.
 _LETTER, _LINE = 7.5, 16
@@ -31,58 +31,45 @@ TITLES = {"intent": "Intent", "language": "Language", "template": "Template"}
 
 @dataclass(frozen=True)
 class View:
-    """Points of a picture.
+    """Points of a picture."""
 
-    Attributes:
-        points: their places (N, 2).
-        groups: of each point, shown by its colour.
-        texts: a second label of each point, such as its language or its word; empty where there is none.
-        note: which points these are.
-        found: by "a-b", how many of the words of a have the right one of b nearest, and how many there are.
-    """
-
-    points: tuple[tuple[float, float], ...]
-    groups: tuple[str, ...]
-    texts: tuple[str, ...] = ()
-    note: str = ""
+    points: tuple[tuple[float, float], ...]  # positions (N, 2)
+    groups: tuple[str, ...]  # of each point, shown by its colour
+    texts: tuple[str, ...] = ()  # a second label of each point, such as its language or its word; or none
+    note: str = ""  # what the points are
+    # By "a-b": how many words of language a have the right word of b nearest, and how many words there are.
     found: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, points: NDArray[np.floating], groups: Sequence[str], texts: Sequence[str] = (), **facts: Any
     ) -> Self:
-        """Make a view of an array of places (N, 2), rounded to three decimals."""
+        """Make a view of positions (N, 2), rounded to three decimals."""
         rounded = points.astype(float).round(3).tolist()
         return cls(tuple((x, y) for x, y in rounded), tuple(groups), tuple(texts), **facts)
 
 
 @dataclass(frozen=True)
 class Group:
-    """All points of one intent, of one language, or of one template.
+    """All points of one intent, one language or one template."""
 
-    Attributes:
-        value: the intent, the language's code, or the template.
-        name: how a person reads it.
-        place: its number among the groups, from 0.
-    """
-
-    value: str
-    name: str
-    place: int
+    value: str  # the intent, the language's code, or the template
+    name: str  # as legends show it
+    place: int  # its number among the groups, from 0
 
     @property
     def colour(self) -> str:
-        """The colour of the group's points: the palette, then lighter, then darker, then all of these again."""
+        """The colour of the group: from the palette, then from lighter and darker palettes, then from the start."""
         return tinted(PALETTE[self.place % len(PALETTE)], _TINTS[self.place // len(PALETTE) % len(_TINTS)])
 
     @property
     def shape(self) -> tuple[int, str]:
-        """The shape of the group's points where groups are told apart by shape: plotly's and matplotlib's name."""
+        """The shape of the group, as plotly's number and matplotlib's letter."""
         return SHAPES[self.place % len(SHAPES)]
 
 
 def other(colour_by: ColourBy) -> ColourBy:
-    """Return what the shape says where the colour says `colour_by`."""
+    """Return what the shape shows if the colour shows `colour_by`."""
     return "intent" if colour_by == "language" else "language"
 
 
@@ -94,9 +81,9 @@ def groups(points: pd.DataFrame, by: ColourBy) -> tuple[Group, ...]:
 
 
 def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, Group] | None:
-    """Return what the points' shapes say, by value; None where all are circles.
+    """Return the groups that shapes show, by value; None if all points are circles.
 
-    The languages or their like: colours drown in the shapes of many intents, and small points have no shape.
+    Shapes never show intents, which are too many, and small points have none.
     """
     if colour_by == "language" or len(points) > MOST_SHAPED:
         return None
@@ -104,8 +91,17 @@ def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, Group] | None
 
 
 def name_width(name: str, panels: int = 1) -> float:
-    """Return the width of an intent's name as a share of a map's, where so many maps stand side by side."""
+    """Return the width of an intent's name as a share of the map's, with `panels` maps side by side."""
     return panels * _LETTER * len(short(name, NAME)) / _MAP_WIDTH
+
+
+def hover_texts(points: pd.DataFrame) -> NDArray[np.object_]:
+    """Return the sentence, intent and language of each point, (N,), as plotly shows them on hovering."""
+    texts = (
+        f"{plain(short(text, HOVER))}<br>{plain(' · '.join(filter(None, (intent, language))))}"
+        for text, intent, language in points[["text", "intent", "language"]].itertuples(index=False)
+    )
+    return np.array(list(texts), dtype=object)
 
 
 def cluster_names(
@@ -116,17 +112,17 @@ def cluster_names(
     frame: NDArray[np.floating] | None = None,
     panels: int = 1,
 ) -> list[tuple[str, float, float]]:
-    """Return where to write the names of up to `most` intents: the medians of the largest that leave each other room.
+    """Return the names to write on a map: of up to `most` of the largest intents whose names do not overlap.
 
     Args:
         places: (N, 2).
         intents: (N,).
-        most: names.
-        frame: the lowest and the highest place that the map shows, (2, 2); None: those of the points.
-        panels: how many maps stand side by side.
+        most: the largest number of names.
+        frame: the lowest and the highest position that the map shows, (2, 2); None takes those of the points.
+        panels: number of maps side by side.
 
     Returns:
-        Of each its intent, x and y.
+        The intent and the x and y of its median, for each.
     """
     if not len(places):
         return []

@@ -1,4 +1,4 @@
-"""Pieces of HTML for pages and notebooks: cards, verdicts and tables, in colours that light and dark themes bear."""
+"""Pieces of HTML for pages and notebooks: cards, verdicts and tables, in colours for light and dark themes."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,8 +27,6 @@ STYLE = """
 }
 .emu summary { cursor: pointer; margin: .5rem 0; }
 """
-
-
 _PAGE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1300px; padding: 0 1rem; color: #222; }
 h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
@@ -37,13 +35,13 @@ h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
 
 
 def html_page(title: str, body: str, style: str = "", scripts: str = "'unsafe-inline'") -> str:
-    """Return a whole page with plotly's script inside it; nothing is fetched or sent, whatever the sentences hold.
+    """Return a whole page that contains plotly's script, and whose policy forbids it to fetch or send anything.
 
     Args:
-        title: as anybody wrote it.
+        title: plain text, escaped here.
         body: HTML.
-        style: CSS beside that of every page.
-        scripts: what the page's policy allows its scripts.
+        style: further CSS.
+        scripts: the sources of scripts that the page's policy allows.
     """
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}; img-src data: blob:"
     return (
@@ -55,22 +53,22 @@ def html_page(title: str, body: str, style: str = "", scripts: str = "'unsafe-in
 
 
 def block(parts: Iterable[str]) -> str:
-    """Return parts as one piece of HTML with its style, for a cell of a notebook."""
+    """Join pieces of HTML, with their style, for a cell of a notebook."""
     return f'<div class="emu"><style>{STYLE}</style>\n' + "\n".join(parts) + "\n</div>"
 
 
 def escaped(text: object) -> str:
-    """Return anybody's text as HTML that shows it and does nothing."""
+    """Return text escaped for HTML."""
     return html.escape(str(text))
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    """Return a paragraph; its kind is "worse", "better", "note" or none."""
+    """Return a paragraph of a kind: "worse", "better", "note" or ""."""
     return f'<p class="{kind}">{escaped(text)}</p>' if kind else f"<p>{escaped(text)}</p>"
 
 
 def cards(of: Iterable[tuple[str, str, str]]) -> str:
-    """Return figures side by side: the name, the figure in large letters, and what else is known of it."""
+    """Return figures side by side, each from its name, its value in large letters, and more about it."""
     drawn = (
         f'<div class="card">{escaped(name)}<b>{escaped(value)}</b>{escaped(more)}</div>'
         for name, value, more in of
@@ -79,19 +77,31 @@ def cards(of: Iterable[tuple[str, str, str]]) -> str:
 
 
 def html_table(of: TextTable) -> str:
-    """Return a table, which scrolls where it is large."""
+    """Return a table, which scrolls if it is large."""
     head = "".join(f"<th>{escaped(cell)}</th>" for cell in of.head)
     rows = "\n".join(f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in of.rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
 
 
+def changes_table(comparison: Comparison, rows: pd.DataFrame, *, with_change: bool = False) -> TextTable:
+    """Return rows of `Comparison.changes`, with or without the kind of the change."""
+    base, other = comparison.names
+    heads = {
+        "change": "change", "sentence": "sentence", "language": "language", "intent": "intent",
+        "base_neighbour": f"{base}: nearest", "base_intent": "intent",
+        "other_neighbour": f"{other}: nearest", "other_intent": "intent",
+    }  # fmt: skip
+    columns = list(heads) if with_change else list(heads)[1:]
+    return TextTable([heads[column] for column in columns], rows[columns].to_numpy().tolist())
+
+
 def details(summary: str, of: TextTable) -> str:
-    """Return a table that a line of text unfolds."""
+    """Return a table folded under a line of text."""
     return f"<details><summary>{escaped(summary)}</summary>{html_table(of)}</details>"
 
 
 def accuracy_summary(comparison: Comparison) -> Sequence[str]:
-    """Return the mean accuracies of a comparison as cards, and under them who lost: languages and directions."""
+    """Return the mean accuracies of a comparison as cards, and the languages and directions that lost."""
     figures = [
         (
             f"Mean of {row['over']}",
@@ -112,7 +122,7 @@ def accuracy_summary(comparison: Comparison) -> Sequence[str]:
 
 
 def subject(comparison: Comparison) -> Sequence[str]:
-    """Return what is compared, on which sentences, and what a reader should know of them."""
+    """Return which sentences a comparison is on, and its notes."""
     return [
         f"<p>On {counted(len(comparison.sentences), 'sentence')} in {escaped(', '.join(comparison.languages))}.</p>",
         *(paragraph(note, "note") for note in comparison.notes),
@@ -120,7 +130,7 @@ def subject(comparison: Comparison) -> Sequence[str]:
 
 
 def forgetting_verdict(measured: pd.DataFrame) -> str:
-    """Return whether `Comparison.forgetting` found a measure that fell too far, and which."""
+    """Return which measures of `Comparison.forgetting` fell too far."""
     fallen = measured[measured["flagged"]]
     if fallen.empty:
         return paragraph("Nothing was forgotten: no measure fell too far.", "better")
@@ -128,6 +138,6 @@ def forgetting_verdict(measured: pd.DataFrame) -> str:
 
 
 def new_intent_verdict(found: Mapping[str, Any] | None) -> str:
-    """Return what sentences of intents without labels gain or lose, of `new_intents` as metrics.json has it."""
+    """Return the gain of sentences whose intents had no labels, from `new_intents` in metrics.json."""
     flagged = found is not None and Verdict(found["verdict"]).is_flagged
     return paragraph(new_intent_sentence(found), "worse" if flagged else "note")

@@ -1,4 +1,4 @@
-"""The pictures of the reports, as SVG elements that are the same each time they are drawn."""
+"""The pictures of the benchmarks' reports, as reproducible SVG elements."""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,13 +21,7 @@ _NAME = 30
 
 
 def bars(values: Mapping[str, tuple[float, ...]], base: float, label: str) -> str:
-    """Draw a bar for each system's mean with its spread over seeds, and a line at the base.
-
-    Args:
-        values: mean and standard deviation in percent, by the system's name.
-        base: where the line is.
-        label: of the axis.
-    """
+    """Draw a bar for each system's mean in percent, with its standard deviation over seeds, and a line at `base`."""
     with _svg((8.5, 0.8 + 0.34 * len(values))) as (figure, drawn):
         axis = figure.subplots()
         places = np.arange(len(values))[::-1]
@@ -42,7 +36,7 @@ def bars(values: Mapping[str, tuple[float, ...]], base: float, label: str) -> st
 
 
 def maps(views: Mapping[str, View]) -> str:
-    """Draw sentences of two languages, a panel a system (by title): the intents (`groups`) in colours.
+    """Draw sentences of two languages, a panel for each title, with a colour for each intent (`groups`).
 
     The languages (`texts`) have the paper's markers: a ring for the first, a cross for the second.
     """
@@ -69,7 +63,7 @@ def maps(views: Mapping[str, View]) -> str:
 
 
 def group_maps(views: Mapping[str, View]) -> str:
-    """Draw panels side by side (by title), each with a legend of its own groups."""
+    """Draw a panel for each title, each with a legend of its own groups."""
     with _svg((5.0 * len(views), 5.4)) as (figure, drawn):
         for axis, title, view, points in _panels(figure, views):
             axis.set(title=title)
@@ -85,7 +79,7 @@ def group_maps(views: Mapping[str, View]) -> str:
 
 
 def word_maps(views: Mapping[str, View], languages: Sequence[str]) -> str:
-    """Draw words (`texts`) of several languages (`groups`, in colours), a panel a view, titled by its note."""
+    """Draw words (`texts`) with a colour for each language (`groups`), a panel for each view, titled by its note."""
     colours = _colours(languages)
     with _svg((6.6 * len(views), 6.0)) as (figure, drawn):
         for axis, _, view, _ in _panels(figure, views):
@@ -102,12 +96,9 @@ def word_maps(views: Mapping[str, View], languages: Sequence[str]) -> str:
 def curves(
     panels: Mapping[str, Mapping[str, Mapping[int, float]]], lines: Mapping[str, float], names: Sequence[str]
 ) -> str:
-    """Draw accuracies by the number of training documents, a panel a direction, a line a system.
+    """Draw accuracies by the number of training documents, with a panel for each title and a line for each system.
 
-    Args:
-        panels: by title and system, accuracy by number.
-        lines: where the dashed line of each panel is.
-        names: the order of the systems' colours.
+    `lines` are the positions of the panels' dashed lines; `names` gives the systems' order.
     """
     columns = min(2, len(panels))
     height = -(-len(panels) // columns)
@@ -134,7 +125,7 @@ def curves(
 
 @contextmanager
 def _svg(size: tuple[float, float]) -> Iterator[tuple[Figure, io.StringIO]]:
-    """Yield an empty figure of a size in inches, and what its `<svg>` element is written to at the end."""
+    """Yield an empty figure of a size in inches, and the buffer that will hold its `<svg>` element."""
     drawn, out = io.StringIO(), io.BytesIO()
     with drawing() as figure_of:
         figure = figure_of(size)

@@ -1,4 +1,4 @@
-"""Maps of sentences: every point a sentence, one panel an encoder."""
+"""Maps of sentences, one panel for each encoder, and of words."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Set
@@ -15,12 +15,12 @@ from emu_core.charts.marks import (
     MOST_LISTED,
     NAME,
     NAMED,
-    SHAPES,
     TITLES,
     ColourBy,
     Group,
     cluster_names,
     groups,
+    hover_texts,
     other,
     shapes,
 )
@@ -28,7 +28,6 @@ from emu_core.charts.style import (
     CLOSEST,
     FAINT,
     GREY,
-    HOVER,
     PALETTE,
     TRANSPARENT,
     frame_map,
@@ -38,10 +37,16 @@ from emu_core.charts.style import (
     short,
 )
 
-MOST_HOVERED = 30_000  # points that show their sentence; of more the texts alone would be many megabytes
-LARGER = 4.0  # what stands out is so much larger
+MOST_HOVERED = 30_000  # points that show their sentence; the texts of more would take many megabytes
+LARGER = 4.0  # added to the size of a point that stands out
 TRAINED, HELD_OUT = "trained on: faint", "held out: solid"
 SOLID, TRAINED_ON = 0.9, 0.2  # opacity
+MOST_WRITTEN = 160  # words; more would overlap, and are only shown on hovering
+# Of the words of each language: translations lie close together, and so would their words.
+WHERE = (
+    "top center", "bottom center", "middle right", "middle left", "top right", "bottom left", "top left",
+    "bottom right",
+)  # fmt: skip
 
 
 def sentence_maps(
@@ -57,25 +62,24 @@ def sentence_maps(
     legend: bool = True,
     ink: str | None = None,
 ) -> go.Figure:
-    """Return a map for each encoder, side by side and zoomed together, with one legend: what it hides, it hides in all.
+    """Return a map for each encoder, side by side and zoomed together, with one legend that hides groups in all.
 
-    Colours, shapes and the frame are those of all points, whatever is shown or chosen: what a filter leaves out, and
-    what is not chosen, turns grey and stays where it is. Of more than `MOST_LISTED` groups, those of one colour
-    share a trace, and there is no legend: the names on the clusters tell the intents.
+    Colours, shapes and the frame are those of all points, whatever is shown or chosen. Points that are filtered out
+    or not chosen turn grey and stay in place. Beyond `MOST_LISTED` groups, those of one colour share a trace, and the
+    legend is replaced by the names on the clusters.
 
     Args:
-        panels: by the panel's title, the places (N, 2) of the N points; turned onto each other (`aligned`).
-        points: columns text, intent, language, row (the integer a selection gives back as customdata); template where
-            the colour says it; and `trained`, true of sentences that an encoder was trained on, where that is to be
-            seen: these are faint.
-        colour_by: what the colour says. Of intents and templates the shape says the language.
-        chosen: rows to stand out. Empty: all stand alike, until plotly's selected points do.
-        shown: (N,), which points the filters leave; None: all.
-        named: intents whose names stand on their clusters, at most; 0 writes none.
-        density: whether lines show where most points are.
-        stars: by the panel's title, places (M, 2) of sentences of one's own, such as `place_on_map` gives them.
-        legend: whether there is one; a page with little room has none.
-        ink: colour of the names; None: the text's.
+        panels: positions (N, 2) of the N points by the panel's title, rotated onto each other (see `aligned`).
+        points: columns text, intent, language, row (the integer that a selection returns as customdata); template if
+            it is coloured; and optionally `trained`, true of sentences that an encoder was trained on, which are faint.
+        colour_by: what the colour shows; with intents and templates, the shape shows the language.
+        chosen: rows that stand out; if empty, all points look alike until some are selected.
+        shown: (N,), the points that pass the filters; None for all.
+        named: the largest number of intents named on their clusters.
+        density: whether to draw contour lines of the density.
+        stars: positions (M, 2) of the user's own sentences by the panel's title, as `place_on_map` returns them.
+        legend: whether to draw one.
+        ink: colour of the names; None for the text's.
     """
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
     coloured, shaped = groups(points, colour_by), shapes(points, colour_by)
@@ -86,7 +90,11 @@ def sentence_maps(
     colours = list(dict.fromkeys(group.colour for group in coloured))
     values = {group.value: group.place if listed else colours.index(group.colour) for group in coloured}
     trace_of = points[colour_by].map(values).to_numpy()
-    hover = _hover(points, one_trace_a_group=listed)
+    hover: NDArray[np.object_] | None = None  # of too many points only the group is shown, or the intent
+    if len(points) <= MOST_HOVERED:
+        hover = hover_texts(points)
+    elif not listed:
+        hover = points["intent"].map(plain).to_numpy(object)
     symbols = None if shaped is None else points[other(colour_by)].map(
         {value: group.shape[0] for value, group in shaped.items()}
     ).to_numpy(np.int16)  # fmt: skip
@@ -147,7 +155,7 @@ def sentence_maps(
                 places[lit], points["intent"].to_numpy(object)[lit], named, frame=frame, panels=len(panels)
             )
         ]  # fmt: skip
-    # All at once: adding one checks all that are there already.
+    # All at once, because adding a trace checks all earlier ones.
     figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
     figure.update_layout(annotations=[*figure.layout.annotations, *names])
     _add_stars(figure, panels, stars or {})
@@ -159,7 +167,7 @@ def sentence_maps(
         dragmode="pan",
         clickmode="event+select",
         hovermode="closest",
-        margin={"pad": 0, "t": 64},  # the tools above the titles
+        margin={"pad": 0, "t": 64},  # the modebar above the titles
         modebar={"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]},
     )
     return figure
@@ -172,7 +180,7 @@ def maps_page(
     chosen: Set[int],
     shown: NDArray[np.bool_] | None = None,
 ) -> bytes:
-    """Return `sentence_maps`, from the same arguments, as an HTML page's bytes that needs no network."""
+    """Return the figure of `sentence_maps` as an HTML page that needs no network."""
     figure = on_white(sentence_maps(panels, points, colour_by, chosen, shown=shown))
     page: str = figure.to_html(include_plotlyjs=True, config={"displaylogo": False, "scrollZoom": True})
     return page.encode()
@@ -181,19 +189,6 @@ def maps_page(
 def _size(points: int) -> float:
     return next(
         size for size, most in ((8.0, 2_000), (6.0, 10_000), (4.0, 30_000), (3.0, points)) if points <= most
-    )
-
-
-def _hover(points: pd.DataFrame, *, one_trace_a_group: bool) -> NDArray[np.object_] | None:
-    """Return what each point says, (N,), or None where there are too many and the trace says it."""
-    if len(points) > MOST_HOVERED:
-        return None if one_trace_a_group else points["intent"].map(plain).to_numpy(object)
-    return np.array(
-        [
-            f"{plain(short(text, HOVER))}<br>{plain(intent)} · {plain(language)}"
-            for text, intent, language in points[["text", "intent", "language"]].itertuples(index=False)
-        ],
-        dtype=object,
     )
 
 
@@ -211,13 +206,11 @@ def _add_stars(
     for column, title in enumerate(panels, start=1):
         if title in stars:
             x, y = np.asarray(stars[title], dtype=np.float32).T
-            figure.add_trace(
-                go.Scattergl(
-                    x=x, y=y, mode="markers", name="your sentence", showlegend=column == 1, legend="legend2",
-                    marker={"symbol": "star", "size": 20, "color": CLOSEST, "line": {"width": 2, "color": "white"}},
-                    unselected={"marker": {"opacity": 1.0}},
-                    hovertemplate="your sentence, beside its nearest ones<extra></extra>",
-                ),
+            figure.add_scattergl(
+                x=x, y=y, mode="markers", name="your sentence", showlegend=column == 1, legend="legend2",
+                marker={"symbol": "star", "size": 20, "color": CLOSEST, "line": {"width": 2, "color": "white"}},
+                unselected={"marker": {"opacity": 1.0}},
+                hovertemplate="your sentence, beside its nearest ones<extra></extra>",
                 row=1, col=column,
             )  # fmt: skip
 
@@ -233,15 +226,15 @@ def _frame_of(panels: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float64]:
 
 
 def _frame(figure: go.Figure, frame: NDArray[np.float64]) -> None:
-    """Show the same part of every map (2, 2), zoomed together, and have them stay zoomed while these are the maps."""
+    """Show the same part (2, 2) of every map, zoomed together, and keep the zoom while the part is the same."""
     frame_map(figure)
     for axis, update in ((0, figure.update_xaxes), (1, figure.update_yaxes)):
-        # Of the axes alone: a revision of the whole layout would bring back selections that were cleared.
+        # Only for the axes: a `uirevision` of the layout would restore cleared selections.
         update(range=frame[:, axis].tolist(), matches="xy"[axis], uirevision=str(frame.T.ravel().tolist()))
 
 
 def _packed(numbers: NDArray[np.int16]) -> dict[str, str]:
-    """An array as plotly.js reads it; given so, plotly doesn't look up every single shape in a list."""
+    """Return an array in plotly.js's binary form, which spares plotly the check of every single shape."""
     return {"dtype": "i2", "bdata": b64encode(numbers.astype("<i2").tobytes()).decode()}
 
 
@@ -253,7 +246,7 @@ def _legends(
     *,
     trained: bool,
 ) -> None:
-    """Explain colours and shapes: the longer list beside the maps, the shorter under them."""
+    """Add the legends of colours and shapes, the longer beside the maps and the shorter below them."""
     listed = coloured if len(coloured) <= MOST_LISTED else ()
     seen = ((TRAINED, TRAINED_ON), (HELD_OUT, SOLID)) if trained else ()
     keys = [_key(group.name, group.colour, "circle", "legend", group.value) for group in listed]
@@ -269,7 +262,7 @@ def _legends(
         legend2={
             **(under if colours_beside else beside),
             "title": {"text": title},
-            "itemclick": False,  # a shape runs through every colour's points: the page's filter hides it
+            "itemclick": False,  # a shape spans the traces of all colours
             "itemdoubleclick": False,
         },
     )
@@ -278,7 +271,7 @@ def _legends(
 def _key(
     name: str, colour: str, shape: int | str, legend: str, legend_group: str | None, opacity: float = 1.0
 ) -> go.Scattergl:
-    """A legend's entry: a trace without points, so that fading and sizes don't reach its mark."""
+    """Return a legend's entry: a trace without points, whose mark keeps its size and opacity."""
     return go.Scattergl(
         x=[None],
         y=[None],
@@ -291,49 +284,24 @@ def _key(
     )
 
 
-MOST_WRITTEN = (
-    160  # words; above it they would hide each other and stand at their points only while hovered over
-)
-# Translations lie on one another, and their words would, too.
-WHERE = (
-    "top center",
-    "bottom center",
-    "middle right",
-    "middle left",
-    "top right",
-    "bottom left",
-    "top left",
-    "bottom right",
-)
-
-
 def word_map(places: NDArray[np.floating], words: pd.DataFrame) -> go.Figure:
-    """Return a map of N words.
-
-    Args:
-        places: (N, 2).
-        words: columns `word` and `language` (codes), N rows.
-    """
+    """Return a map of N words at places (N, 2); `words` has N rows with `word` and `language` (a code)."""
     figure = go.Figure()
     written = len(words) <= MOST_WRITTEN
     for group in groups(words, "language"):
         mine = np.flatnonzero(words["language"].to_numpy() == group.value)
         labels = [plain(short(word, 30)) for word in words["word"].iloc[mine]]
-        figure.add_trace(
-            go.Scatter(
-                x=places[mine, 0].tolist(),
-                y=places[mine, 1].tolist(),
-                mode="markers+text" if written else "markers",
-                name=plain(group.name),
-                text=labels,
-                textposition=WHERE[group.place % len(WHERE)],
-                textfont={
-                    "size": 12
-                },  # in the page's colour: some of the palette's is hard to read as letters
-                marker={"color": group.colour, "symbol": SHAPES[group.place % len(SHAPES)][0], "size": 8},
-                hovertemplate=f"%{{text}}, {plain(group.name)}<extra></extra>",
-                cliponaxis=False,
-            )
+        figure.add_scatter(
+            x=places[mine, 0].tolist(),
+            y=places[mine, 1].tolist(),
+            mode="markers+text" if written else "markers",
+            name=plain(group.name),
+            text=labels,
+            textposition=WHERE[group.place % len(WHERE)],
+            textfont={"size": 12},  # in the page's colour, as letters in the palette's are hard to read
+            marker={"color": group.colour, "symbol": group.shape[0], "size": 8},
+            hovertemplate=f"%{{text}}, {plain(group.name)}<extra></extra>",
+            cliponaxis=False,
         )
     frame_map(figure)
     on_page(figure, height=640)

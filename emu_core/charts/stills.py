@@ -1,4 +1,4 @@
-"""The maps as a PNG or SVG file, drawn on the server from the same places: no browser is needed for it."""
+"""The maps as PNG or SVG files, drawn by matplotlib without a browser."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -29,7 +29,7 @@ from emu_core.charts.marks import (
 from emu_core.charts.style import FAINT, GREY, short
 
 Format = Literal["png", "svg"]
-# A glyph is taken from the first of these that has it: intents are named in every script.
+# A glyph is taken from the first font that has it, as intents may be in any script.
 _FONTS = (
     "DejaVu Sans",
     "Noto Sans",
@@ -39,7 +39,7 @@ _FONTS = (
     "Arial Unicode MS",
 )
 _ROWS = 34  # in a column of the legend
-_settings = Lock()  # matplotlib's are the whole process's
+_settings = Lock()  # matplotlib's settings are global
 
 
 def maps_file(
@@ -51,10 +51,7 @@ def maps_file(
     file_format: Format,
     shown: NDArray[np.bool_] | None = None,
 ) -> bytes:
-    """Return the picture of `sentence_maps`, from the same arguments, as a file's bytes, on white.
-
-    Text in an SVG stays text.
-    """
+    """Return the picture of `sentence_maps`, from the same arguments, on white; text in an SVG stays text."""
     coloured, shaped = groups(points, colour_by), shapes(points, colour_by)
     lit = np.ones(len(points), dtype=bool) if shown is None else shown
     if chosen:
@@ -85,14 +82,14 @@ def maps_file(
 
 @contextmanager
 def drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
-    """Set matplotlib up for a picture; yield a function that makes a figure of a size in inches."""
+    """Configure matplotlib, and yield a function that makes a figure of a size in inches."""
     there = {font.name for font in font_manager.fontManager.ttflist}
     settings: Any = {
         "font.family": [font for font in _FONTS if font in there],
         "font.size": 9,
         "svg.fonttype": "none",  # text stays text
-        "svg.hashsalt": "emu",  # the same picture is the same file
-        "text.parse_math": False,  # a name with dollar signs is a name
+        "svg.hashsalt": "emu",  # equal pictures are equal files
+        "text.parse_math": False,  # dollar signs in a name are no formula
     }
     with _settings, rc_context(settings):
         yield lambda size: Figure(figsize=size, layout="constrained")
@@ -105,7 +102,7 @@ def _draw(
     colour_by: ColourBy,
     lit: NDArray[np.bool_],
 ) -> None:
-    """Draw N points, those that are not `lit` (N,) in grey, and the intents' names."""
+    """Draw N points, those not in `lit` (N,) in grey, and the intents' names."""
     colour_of = {group.value: group.colour for group in groups(points, colour_by)}
     shaped = shapes(points, colour_by)
     size = 22 if len(points) <= 2_000 else 8
@@ -114,7 +111,7 @@ def _draw(
     alpha = np.where(part["trained"], 0.2, 0.9) if "trained" in part else np.full(len(part), 0.9)
     letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
     marks = part[other(colour_by)].map(lambda value: letters.get(value, "o")).rename("mark")
-    # One call for a colour with a shape: as many as there are groups, however many points.
+    # One call for each colour and shape, whatever the number of points.
     for (value, mark), at in part.groupby([part[colour_by], marks]).indices.items():
         axis.scatter(
             at_part[at, 0], at_part[at, 1], s=size, alpha=alpha[at], color=colour_of[value], marker=mark,

@@ -1,1 +1,1 @@
-"""What Emu shows in Jupyter: comparisons and runs that draw themselves, linked maps, notebooks of the app's pages."""
+"""Notebooks: comparisons and runs that display themselves, linked maps, and notebooks made from the app's pages."""

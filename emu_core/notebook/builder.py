@@ -1,4 +1,4 @@
-"""A notebook of what a page of the app shows: it reads the same data, trains or opens the same run, draws the same."""
+"""A notebook of a run: it reads the same data, trains or opens the run, and draws what the app shows."""
 
 import json
 from collections.abc import Sequence
@@ -38,13 +38,13 @@ def make_notebook(
 
     Args:
         config: of a run that learns from a labelled set.
-        folder: the run's; where there is none, the notebook trains it.
-        is_demo: whether the data are the demo set.
-        data: the file of the data; None writes the name that `config` has, for a person to put the path in its place.
-        split: the rows compared on, as `compare` takes it.
-        languages: those compared on; none takes all.
+        folder: the run's; if it does not exist, the notebook trains the run.
+        is_demo: whether the data is the demo set.
+        data: the file of the data; None writes the name in `config`, which the user replaces by the path.
+        split: the rows to compare on, as `compare` takes it.
+        languages: the languages to compare on; none takes all.
         layout: of the maps: "tsne", "umap" or "pca".
-        colour_by: what the maps' colours say.
+        colour_by: what the colours of the maps show.
     """
     where = DEMO if is_demo else str(data or config.data)
     hint = "" if is_demo or data is not None else "  # the path of the file that was uploaded"
@@ -82,7 +82,7 @@ def make_notebook(
 
 
 def _training(config: RunConfig) -> str:
-    """Return the code that opens or trains the run; of the settings it names those that are no defaults."""
+    """Return the code that opens or trains the run, with those settings that differ from the defaults."""
     usual = method_named(config.method).configure(encoder_kind(config.encoder))
     values = json.loads(json.dumps(dict(config.hyperparameters)))
     changes = {

@@ -1,4 +1,4 @@
-"""Two linked maps in a notebook: what is chosen on one lights up on the other, with its neighbours before and after."""
+"""Two linked maps in a notebook: sentences chosen on one are highlighted on both, with their neighbours."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from emu_core.charts.marks import ColourBy
-from emu_core.charts.markup import block, escaped, html_table, paragraph
+from emu_core.charts.markup import block, changes_table, escaped, html_table, paragraph
 from emu_core.charts.scatter import sentence_maps
 from emu_core.charts.style import CLOSEST, on_white
 from emu_core.data.wording import counted
@@ -22,19 +22,19 @@ from emu_core.evaluation.metric_rows import TextTable
 from emu_core.evaluation.retrieval import nearest
 
 NEIGHBOURS = 5
-WIDTH = 960  # pixels; a figure in a box of widgets does not know how much room it has
+WIDTH = 960  # pixels; a figure inside a box of widgets has no automatic width
 MOST_LISTED = 100  # chosen sentences in the table
 COLOURS: tuple[ColourBy, ColourBy] = ("intent", "language")
 _HINT = "Hover over a point, click it, or draw around some: the same sentences light up on both maps."
 
 
 class Explorer:
-    """Two maps of the same sentences as a widget of Jupyter; without widgets, a picture of them.
+    """Two maps of the same sentences as a Jupyter widget, or as a picture if there are no widgets.
 
     Attributes:
-        chosen: numbers of the chosen sentences in `comparison.sentences`; set by `choose`, or with the mouse.
-        figure: the maps, Plotly's widget.
-        widget: all of it, a box of ipywidgets.
+        chosen: row numbers of the chosen sentences in `comparison.sentences`, set by `choose` or the mouse.
+        figure: the maps, a Plotly widget.
+        widget: the whole, a box of ipywidgets.
     """
 
     def __init__(
@@ -48,15 +48,15 @@ class Explorer:
 
         Args:
             comparison: of two encoders.
-            maps: by each encoder's name the places (n, 2) of the points.
-            points: n sentences, with their number in `comparison.sentences` as `row`.
+            maps: positions (n, 2) of the points, by the encoder's name.
+            points: n sentences, with their row number in `comparison.sentences` as `row`.
             colour_by: "intent" or "language".
 
         Raises:
-            EmuError: the packages of widgets are not installed.
+            EmuError: ipywidgets or anywidget is not installed.
         """
         try:
-            import_module("anywidget")  # plotly's widget is one
+            import_module("anywidget")  # plotly's widget needs it
             import ipywidgets
         except ImportError:
             raise EmuError(
@@ -65,10 +65,10 @@ class Explorer:
             ) from None
         self._comparison, self._colour_by = comparison, colour_by
         self._maps, self._points = maps, points
-        self._place = {int(row): place for place, row in enumerate(self._points["row"])}
+        self._place = {int(row): place for place, row in enumerate(points["row"])}
         self.chosen: tuple[int, ...] = ()
-        # Both colourings from the start: another figure would send plotly's script, five megabytes, once more.
-        drawn = {by: on_white(sentence_maps(self._maps, self._points, by)) for by in COLOURS}
+        # One figure holds both colourings, because a second would send plotly's script (5 MB) again.
+        drawn = {by: on_white(sentence_maps(maps, points, by)) for by in COLOURS}
         rings = [
             go.Scattergl(
                 x=[None], y=[None], xaxis=f"x{axis}", yaxis=f"y{axis}",
@@ -108,11 +108,11 @@ class Explorer:
         self._list.value = block([paragraph(_HINT, "note")])
 
     def __repr__(self) -> str:
-        """Say what is shown, for where nothing can be."""
+        """Describe the maps, for where they can't be shown."""
         return f"<maps of {counted(len(self._points), 'sentence')} by {' and '.join(self._maps)}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Return the widget, and a picture for where there are none: nbconvert, GitHub."""
+        """Return the widget, and a picture for where there are no widgets, such as nbconvert and GitHub."""
         from emu_core.charts.stills import maps_file  # which imports matplotlib
 
         still = maps_file(
@@ -125,14 +125,14 @@ class Explorer:
         }
 
     def choose(self, rows: Iterable[int]) -> None:
-        """Choose sentences: they stand out on both maps, and the table has their neighbours before and after.
+        """Highlight sentences on both maps, and list their neighbours by both encoders.
 
         Args:
-            rows: their numbers in `comparison.sentences`; none clears.
+            rows: row numbers in `comparison.sentences`; none clears the choice.
         """
         self.chosen = tuple(row for row in dict.fromkeys(int(row) for row in rows) if row in self._place)
         if not self.chosen:
-            # The outline that the mouse drew is known to the browser alone, and would choose its points once more.
+            # Only the browser knows the outline that the mouse drew, and would choose its points again.
             self.figure.layout.selections = [{"type": "rect", "x0": 0, "x1": 0, "y0": 0, "y1": 0}]
             self.figure.layout.selections = ()
         with self.figure.batch_update():
@@ -142,11 +142,7 @@ class Explorer:
         self._list.value = block(self._table())
 
     def hover(self, row: int) -> None:
-        """Ring a sentence on both maps, and show its nearest neighbours by both encoders.
-
-        Args:
-            row: its number in `comparison.sentences`.
-        """
+        """Ring the sentence of a row number on both maps, and show its nearest neighbours by both encoders."""
         with self.figure.batch_update():
             for ring, places in zip(self._rings, self._maps.values(), strict=True):
                 x, y = places[self._place[row]].tolist()
@@ -154,7 +150,7 @@ class Explorer:
         self._about.value = block(self._neighbours(row))
 
     def colour(self, by: ColourBy) -> None:
-        """Colour the points by intent or by language; the shape says the other."""
+        """Colour the points by intent or by language; their shape shows the other."""
         self._colour_by = by
         with self.figure.batch_update():
             for name, traces in self._coloured.items():
@@ -163,7 +159,7 @@ class Explorer:
             self.figure.update_layout(self._legends[by])
 
     def _on_selection(self, trace: Any, points: Any, _: Any) -> None:
-        """Gather a selection: plotly calls this for every trace in turn, with its own points."""
+        """Collect a selection: plotly calls this for every trace in turn, with the points of that trace."""
         if trace is self._traces[0]:
             self._gathered = []
         self._gathered += [int(trace.customdata[place]) for place in points.point_inds]
@@ -185,7 +181,7 @@ class Explorer:
         for vectors in (self._comparison.base, self._comparison.other):
             found = nearest(vectors, [row], NEIGHBOURS, sentences["id"].tolist())
             for line, at, cosine in zip(cells, found.rows[0], found.cosines[0], strict=True):
-                if at < 0:  # there are not so many
+                if at < 0:  # there are no more neighbours
                     line += ["", "", ""]
                     continue
                 near = sentences.loc[at]
@@ -198,31 +194,11 @@ class Explorer:
     def _table(self) -> Sequence[str]:
         if not self.chosen:
             return [paragraph(_HINT, "note")]
-        base, other = self._comparison.names
-        columns = [
-            "change",
-            "sentence",
-            "language",
-            "intent",
-            "base_neighbour",
-            "base_intent",
-            "other_neighbour",
-        ]
-        rows = self._changes.loc[list(self.chosen[:MOST_LISTED]), [*columns, "other_intent"]]
-        head = (
-            "change",
-            "sentence",
-            "language",
-            "intent",
-            f"{base}: nearest",
-            "intent",
-            f"{other}: nearest",
-            "intent",
-        )
+        rows = self._changes.loc[list(self.chosen[:MOST_LISTED])]
         title = f"{counted(len(self.chosen), 'sentence')} chosen"
         if len(self.chosen) > MOST_LISTED:
             title += f", the first {MOST_LISTED} of them listed"
-        return [paragraph(f"{title}."), html_table(TextTable(head, rows.to_numpy().tolist()))]
+        return [paragraph(f"{title}."), html_table(changes_table(self._comparison, rows, with_change=True))]
 
     @cached_property
     def _changes(self) -> pd.DataFrame:

@@ -12,35 +12,35 @@ from emu_core.charts.markup import block, escaped, paragraph
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status
 
-SHARE = 20  # drawing takes at most one part in so many of the training's time
+SHARE = 20  # drawing takes at most 1 / SHARE of the time
 INTERVAL_S = 1.0
 BAR = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}{postfix}]"
 
 
 def live_progress(run: Run) -> OnProgress | None:
-    """Return a listener that draws a run's progress under the cell that trains it; None outside a notebook."""
+    """Return a listener that draws a run's progress below the cell that trains it; None outside a notebook."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return None if getattr(shell, "kernel", None) is None else LiveProgress(run)
 
 
 class LiveProgress:
-    """tqdm's bar over all steps and the curves of the losses, in one output: widgets, or text where there are none.
+    """A progress bar by tqdm and the loss curves in one output: as widgets, or as text if there are none.
 
-    At the end HTML takes their place: what is stored in a notebook needs no widgets.
+    At the end, HTML replaces the widgets, so that a stored notebook needs none.
     """
 
     def __init__(self, run: Run) -> None:
-        """Draw nothing yet."""
+        """Take the run; nothing is drawn yet."""
         self._run = run
         self._bar: Any = None
-        self._box: Any = None  # the bar and the curves below it as widgets; None where there are none
+        self._box: Any = None  # the bar and the curves below it; None without widgets
         self._handle: Any = None
         self._drawn: tuple[RunState, str] | None = None
         self._next = 0.0
 
     def __call__(self, status: Status) -> None:
-        """Draw a status: each new phase and the end at once, the steps of a phase now and then."""
+        """Draw a status: new phases and the end at once, steps at intervals."""
         phase = (status.state, status.phase)
         if phase == self._drawn and time.monotonic() < self._next:
             return
@@ -59,7 +59,7 @@ class LiveProgress:
         from IPython.display import HTML, display
 
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="IProgress not found")  # then the bar is text
+            warnings.filterwarnings("ignore", message="IProgress not found")  # the bar is then text
             from tqdm.auto import tqdm
             from tqdm.notebook import tqdm_notebook
         if issubclass(tqdm, tqdm_notebook):
@@ -108,14 +108,9 @@ class LiveProgress:
 
 
 def _line(status: Status) -> str:
-    """Return where a running run is, in words."""
-    left, line = status.seconds_left, status.phase
-    if line == "training":
+    """Describe the progress of a running run."""
+    line, end = status.phase, " ..."
+    if status.phase == "training":
         line = f"step {status.step:,} of {status.steps:,}, epoch {max(1, status.epoch)} of {status.epochs}"
-    return (
-        f"{line}, {left:.0f} s left"
-        if left is not None
-        else line
-        if status.phase == "training"
-        else f"{line} ..."
-    )
+        end = ""
+    return f"{line}{end}" if status.seconds_left is None else f"{line}, {status.seconds_left:.0f} s left"
