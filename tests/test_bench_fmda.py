@@ -142,7 +142,7 @@ def test_a_set_that_can_not_be_measured_is_refused() -> None:
         fmda_data(LabelledSet(only, "tiny"), PAIRS)
     torn = frame.copy()
     torn.loc[(torn["id"] == "0-3") & (torn["language"] == "de"), "split"] = "test"
-    with pytest.raises(DataError, match="the id '0-3' stands in two splits"):
+    with pytest.raises(DataError, match="the id '0-3' is in two splits"):
         fmda_data(LabelledSet(torn, "tiny"), PAIRS)
     alone = frame[~((frame["id"] == "1-2") & (frame["language"] == "es"))].reset_index(drop=True)
     with pytest.raises(DataError, match="'1-2' has no es sentence"):

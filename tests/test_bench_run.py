@@ -172,7 +172,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (old / "bench.json").write_text("{}")
     with pytest.raises(RunError, match="holds a benchmark of an earlier version, whose report is still"):
         run("emu", old, parts=["4"])
-    with pytest.raises(RunError, match="is not whole; go on with the benchmark"):
+    with pytest.raises(RunError, match="is incomplete; resume the benchmark"):
         load_report(tmp_path)
 
 

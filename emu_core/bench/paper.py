@@ -1,4 +1,4 @@
-"""The papers' printed figures (paper.json) and the words of their reports (words.toml)."""
+"""The papers' printed figures (paper.json) and the texts of their reports (words.toml)."""
 
 import json
 import tomllib
@@ -15,7 +15,7 @@ from emu_core.bench.tables import Row, Table
 
 @cache
 def paper_numbers(paper: str) -> dict[str, Any]:
-    """Return the figures of a paper, each table under its number; `paper` is the package of its benchmark."""
+    """Return the figures of a paper by table; `paper` is the package of its benchmark."""
     numbers: dict[str, Any] = json.loads(_file(paper, "paper.json"))
     return numbers
 
@@ -27,7 +27,7 @@ def words(paper: str) -> dict[str, dict[str, str]]:
 
 
 def paper_figure(paper: str, table: str, row: str, column: str) -> str:
-    """Return a figure as the paper prints it, such as "95.1" or "0.803 / 0.763" (dev / test); "" where it has none."""
+    """Return a figure as printed, such as "95.1" or "0.803 / 0.763" (dev / test); "" if the paper has none."""
     found = paper_numbers(paper).get(table)
     if not found or row not in found["rows"] or column not in found["columns"]:
         return ""
@@ -41,7 +41,7 @@ def paper_table(
     labels: Callable[[str], tuple[str, ...]] = lambda row: (row,),
     notes: tuple[str, ...] = (),
 ) -> Table:
-    """Return a table such as "table2" or "section3.4" as the paper prints it; `labels` gives what is below `heads`."""
+    """Return a table such as "table2" or "section3.4" as printed; `labels` returns the cells of a row below `heads`."""
     numbers, of = paper_numbers(paper), name.replace("table", "Table ").replace("section", "section ")
     table, setup = numbers[name], words(paper)["paper"]["setup"].format_map(numbers)
     rows = [
@@ -53,7 +53,7 @@ def paper_table(
 
 
 def _printed(paper: str, table: Mapping[str, Any], value: float | list[float] | None) -> str:
-    """Return a figure in the decimals of its table; FMDA's are fractions, and are shown in percent."""
+    """Format a figure with the decimals of its table, and FMDA's fractions in percent."""
     if isinstance(value, list):
         return " / ".join(f"{one:.3f}" for one in value)
     shown: str = table.get("shown", "{:.1f}")
@@ -63,10 +63,9 @@ def _printed(paper: str, table: Mapping[str, Any], value: float | list[float] | 
 def differences(
     paper: str, values: Mapping[str, Any], applies: Mapping[str, object] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """Return what differs from the paper, a sentence each.
+    """Return what differs from the paper, one sentence each, with `values` filled in.
 
-    `values` are filled in beside the paper's own encoder and data; a sentence is left out where `applies` says so by
-    its name.
+    A sentence is left out if `applies` is false for its name.
     """
     sentences, printed = words(paper)["differences"].items(), paper_numbers(paper)
     filled = {**{f"paper_{name}": printed.get(name) for name in ("encoder", "data")}, **values}

@@ -1,4 +1,4 @@
-"""Today's peers: systems that others train on the same encoder and labels, as cells of Emu's benchmark."""
+"""Today's peers: other systems trained on the same encoder and labels, as cells of Emu's benchmark."""
 
 import importlib.util
 import math
@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +30,17 @@ from emu_core.trainers.emu_data import rows_by_class
 Encode = Callable[[Sequence[str]], NDArray[np.floating]]
 Classify = Callable[[Sequence[str]], Sequence[str]]
 Pair = tuple[int, int]
-THEIR_RATE = 2e-5  # what sentence-transformers' and SetFit's documentation trains with
+THEIR_RATE = 2e-5  # the learning rate in the documentation of sentence-transformers and SetFit
 LDA_SHRINKAGE = 0.5
 SETFIT = "setfit==1.2.0"
-SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: so many pairs of each sort a sentence
+SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: pairs of each sort for each sentence
 TUNED_PACKAGES = ("datasets", "accelerate")
 SETFIT_PACKAGES = ("setfit", "datasets")
 _QUIET: dict[str, Any] = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no"}
 
 
 class Peer(StrEnum):
-    """A system of others."""
+    """A peer system."""
 
     LOGISTIC = "logistic-regression"
     LDA = "lda"
@@ -53,57 +52,42 @@ class Peer(StrEnum):
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the encoder stays as it is; there is then nothing that a seed or a learning rate could change."""
+        """Whether the encoder is not trained, so that seed and learning rate have no effect."""
         return self in (Peer.LOGISTIC, Peer.LDA)
 
 
 @dataclass(frozen=True)
 class System:
-    """A trained system.
+    """A trained system."""
 
-    Attributes:
-        encode: sentences to vectors (N, d), whose nearest neighbours are measured.
-        classify: sentences to intents; None where the system has no classifier.
-        took: how long training took.
-        facts: settings and counts that a reader should see.
-    """
-
-    encode: Encode
-    classify: Classify | None = None
-    took: Took = field(default_factory=Took)
-    facts: dict[str, Any] = field(default_factory=dict)
+    encode: Encode  # sentences to vectors (N, d), whose nearest neighbours are measured
+    classify: Classify | None = None  # sentences to intents; None if the system has no classifier
+    took: Took = field(default_factory=Took)  # the time that training took
+    facts: dict[str, Any] = field(default_factory=dict)  # settings and counts for the report
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The budget of a peer: the same as ours.
+    """The training budget of a peer, which is that of Emu."""
 
-    Attributes:
-        epochs: in each of which every sentence comes once; with losses that take pairs, once as the first of one.
-        batch_size: sentences, or pairs, a step.
-        learning_rate: of AdamW, falling to 0 in a line, without warm-up: the trainer's defaults.
-        seed: of every draw.
-        device: where to train.
-    """
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
+    epochs: int  # passes over the sentences; with losses that take pairs, each is once the first of a pair
+    batch_size: int  # sentences, or pairs, a step
+    learning_rate: float  # of AdamW, with linear decay and no warm-up: the trainer's defaults
     seed: int
     device: str
 
 
 class SentenceModel:
-    """An encoder as sentence-transformers opens it, every weight as that library leaves it.
+    """An encoder opened by sentence-transformers, which decides which weights are trainable.
 
     Attributes:
         model: a SentenceTransformer without prompts.
-        prompt: what stands before each text; given with the texts, since not every trainer knows prompts.
+        prompt: the prefix of each text, added by `texts`, because not every trainer supports prompts.
         dim: length of its vectors.
     """
 
     def __init__(self, spec: str, device: str) -> None:
-        """Load an encoder; a transformer goes through the folder that `emu export` writes."""
+        """Load an encoder; a transformer is exported first, as by `emu export`."""
         encoder = load_encoder(spec)
         self.dim = encoder.dim
         self.model: Any
@@ -132,23 +116,23 @@ class SentenceModel:
 
 
 class Classification(nn.Module):
-    """A linear layer over a sentence's vector and softmax loss: SoftmaxLoss for single sentences."""
+    """A linear layer over sentence vectors with a softmax loss: SoftmaxLoss for single sentences."""
 
     def __init__(self, model: Any, dim: int, n_classes: int) -> None:
-        """Put a new layer over a SentenceTransformer."""
+        """Add a new layer to a SentenceTransformer."""
         super().__init__()
         self.model = model
         self.classifier = nn.Linear(dim, n_classes)
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
-        """Return the mean loss of a batch of one column of sentences."""
+        """Return the mean loss of a batch of single sentences."""
         (features,) = sentence_features
         vectors = self.model(features)["sentence_embedding"]  # (B, dim)
         return F.cross_entropy(self.classifier(vectors), labels.view(-1))
 
 
 def check_packages(*names: str) -> None:
-    """Raise a TrainingError where a package that a peer needs is missing."""
+    """Raise a TrainingError if a package that a peer needs is missing."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         what = [SETFIT if name == "setfit" else name for name in missing]
@@ -156,13 +140,10 @@ def check_packages(*names: str) -> None:
 
 
 def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
-    """Fit a classifier over the base encoder's vectors of labelled sentences, which is read as a space too.
+    """Fit a classifier on the base encoder's vectors of labelled sentences. Raises TrainingError if it can't be fitted.
 
-    As retrieval, a sentence's vector is its class probabilities (logistic regression) or its discriminant scores
+    For retrieval, a sentence's vector is its class probabilities (logistic regression) or its discriminant scores
     (LDA).
-
-    Raises:
-        TrainingError: there is a single intent.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -176,7 +157,7 @@ def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
     vectors = encode(labelled.frame["text"].tolist())
     facts: dict[str, Any] = {"sentence_passes": len(intents)}
     if peer is Peer.LDA:
-        # With as many sentences as intents there is no spread within an intent, which LDA divides by.
+        # With one sentence an intent there is no variance within intents, which LDA divides by.
         if len(intents) <= len(counts):
             raise TrainingError("LDA needs more sentences than intents; add a second sentence to some")
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=LDA_SHRINKAGE)
@@ -193,7 +174,7 @@ def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
 
 
 def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
-    """Train the encoder in place on sentences of the training languages, with sentence-transformers' own trainer.
+    """Train the encoder in place with sentence-transformers' own trainer.
 
     Raises:
         TrainingError: a package is missing, or the labels give no pairs.
@@ -213,11 +194,17 @@ def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budg
     classify: Classify | None = None
     if peer is Peer.SOFTMAX:
         loss = head = Classification(model, sentences.dim, len(intents)).to(budget.device)
-        classify = partial(_classify, head, sentences, intents)
+
+        def classify_by_head(texts: Sequence[str]) -> list[str]:
+            with torch.no_grad():
+                vectors = torch.as_tensor(sentences.encode(texts)).to(head.classifier.weight)
+                return [intents[i] for i in head.classifier(vectors).argmax(dim=1).tolist()]
+
+        classify = classify_by_head
     elif peer is Peer.TRIPLET:
         loss, sampler = losses.BatchAllTripletLoss(model), BatchSamplers.GROUP_BY_LABEL
     else:
-        # Fresh partners each epoch: all epochs' pairs are drawn at once and passed over once.
+        # To have new partners in each epoch, the pairs of all epochs are drawn at once and trained on once.
         epochs = 1
         if peer is Peer.RANKING:
             loss, sampler = losses.MultipleNegativesRankingLoss(model), BatchSamplers.NO_DUPLICATES
@@ -252,22 +239,12 @@ def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budg
     return System(sentences.encode, classify, took, {"sentence_passes": passes})
 
 
-def _classify(
-    head: Classification, sentences: SentenceModel, intents: Sequence[str], texts: Sequence[str]
-) -> list[str]:
-    with torch.no_grad():
-        vectors = torch.as_tensor(sentences.encode(texts)).to(head.classifier.weight)
-        return [intents[i] for i in head.classifier(vectors).argmax(dim=1).tolist()]
-
-
 def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
-    """Train the encoder in place on sentences of the training languages, by SetFit's own package.
+    """Train the encoder in place with the package setfit. Raises TrainingError if a package is missing.
 
-    It learns from sampled pairs with a cosine loss (Tunstall et al. 2022), then a logistic regression over its vectors:
-    R = 20 pairs of each sort a sentence, stopped after as many sentence passes as the budget's epochs have.
-
-    Raises:
-        TrainingError: a package is missing.
+    The encoder learns from sampled pairs with a cosine loss (Tunstall et al. 2022), R = 20 pairs of each sort for each
+    sentence, and stops after as many sentence passes as the budget's epochs have. A logistic regression is then fitted
+    on its vectors.
     """
     check_packages(*SETFIT_PACKAGES)
     from datasets import Dataset
@@ -292,7 +269,7 @@ def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget)
         data = Dataset.from_dict({"text": texts, "label": labels})
         trainer = Trainer(model=model, args=arguments, train_dataset=data)
         start = now()
-        with one_thread_for_small_products():  # the head's; torch trains the encoder as before
+        with one_thread_for_small_products():  # of the head; torch is not affected
             trainer.train()
         took = since(start)
     sentences.model.eval()
@@ -305,14 +282,14 @@ def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget)
 
 
 def _numbered(sentences: SentenceModel, labelled: LabelledSet) -> tuple[list[str], list[int]]:
-    """Return the texts with the model's prompt, and the numbers of their intents."""
+    """Return the texts with the model's prompt, and the indices of their intents."""
     number = {intent: i for i, intent in enumerate(labelled.intents)}
     texts = sentences.texts(labelled.frame["text"].tolist())
     return texts, [number[intent] for intent in labelled.frame["intent"]]
 
 
 def positive_pairs(labels: Sequence[int], epochs: int, rng: np.random.Generator) -> list[Pair]:
-    """Return, for each epoch, every sentence once with another of its class; one alone in its class is left out.
+    """Pair every sentence with another of its class, anew for each epoch, leaving out those alone in their class.
 
     Raises:
         TrainingError: no class has two sentences.
@@ -332,7 +309,7 @@ def positive_pairs(labels: Sequence[int], epochs: int, rng: np.random.Generator)
 def scored_pairs(
     labels: Sequence[int], epochs: int, rng: np.random.Generator
 ) -> tuple[list[Pair], list[float]]:
-    """Return, for each epoch, every sentence once, with one of its class (score 1) or of another (0), in turn.
+    """Pair every sentence, in each epoch, alternately with one of its class (score 1) and one of another class (0).
 
     Raises:
         TrainingError: there is a single class.

@@ -1,4 +1,4 @@
-"""The report of a benchmark: report.json, report.md, report.html, and a CSV file a table."""
+"""The report of a benchmark: report.json, report.md, report.html, and a CSV file for each table."""
 
 import html
 import json
@@ -33,7 +33,7 @@ p.note { color: #555; max-width: 75em; }
 class Picture:
     """A picture."""
 
-    name: str  # of its file, without the ending
+    name: str  # the stem of its file name
     title: str  # above it
     note: str  # below it
     svg: str  # an `<svg>` element
@@ -42,31 +42,31 @@ class Picture:
 def bars_picture(
     table: str, title: str, note: str, values: Mapping[str, tuple[float, ...]], base: str | float, label: str
 ) -> Picture:
-    """Return the bars of a table's rows, by label; `base` is the row at whose mean the line is, or that mean."""
+    """Return bars of means and deviations by label, with a line at `base`: a mean, or the label that has it."""
     line = values[base][0] if isinstance(base, str) else base
     return Picture(f"figure_{table}", title, note, bars(values, line, label))
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a benchmark found."""
+    """The findings of a benchmark."""
 
     title: str
     facts: Mapping[str, Any]  # what was run, by name
-    differences: tuple[str, ...]  # what differs from the paper, a sentence each
+    differences: tuple[str, ...]  # what differs from the paper, one sentence each
     tables: tuple[Table, ...]  # ours
     pictures: tuple[Picture, ...]  # ours
     paper: tuple[Table, ...]  # the paper's own tables
-    errors: Mapping[str, str] = field(default_factory=dict)  # why a cell was not measured; it is tried again
-    folder: Path = field(default=Path())  # where its files are
+    errors: Mapping[str, str] = field(default_factory=dict)  # why a cell was not measured
+    folder: Path = field(default=Path())  # of its files
 
     def table(self, name: str) -> Table:
-        """Return the table of that name. Raises KeyError where there is none."""
+        """Return the table of that name. Raises KeyError if there is none."""
         return {table.name: table for table in (*self.tables, *self.paper)}[name]
 
     @property
     def files(self) -> list[str]:
-        """The names of the report's files, without those of the pictures."""
+        """The names of the report's files, except the pictures."""
         return [PAGE, MARKDOWN, JSON, *(f"{table.name}.csv" for table in (*self.tables, *self.paper))]
 
     @property
@@ -75,7 +75,7 @@ class Report:
         return (*self.tables, *self.pictures, *self.paper)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values, with the tables' numbers unrounded."""
+        """Return plain values, with unrounded numbers."""
         return {
             "title": self.title,
             **self.facts,
@@ -88,7 +88,7 @@ class Report:
         }
 
     def write(self) -> None:
-        """Write every file, each whole or not at all."""
+        """Write every file, each atomically."""
         write_json(self.folder / JSON, self.to_json())
         for table in (*self.tables, *self.paper):
             frame = pd.DataFrame(table.texts, columns=list(table.head))
@@ -100,11 +100,7 @@ class Report:
 
 
 def load_report(folder: Path) -> Report:
-    """Read the report in a benchmark's folder, as it was last written.
-
-    Raises:
-        RunError: there is none, or it is damaged.
-    """
+    """Read the report in a benchmark's folder. Raises RunError if there is none, or it is damaged."""
     try:
         values = json.loads((folder / JSON).read_text("utf-8"))
         data, texts = values["tables"], values.get("picture_texts", {})
@@ -117,13 +113,9 @@ def load_report(folder: Path) -> Report:
             differences=tuple(map(str, values["differences"])),
             tables=tuple(table for table in tables if table.name in data),
             pictures=tuple(
-                Picture(
-                    name,
-                    str(own.get("title", name)),
-                    str(own.get("note", "")),
-                    (folder / f"{name}.svg").read_text("utf-8"),
-                )
-                for name, own in ((name, texts.get(name, {})) for name in values["pictures"])
+                Picture(name, str(own.get("title", name)), str(own.get("note", "")), svg)
+                for name in values["pictures"]
+                for own, svg in [(texts.get(name, {}), (folder / f"{name}.svg").read_text("utf-8"))]
             ),
             paper=tuple(table for table in tables if table.name not in data),
             errors={str(cell): str(reason) for cell, reason in values.get("errors", {}).items()},
@@ -131,12 +123,12 @@ def load_report(folder: Path) -> Report:
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         raise RunError(
-            f"the report in {folder} is not whole; go on with the benchmark, and it is written again"
+            f"the report in {folder} is incomplete; resume the benchmark to write it again"
         ) from None
 
 
 def as_markdown(report: Report) -> str:
-    """Return the report in Markdown, its pictures as links to their files; names in it may be hostile."""
+    """Return the report in Markdown, with links to the files of its pictures; all texts are escaped."""
 
     def line(cells: Iterable[str]) -> str:
         return f"| {' | '.join(cells)} |"
@@ -157,7 +149,7 @@ def as_markdown(report: Report) -> str:
 
 
 def as_html(report: Report) -> str:
-    """Return the report as one page, pictures included; it loads nothing and runs nothing."""
+    """Return the report as one HTML page with its pictures; it loads nothing and runs no script."""
     parts = [_tag("h1", report.title)]
     for title, items in _lists(report).items():
         parts += [_tag("h2", title), f"<ul>{''.join(_tag('li', item) for item in items)}</ul>"]
@@ -178,13 +170,13 @@ def as_html(report: Report) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text that Markdown shows as it is: on one line, with nothing in it read as markup."""
+    """Return a text on one line, escaped for Markdown."""
     line = html.escape(" ".join(text.split()), quote=False)
     return re.sub(r"([\\`*{}\[\]|#!~$]|\b_|_\b)", r"\\\1", line)
 
 
 def shown_fact(value: object) -> str:
-    """Return a fact as people read it."""
+    """Return a fact as text."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, dict):

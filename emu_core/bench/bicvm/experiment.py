@@ -1,4 +1,4 @@
-"""BiCVM's experiments: its systems, how each is trained, and what is measured."""
+"""BiCVM's experiments: the systems, how each is trained, and what is measured."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,11 +42,11 @@ from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 from emu_core.evaluation.word_neighbours import glosses, word_neighbours
 
 DRAWS, QUICK_DRAWS = 10, 3
-FEWEST_LISTED = 4  # of a list that stand in the texts of every language, or the list is not shown
+FEWEST_LISTED = 4  # weekdays or months that the texts of every language must have
 SHOWN = 12
 SURE = 0.5
-SHORTEST = 4  # letters; shorter words are mostly function words
-MOST_NEIGHBOURS = 50_000  # words of a language, the most frequent, among which a translation is looked for
+SHORTEST = 4  # letters, as shorter words are mostly function words
+MOST_NEIGHBOURS = 50_000  # the most frequent words of a language, among which a translation is looked for
 
 
 class System(StrEnum):
@@ -65,10 +65,10 @@ class BicvmExperiment(ParallelExperiment):
     plain: ClassVar[str] = System.SUM_OF_WORDS
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return every cell, the plain sum of words of the first pair first.
+        """Return every cell, starting with the plain sum of words of the first pair.
 
-        Two language pairs or more are trained one by one (BiCVM) and together (BiCVM+). Glosses serve the
-        classification of documents alone.
+        Several language pairs are trained one by one (BiCVM) and together (BiCVM+). Glosses are only used to classify
+        documents.
         """
         each, together = [pair_names([pair]) for pair in self.pairs], pair_names(self.pairs)
         glossed = [System.GLOSSED] if self.data.documents else []
@@ -79,7 +79,7 @@ class BicvmExperiment(ParallelExperiment):
         return tuple(cells)
 
     def recipe(self, system: str) -> Recipe | None:
-        """Return how a system is trained; None for glosses, which are counted."""
+        """Return how a system is trained; None for glosses, which are counts."""
         match System(system):
             case System.GLOSSED:
                 return None
@@ -98,7 +98,7 @@ class BicvmExperiment(ParallelExperiment):
     def values(
         self, cell: Cell, encoder: Encoder | None
     ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
-        """Measure translations found, documents classified across languages, and words laid out."""
+        """Measure translation retrieval and document classification across languages, and lay out words."""
         train, test = self.data.of_pairs(cell.on)
         draws = QUICK_DRAWS if self.settings.quick else DRAWS
         documents = {
@@ -107,7 +107,7 @@ class BicvmExperiment(ParallelExperiment):
         if encoder is None:
             return _glossed(documents, train[0], draws, cell.seed), {}, None
         values: dict[Key, Any] = {}
-        # And pairs of languages that no pair was trained of, where translations share a sentence.
+        # Including language pairs that were not trained on, if their translations share a sentence.
         for text in [*test, *joined_by_pivot(test)]:
             values |= rank_values(text, *encode_pairs(encoder, text), (COSINE, EUCLID))
         if len(documents) > 1:
@@ -127,7 +127,7 @@ class BicvmExperiment(ParallelExperiment):
 
 
 def _vectors(encoder: Encoder, documents: Sequence[str], language: str) -> np.ndarray:
-    """Return each document's vector: the mean over its sentences (section 4.2)."""
+    """Return each document's vector, the mean over its sentences (section 4.2)."""
     cut = [sentences(text) or (text,) for text in documents]
     numbers = np.repeat(np.arange(len(cut)), [len(own) for own in cut])
     flat = [sentence for own in cut for sentence in own]
@@ -137,7 +137,7 @@ def _vectors(encoder: Encoder, documents: Sequence[str], language: str) -> np.nd
 def _glossed(
     documents: Mapping[str, tuple[Documents, Documents]], text: ParallelText, draws: int, seed: int
 ) -> dict[Key, Any]:
-    """Measure the paper's baseline: the test documents word for word in the language trained on, as bags of words."""
+    """Measure the paper's baseline: bags of words of test documents glossed word by word in the training language."""
     found: list[TransferAccuracy] = []
     for way in (text, text.turned()):
         if way.source in documents and way.target in documents:
@@ -155,7 +155,7 @@ def _glossed(
 
 
 def document_values(found: Sequence[TransferAccuracy]) -> dict[Key, Any]:
-    """Return accuracies of document classification: the measure "documents", whose parts are sizes, and its facts."""
+    """Return the measures "documents" and "draws", whose parts are training sizes, and "majority"."""
     values: dict[Key, Any] = {}
     for one in found:
         way = pair_name(one.source, one.target)
@@ -166,7 +166,7 @@ def document_values(found: Sequence[TransferAccuracy]) -> dict[Key, Any]:
 
 
 def _views(encoder: BicvmEncoder, texts: Sequence[ParallelText]) -> dict[str, View]:
-    """Return Figure 3's two charts, of words that the encoder knows; a chart with too few of them is left out."""
+    """Return Figure 3's two charts, of words in the encoder's vocabulary, without those that have too few words."""
     spaces = {}
     for code in encoder.languages:
         known, points = encoder.word_vectors(code)
@@ -180,46 +180,38 @@ def _views(encoder: BicvmEncoder, texts: Sequence[ParallelText]) -> dict[str, Vi
 
 
 def _view(meanings: "Meanings", spaces: Mapping[str, tuple[Sequence[str], np.ndarray]]) -> View:
-    shown = [
-        (code, word)
-        for code, column in zip(
-            meanings.languages, zip(*dict.fromkeys(meanings.rows), strict=True), strict=True
-        )
-        for word in column
-    ]
-    place = {code: {word: row for row, word in enumerate(known)} for code, (known, _) in spaces.items()}
-    vectors = np.array([spaces[code][1][place[code][word]] for code, word in shown])
+    """Lay out the words of each language, and count how many have their translation as nearest neighbour."""
+    codes, names, vectors = list[str](), list[str](), list[np.ndarray]()
+    for code, column in zip(meanings.languages, zip(*dict.fromkeys(meanings.rows), strict=True), strict=True):
+        known, points = spaces[code]
+        place = {word: row for row, word in enumerate(known)}
+        codes += [code] * len(column)
+        names += column
+        vectors += [points[place[word]] for word in column]
     found = {}
     for (i, a), (j, b) in permutations(enumerate(meanings.languages), 2):
         two = {a: spaces[a], b: spaces[b]}
         right = sum(word_neighbours(row[i], a, two, 1)[b][0][0] == row[j] for row in meanings.rows)
         found[pair_name(a, b)] = right, len(meanings.rows)
-    codes, names = zip(*shown, strict=True)
-    return View.of(project(vectors, Projection.TSNE), codes, names, note=meanings.note, found=found)
+    return View.of(project(np.array(vectors), Projection.TSNE), codes, names, note=meanings.note, found=found)
 
 
 @dataclass(frozen=True)
 class Meanings:
-    """Words of one meaning in several languages.
+    """Words of the same meanings in several languages."""
 
-    Attributes:
-        note: what they are.
-        rows: a row a meaning, a word a language.
-        languages: in the order of a row.
-    """
-
-    note: str
-    rows: tuple[tuple[str, ...], ...]
+    note: str  # what they are
+    rows: tuple[tuple[str, ...], ...]  # a row for each meaning, with a word for each language
     languages: tuple[str, ...]
 
 
 def shown_words(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> tuple[Meanings, Meanings]:
-    """Return the words of the two pictures: weekdays and months, or frequent words where the texts have none.
+    """Return the words of the two pictures: weekdays and months, or frequent words if the texts have too few of them.
 
-    The first picture has all languages, and the second those without parallel text if there are two.
+    The first picture has all languages; the second has those without parallel text, if there are two.
 
     Args:
-        texts: what an encoder was trained on.
+        texts: the texts that an encoder was trained on.
         known: the encoder's words, by language.
     """
     languages = tuple(known)
@@ -234,18 +226,17 @@ def shown_words(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) ->
             row for row in listed if all(word in known[code] for word, code in zip(row, codes, strict=True))
         ]
         if len(rows) < FEWEST_LISTED:
-            places = [languages.index(code) for code in codes]
-            rows = [tuple(row[place] for place in places) for row in frequent[:SHOWN]]
-            frequent = frequent[SHOWN:]
             note = f"frequent words (the texts lack the paper's {name})"
+            rows = [tuple(row[code] for code in codes) for row in frequent[:SHOWN]]
+            frequent = frequent[SHOWN:]
         found.append(Meanings(note, tuple(rows), codes))
     return found[0], found[1]
 
 
-def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
-    """Return words of the language that all texts share, the most frequent first, and their glosses in the others.
+def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> list[dict[str, str]]:
+    """Return words of the language that all texts share, the most frequent first, with their glosses, by language.
 
-    A gloss is sure where each of the two words is the other's gloss with a Dice coefficient of a half or more.
+    A gloss is taken if each of the two words is the other's gloss with a Dice coefficient of at least `SURE`.
     """
     shared = [code for code in known if all(code in text.languages for text in texts)]
     if not shared:
@@ -255,7 +246,7 @@ def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> l
     counts = Counter(
         word for text in ways for sentence in text.first for word in dict.fromkeys(words(sentence))
     )
-    rows: list[tuple[str, ...]] = []
+    rows: list[dict[str, str]] = []
     for word, _ in counts.most_common():
         if len(word) < SHORTEST or not word.isalpha():
             continue
@@ -265,7 +256,7 @@ def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> l
             if gloss is not None and gloss.dice >= SURE and back[gloss.word].word == word:
                 row[code] = gloss.word
         if all(row.get(code) in known[code] for code in known):
-            rows.append(tuple(row[code] for code in known))
+            rows.append(row)
         if len(rows) == 2 * SHOWN:
             break
     return rows

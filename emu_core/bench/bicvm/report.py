@@ -23,7 +23,7 @@ ENCODERS = (System.SUM_OF_WORDS, System.PAPER, System.OURS, System.OURS_BIGRAM)
 _BICVM = (System.PAPER, System.OURS)
 _NEAREST_BY = {COSINE: "cosine", EUCLID: "Euclidean distance"}
 TABLE_1_SIZE = 1_000
-# Systems by the paper's name of their row of Table 1, "" where it has none: a model for each pair, and one for all.
+# The paper's rows of Table 1 by system, "" if there is none: of a model for each pair, and of one for all pairs.
 _SINGLE = {
     System.GLOSSED: "glossed",
     System.SUM_OF_WORDS: "",
@@ -64,7 +64,7 @@ def printed_table() -> Table:
 
 
 def translation_table(results: Results, pairs: Sequence[Pair]) -> Table:
-    """Return P@1 both ways: a row for each system, what it was trained on and how neighbours are found."""
+    """Return P@1 both ways, with a row for each system, what it was trained on and the measure of nearness."""
     lines = []
     for system, on, row in results.trained(ENCODERS):
         names = ", ".join(on)
@@ -117,9 +117,9 @@ def _translation_verdict(results: Results, pairs: Sequence[Pair], unseen: list[s
 class _Classified:
     """A system that classified documents."""
 
-    key: str  # its name in JSON; one with a plus is the system trained on all pairs together
-    label: str  # what people read
-    paper: str  # the name of the paper's row; "" for none
+    key: str  # its name in JSON, with a plus if it was trained on all pairs together
+    label: str
+    paper: str  # the name of the paper's row; "" if there is none
     rows: Mapping[str, OverSeeds]  # its cells, by direction
 
     def score(self, way: str, size: int) -> Score | None:
@@ -135,7 +135,7 @@ class DocumentResults:
         found = [(cell, key) for _, cell in results.measured() for key in cell.values]
         documents = [(int(part), way) for _, (measure, part, way) in found if measure == "documents"]
         self.ways = list(dict.fromkeys(way for _, way in documents))
-        # The share of the largest class of the test documents in percent, and the numbers to train on, by direction.
+        # By direction: the share of the largest class of test documents in percent, and the training sizes.
         self.majority = {key[2]: float(cell.values[key][0]) for cell, key in found if key[0] == "majority"}
         self.sizes = {way: sorted({n for n, own in documents if own == way}) for way in self.ways}
         self.size = {way: max(n for n in sizes if n <= TABLE_1_SIZE) for way, sizes in self.sizes.items()}
@@ -153,7 +153,7 @@ class DocumentResults:
             self.systems.append(_Classified(f"{key}+", label, paper, dict.fromkeys(self.ways, row)))
 
     def table_1(self) -> Table:
-        """Return accuracy by direction with 1,000 training documents, or with as many as there are."""
+        """Return accuracy by direction with 1,000 training documents, or as many as there are."""
         majority = {way: Score.of_numbers([value]) for way, value in self.majority.items()}
         lines = [Line((PAPER_LABELS["majority"],), "majority", majority, "majority")]
         for one in self.systems:
@@ -174,7 +174,7 @@ class DocumentResults:
         )
 
     def figure_2(self) -> Table:
-        """Return accuracy by number of training documents: the numbers behind Figure 2."""
+        """Return the numbers of Figure 2: accuracy by number of training documents."""
         columns = {size: f"{size:,}" for size in sorted({n for sizes in self.sizes.values() for n in sizes})}
         lines = [
             Line((one.label, way), f"{one.key} {way}", {columns[n]: one.score(way, n) for n in columns})
@@ -203,7 +203,7 @@ class DocumentResults:
         return curves(panels, lines, [one.label for one in self.systems])
 
     def _verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
-        """Say where BiCVM lies against the majority class, glosses and the sum of words; and BiCVM+ against BiCVM."""
+        """Compare BiCVM with the majority class, glosses and the sum of words, and BiCVM+ with BiCVM."""
 
         def gains(key: str, other: str) -> str:
             own, their = scores.get(key, {}), scores[other]
@@ -238,7 +238,7 @@ def _figure_3(experiment: BicvmExperiment, results: Results) -> list[Picture]:
 
 
 def _found_words(view: View) -> str:
-    """Return how many of the shown words have their translation nearest, as a sentence."""
+    """Return a sentence on how many of the shown words have their translation as nearest neighbour."""
     ways = ", ".join(f"{way} {right} of {count}" for way, (right, count) in view.found.items())
     return f"{view.note[:1].upper()}{view.note[1:]}; translations that are the nearest of all words: {ways}."
 

@@ -1,4 +1,4 @@
-"""The dual encoder's experiments: its systems, how each is trained, and what is measured."""
+"""The dual encoder's experiments: the systems, how each is trained, and what is measured."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -25,9 +25,9 @@ from emu_core.evaluation.transfer import LabelledVectors, TransferSettings, few_
 from emu_core.evaluation.translation_ranking import DOT, PAPER_DISTRACTORS
 
 HARD_NEGATIVES = 5  # section 2.2
-# The paper's network is 512 wide, trained on batches of 16 for 20 epochs: minutes for what is a check here.
+# The paper's network (512 wide, batches of 16, 20 epochs) takes minutes, too long for a check.
 CLASSIFIER = TransferSettings(hidden=128, learning_rate=0.002, batch_size=32, epochs=10)
-MOST_SENTENCES = 6_000  # of a language, to train the classifier on, as the paper has
+MOST_SENTENCES = 6_000  # of a language, to train the classifier on, as in the paper
 LEAST_FOR_EIGEN = 10  # pairs, the paper's sample
 
 
@@ -45,9 +45,9 @@ class System(StrEnum):
 
 
 def systems_for(texts: BenchTexts, preset: Preset = Preset.TUNED) -> tuple[System, ...]:
-    """Return the systems that there is text for; all tasks together are one of their own where there are two others.
+    """Return the systems that there is text for, last the one with the paper's settings if they are asked for.
 
-    One with the paper's settings comes last, where these are asked for.
+    With at least two other tasks, there is also a system of all tasks together.
     """
     given = (
         (System.QUICK_THOUGHT, texts.tasks.running_text),
@@ -72,7 +72,7 @@ class DualExperiment(ParallelExperiment):
         return systems_for(self.data, self.settings.preset)
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return every cell, the plain sum of words of the first pair first: as in the paper, a model a pair."""
+        """Return every cell, starting with the plain sum of words; as in the paper, each pair has its own model."""
         return tuple(cells_of(self.systems, [pair_names([pair]) for pair in self.pairs], self.seeds))
 
     def recipe(self, system: str) -> Recipe:
@@ -97,7 +97,7 @@ class DualExperiment(ParallelExperiment):
     def values(
         self, cell: Cell, encoder: Encoder | None
     ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
-        """Measure the ranking of translations, similarity, classification, and how alike the languages lie."""
+        """Measure translation ranking, similarity, classification, and eigen-similarity of the languages."""
         if encoder is None:
             raise TypeError("every system of this benchmark has an encoder")
         (text,) = self.data.of_pairs(cell.on)[1]
@@ -112,7 +112,7 @@ class DualExperiment(ParallelExperiment):
 
 
 def _translations(encoder: Encoder, text: ParallelText) -> dict[Key, Any]:
-    """Measure section 3.4, and section 5's eigen-similarity of the same sentences."""
+    """Measure translation ranking (section 3.4) and eigen-similarity (section 5)."""
     first, second = encode_pairs(encoder, text)
     values = rank_values(text, first, second, [DOT], min(PAPER_DISTRACTORS, len(text) - 1) or None)
     if len(text) >= LEAST_FOR_EIGEN:
@@ -123,7 +123,7 @@ def _translations(encoder: Encoder, text: ParallelText) -> dict[Key, Any]:
 
 
 def _sts(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> tuple[dict[Key, Any], str]:
-    """Measure Pearson's and Spearman's correlations in each language and across; and say why there are none across."""
+    """Measure Pearson's and Spearman's correlations; also return a warning if there are none across languages."""
     own = {code: texts.sts[code] for code in languages if code in texts.sts}
     vectors = {
         code: (encode_in(encoder, pairs.first, code), encode_in(encoder, pairs.second, code))
@@ -143,7 +143,7 @@ def _sts(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> tuple
 
 
 def _judged(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> dict[Key, Any]:
-    """Measure Table 4: how often the head learnt with the encoder tells the relation of two sentences."""
+    """Measure Table 4: the accuracy of the NLI head that was trained with the encoder."""
     head = encoder.relations if isinstance(encoder, DualEncoder) else None
     if head is None:
         return {}
@@ -161,7 +161,7 @@ def _judged(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> di
 
 
 def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str], seed: int) -> dict[Key, Any]:
-    """Measure zero-shot both ways, and few-shot in the pair's second language (section 4.2)."""
+    """Measure zero-shot classification both ways, and few-shot in the pair's second language (section 4.2)."""
     if any(code not in texts.documents for code in languages):
         return {}
     train, test = dict[str, LabelledVectors](), dict[str, LabelledVectors]()

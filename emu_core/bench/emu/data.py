@@ -1,4 +1,4 @@
-"""The data of Emu's benchmark: a set cut into what is trained on and what is measured, and machine translations."""
+"""The data of Emu's benchmark: a set divided into training and test rows, and machine translations."""
 
 import hashlib
 import json
@@ -21,15 +21,10 @@ _TRANSLATIONS, _NOTE = "translations.parquet", "note.json"
 
 @dataclass(frozen=True, eq=False)
 class BenchData(LabelledData):
-    """Rows of split train, in every language, and then rows of split test, of the same languages.
+    """Rows of split train followed by rows of split test, in the same languages."""
 
-    Attributes:
-        note: how they were told apart, as a sentence.
-        translations: machine translations by row of the test part; empty where there are none.
-    """
-
-    note: str = ""
-    translations: Mapping[int, str] = field(default_factory=dict)
+    note: str = ""  # how they were divided, as a sentence
+    translations: Mapping[int, str] = field(default_factory=dict)  # by machine, by row of the test part
     file = "sentences.parquet"
 
     @cached_property
@@ -43,13 +38,13 @@ class BenchData(LabelledData):
         return self.labelled.select(splits=["test"])
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
-        """Return checksums and counts, the contents of data.json."""
+        """Return checksums and counts, as in data.json."""
         texts = json.dumps(sorted(self.translations.items())).encode()
         translated = hashlib.sha256(texts).hexdigest() if self.translations else ""
         return {**super().facts(config), "translations_sha256": translated}
 
     def store(self, folder: Path) -> None:
-        """Write all of it into an empty folder."""
+        """Write the data into an empty folder."""
         super().store(folder)
         rows = {"row": list(self.translations), "text": list(self.translations.values())}
         pd.DataFrame(rows).to_parquet(folder / _TRANSLATIONS)
@@ -66,12 +61,9 @@ class BenchData(LabelledData):
         )
 
     def translated(self, language: str, of_text: Mapping[str, str]) -> Self:
-        """Return the data with machine translations into a language, where every test sentence of another has one.
+        """Return the data with translations, by text, of all test sentences that are not in `language`.
 
-        Args:
-            language: the language translated into; its own sentences stay as they are.
-            of_text: translations by text. A baseline that translates only a part of the sentences is none: where any
-                is missing, there are none.
+        If any sentence has none, all are left out: a baseline that translates only some sentences is not one.
         """
         frame = self.test.frame
         rows = frame.index[frame["language"] != language]
@@ -80,14 +72,13 @@ class BenchData(LabelledData):
 
 
 def bench_data(labelled: LabelledSet) -> BenchData:
-    """Cut a labelled set.
+    """Divide a labelled set into training and test rows.
 
-    Split train is trained on, and test is measured, or dev where there is no test. No system chooses its epoch on
-    sentences: where dev is not measured it is left out. A set without splits is cut by id, so that translations stay
-    together, with a share `TEST_SHARE` of every intent measured.
+    The test rows are split test, or dev if there is no test; no system needs dev to choose its epoch. A set without
+    splits is divided by id, so that translations stay together, with a share `TEST_SHARE` of every intent for testing.
 
     Raises:
-        DataError: there are splits, but none to train on or none to measure.
+        DataError: a set with splits has none to train on or none to measure.
     """
     if labelled.splits:
         measured = next((name for name in ("test", "dev") if name in labelled.splits), None)

@@ -30,7 +30,7 @@ from emu_core.bench.peers import (
     setfit_peer,
     tuned_peer,
 )
-from emu_core.bench.results import CellResult, numbers
+from emu_core.bench.results import CellResult, Key, numbers
 from emu_core.charts.marks import View
 from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
@@ -50,7 +50,7 @@ from emu_core.methods.registry import configure, method_named, methods_that_need
 
 BASE, TRANSLATION = "base", "translation"
 FIGURE_METHODS = ("softmax", "emu-without-ld", "emu")  # Figure 2 (b) to (d)
-# Table 2's order; a method that the paper does not have comes after them.
+# In the order of Table 2; methods that are not in the paper follow.
 PAPER_ORDER = (
     "contrastive",
     "n-pair",
@@ -60,26 +60,25 @@ PAPER_ORDER = (
     "emu-without-ld-cl",
     "emu-parallel",
 )
-THEIRS, OURS = "theirs", "ours"  # the learning rate of a peer that trains the encoder
+THEIRS, OURS = "theirs", "ours"  # whose learning rate a tuned peer is trained with
 MAP_SENTENCES = 1000
 _PEER = "peer."
 _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
 _PEER_PACKAGES = {"peers of sentence-transformers": TUNED_PACKAGES, "SetFit": SETFIT_PACKAGES}
 NOT_TRANSLATED = (
-    "not every sentence that is measured has a machine translation; a column 'translation' in the data's files "
-    "brings them"
+    "not every test sentence has a machine translation; add a column 'translation' to the data's files"
 )
 
 
 def methods() -> tuple[str, ...]:
-    """Return every method that learns from intents, the paper's first and in its order."""
+    """Return every method that learns from intents, the paper's first, in its order."""
     there = methods_that_need(Needs.INTENTS)
     return (*PAPER_ORDER, *(name for name in there if name not in PAPER_ORDER))
 
 
 def compared_with_peers() -> tuple[str, ...]:
-    """Return the paper's Emu, and every method that is not the paper's."""
+    """Return Emu and every method that is not in the paper."""
     return tuple(name for name in methods() if name == "emu" or name not in PAPER_ORDER)
 
 
@@ -89,7 +88,7 @@ def peer_system(peer: Peer) -> str:
 
 
 def training_sets(languages: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return every mix that Table 3 trains on: of English, German and French, or else of the set's first three."""
+    """Return the training mixes of Table 3: of English, German and French, or else of the set's first three."""
     three = _TABLE_3 if set(_TABLE_3) <= set(languages) else ordered(languages)[:3]
     return [mix for size in (1, 2, 3) for mix in combinations(three, size)]
 
@@ -111,18 +110,18 @@ class EmuExperiment(Experiment):
         mapping: ColumnMapping | None = None,
         language: str | None = None,
     ) -> tuple[BenchData, dict[str, Any]]:
-        """Return the data as they are stored, and the fields of the configuration that they decide.
+        """Return the data and the fields of the configuration that follow from them.
 
         Args:
             data: labelled set, files, a folder of files, "demo", or "atis:FOLDER" or "quora:FILE" for the paper's
                 selection of ATIS or of Quora's question pairs.
             settings: of the benchmark.
             train_languages: languages whose labels are used.
-            mapping: columns of the files, where their names are unusual.
-            language: language of files that do not say it.
+            mapping: columns of the files, if their names are unusual.
+            language: language of files that do not name it.
 
         Raises:
-            EmuError: the data can't be read, or does not do.
+            EmuError: the data can't be read, or is unsuitable.
         """
         codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
         if not codes:
@@ -130,24 +129,24 @@ class EmuExperiment(Experiment):
         given: list[str | Path] = []
         if not isinstance(data, LabelledSet):
             given = [data] if isinstance(data, str | Path) else list(data)
-        if len(given) == 1 and str(given[0]).startswith(ATIS):
-            cut = bench_data(read_atis(Path(str(given[0]).removeprefix(ATIS))))
-        elif len(given) == 1 and str(given[0]).startswith(QUORA):
-            cut = bench_data(read_quora(Path(str(given[0]).removeprefix(QUORA))))
+        first = str(given[0]) if given else ""
+        readers = {ATIS: read_atis, QUORA: read_quora} if len(given) == 1 else {}
+        if prefix := next((prefix for prefix in readers if first.startswith(prefix)), ""):
+            divided = bench_data(readers[prefix](Path(first.removeprefix(prefix))))
         else:
-            cut = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
-            if given and str(given[0]) != DEMO:
-                cut = cut.translated(codes[0], read_machine_translations(files_of(given), mapping))
-        return cut, {"data": cut.train.name, "train_languages": codes}
+            divided = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
+            if given and first != DEMO:
+                divided = divided.translated(codes[0], read_machine_translations(files_of(given), mapping))
+        return divided, {"data": divided.train.name, "train_languages": codes}
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages measured, English first."""
+        """The test languages, English first."""
         return self.data.test.languages
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """The directions with the first training language on a side: 11 of 6 languages, in Table 2's order."""
+        """The directions with the first training language on one side, in Table 2's order: 11 of 6 languages."""
         centre = self.config.train_languages[0]
         others = [code for code in self.languages if code != centre]
         pairs = [(centre, centre), *((centre, o) for o in others), *((o, centre) for o in others)]
@@ -155,13 +154,13 @@ class EmuExperiment(Experiment):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The two languages of Figure 2: the training language, and German or else the first other one."""
+        """The two languages of Figure 2: the training language, and German or else the first other language."""
         first = self.config.train_languages[0]
         others = [code for code in self.languages if code != first]
         return (first, *(["de"] if "de" in others else others[:1]))
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return every cell that the parts need, each once, the base encoder first.
+        """Return every cell that the parts need, the base encoder first.
 
         Raises:
             DataError: a training language is not in the set.
@@ -194,17 +193,13 @@ class EmuExperiment(Experiment):
         return tuple(dict.fromkeys(cells))
 
     def _is_the_papers(self, cell: Cell) -> bool:
-        """Return whether a cell is of Tables 2 or 5, and of a method that has settings in the paper."""
+        """Return whether a cell belongs to Table 2 or 5 and its method has settings in the paper."""
         in_tables = {EmuPart.TABLE_2: PAPER_ORDER, EmuPart.TABLE_5: _ABLATION}
         asked = {name for part, names in in_tables.items() if part in self.settings.parts for name in names}
         return cell.system in asked and cell.on == self.config.train_languages
 
     def outlook(self) -> Outlook:
-        """Return what running it would be.
-
-        Raises:
-            DataError: the data does not do.
-        """
+        """Estimate the benchmark. Raises DataError if the data is unsuitable."""
         self._check()
         cells = self.cells()
         rows = self.data.train.frame["language"]
@@ -238,7 +233,7 @@ class EmuExperiment(Experiment):
             )
 
     def _missing(self, cells: Sequence[Cell]) -> tuple[str, ...]:
-        """Return what can't be measured with this data, or on this machine."""
+        """Return what can't be measured with this data or on this machine."""
         parts, there, config = self.settings.parts, methods_that_need(Needs.INTENTS), self.config
         found = []
         if EmuPart.TABLE_2 in parts and not self.data.translations:
@@ -265,7 +260,7 @@ class EmuExperiment(Experiment):
 
     @property
     def budget(self) -> Any:
-        """Emu's own hyper-parameters: its epochs, batch size and learning rate are what the peers get too."""
+        """Emu's hyper-parameters, whose epochs, batch size and learning rate the peers share."""
         return self._settings_of("emu")
 
     def _settings_of(self, method: str, variant: str = "") -> Settings:
@@ -300,9 +295,7 @@ class EmuExperiment(Experiment):
         vectors = np.asarray(system.encode(texts))
         intents, languages = frame["intent"].tolist(), frame["language"].tolist()
         found = leave_one_out(vectors, intents, languages, frame["id"].tolist())
-        values: dict[tuple[str, str, str], Any] = {
-            ("correct", "", way): right for way, right in found.correct.items()
-        }
+        values: dict[Key, Any] = {("correct", "", way): right for way, right in found.correct.items()}
         if system.classify is not None:
             right = np.asarray(system.classify(frame["text"].tolist())) == np.asarray(intents)
             for code, rows in rows_by_language(languages, len(frame)).items():
@@ -329,7 +322,7 @@ class EmuExperiment(Experiment):
         return tuned_peer(peer, sentences, part, budget)
 
     def _map(self, vectors: NDArray[np.floating]) -> View:
-        """Return the t-SNE view of two languages' test sentences."""
+        """Lay out the test sentences of two languages by t-SNE."""
         rows = np.flatnonzero(self.data.test.frame["language"].isin(self.shown))
         part = self.data.test.frame.iloc[rows]
         languages, intents = part["language"].tolist(), part["intent"].tolist()

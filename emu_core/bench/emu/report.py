@@ -57,7 +57,7 @@ _COMPONENTS = {
     "language discriminator": ("emu", "emu-without-ld"),
     "center loss": ("emu-without-ld", "emu-without-ld-cl"),
 }
-_PAPERS = f".{PAPER}"  # at the end of the key of a row that has the paper's settings
+_PAPERS = f".{PAPER}"  # the suffix of the key of a row with the paper's settings
 _DATASETS = ("HotelQA", "ATIS", "Quora")
 _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
@@ -81,7 +81,7 @@ def emu_report(experiment: EmuExperiment, results: Results) -> Report:
 
 
 class Accuracies:
-    """Acc@1 in percent of the benchmark's systems, by direction and over seeds."""
+    """The Acc@1 of the benchmark's systems in percent, by direction and over seeds."""
 
     def __init__(self, experiment: EmuExperiment, results: Results) -> None:
         """Take the results of an experiment's cells."""
@@ -91,53 +91,53 @@ class Accuracies:
 
     @property
     def with_papers(self) -> bool:
-        """Whether the paper's methods are trained with its own settings, too."""
+        """Whether the paper's methods are also trained with the paper's settings."""
         return bool(self.experiment.settings.preset is Preset.PAPER)
 
     def of(self, system: str, on: Sequence[str] | None = None, variant: str = "") -> OverSeeds:
-        """Return a system's cells, trained on the benchmark's languages or on others."""
+        """Return a system over its seeds, trained on the benchmark's languages or on others."""
         trained_on = self.experiment.config.train_languages if on is None else on
         return self.results.of(system, trained_on, variant)
 
     def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> Values:
-        """Return (seeds, directions); `directions` None takes Table 2's."""
+        """Return accuracies (seeds, directions); `directions` None takes Table 2's."""
         ways = self.directions if directions is None else directions
         return np.array(
             [[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells]
         )
 
     def base_percent(self, directions: Sequence[str] | None = None) -> Values:
-        """Return the base encoder's (directions,)."""
+        """Return the base encoder's accuracies (directions,)."""
         return np.asarray(self.percent(self.base, directions)[0])
 
     def base_texts(self) -> tuple[str, ...]:
-        """Return what `texts` does, of the base encoder."""
+        """Return the output of `texts` for the base encoder."""
         base = self.base_percent()
         return (f"{base.mean():.1f}", *[""] * (len(_HEAD) - 1), *(f"{value:.1f}" for value in base))
 
     def numbers(self, row: OverSeeds) -> dict[str, Any]:
-        """Return a system's accuracies against the base, as JSON has them."""
+        """Return a system's accuracies compared with the base, for JSON."""
         values, base = self.percent(row), self.base_percent()
         mean, means = values.mean(axis=0), values.mean(axis=1)
-        levels = {}
-        for way, accuracy in zip(self.directions, mean, strict=True):
-            right = self.base.cells[0].values["correct", "", way]
-            levels[way] = level_above(float(accuracy), int(right.sum()), len(right))
+        accuracy = dict(zip(self.directions, mean.tolist(), strict=True))
+        right = {way: self.base.cells[0].values["correct", "", way] for way in accuracy}
         return {
-            "accuracy": dict(zip(self.directions, mean.tolist(), strict=True)),
+            "accuracy": accuracy,
             "deviation": dict(zip(self.directions, deviation(values).tolist(), strict=True)),
             "mean": float(means.mean()),
             "mean_deviation": float(deviation(means)),
             "gain": float(means.mean() - base.mean()),
             "least_gain": float((mean - base).min()),
             "below_base": [w for w, m, b in zip(self.directions, mean, base, strict=True) if m < b - 1e-9],
-            "significance": levels,
+            "significance": {
+                way: level_above(own, int(right[way].sum()), len(right[way])) for way, own in accuracy.items()
+            },
             "seeds": len(values),
             "facts": [dict(cell.facts) for cell in row.cells],
         }
 
     def texts(self, row: OverSeeds, found: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return what _HEAD names, then each direction's accuracy, spread and marks; `found` are its `numbers`."""
+        """Return the columns of _HEAD and each direction's accuracy with its marks; `found` are the row's `numbers`."""
         values = self.percent(row)
         shown = [
             spread(values[:, i]) + stars(found["significance"][way]) for i, way in enumerate(self.directions)
@@ -147,7 +147,7 @@ class Accuracies:
 
 
 def table_2(found: Accuracies) -> Table:
-    """Return our own Table 2, the paper's means beside it."""
+    """Return our Table 2 with the paper's means."""
     encoder, translation = found.experiment.config.encoder, found.results.of(TRANSLATION, seeds=(0,))
     if not found.experiment.data.translations:
         translation = OverSeeds((), NOTES["no_translations"])
@@ -181,7 +181,7 @@ def table_2(found: Accuracies) -> Table:
 
 
 def row_label(key: str) -> str:
-    """Return the name that people read of a row: a system, a peer, or one with the paper's settings."""
+    """Return the label of a row: of a system, a peer, or a system with the paper's settings."""
     if key.endswith(_PAPERS):
         return f"{row_label(key.removesuffix(_PAPERS))}, the paper's settings"
     return LABELS.get(key) or LABELS.get(f"peer.{key}", key)
@@ -194,7 +194,7 @@ def paper_mean(dataset: str, method: str) -> float:
 
 
 def table_3(found: Accuracies) -> Table:
-    """Return Table 3: Emu w/o LD trained on each mix of three languages, over the nine pairs of these."""
+    """Return Table 3: Emu w/o LD trained on each mix of three languages, in their nine directions."""
     mixes = training_sets(found.experiment.languages)
     single = [mix[0] for mix in mixes if len(mix) == 1]
     directions = [pair_name(source, target) for source in single for target in single]
@@ -204,7 +204,7 @@ def table_3(found: Accuracies) -> Table:
 
 
 def table_4(found: Accuracies) -> Table:
-    """Return Table 4: Emu w/o LD over all ordered pairs: a row a query language, a column a pool's."""
+    """Return Table 4: Emu w/o LD by the language of the queries (rows) and of the pool (columns)."""
     row, languages = found.of("emu-without-ld"), found.experiment.languages
     ways = {source: {target: pair_name(source, target) for target in languages} for source in languages}
     systems = [(source, source, replace(row, asked=0)) for source in languages]
@@ -223,7 +223,7 @@ def _relative_table(
     systems: Sequence[tuple[str, str, OverSeeds]],
     ways: Mapping[str, Mapping[str, str]],
 ) -> Table:
-    """Return changes in percent of the base's accuracy; `ways` has each row's directions, by column."""
+    """Return changes relative to the base's accuracy; `ways` are each row's directions by column."""
 
     def show(key: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         directions = list(ways[key].values())
@@ -237,7 +237,7 @@ def _relative_table(
 
 
 def table_5(found: Accuracies) -> Table:
-    """Return Table 5: what each component of Emu adds, with a Wilcoxon test over the directions."""
+    """Return Table 5: the contribution of each component of Emu, with a Wilcoxon test over the directions."""
     paper = paper_numbers("emu")
     pairs = {
         f"{name}{variant and _PAPERS}": [found.of(method, variant=variant) for method in both]
@@ -263,13 +263,8 @@ def table_5(found: Accuracies) -> Table:
             "directions": dict(zip(found.directions, drops.tolist(), strict=True)),
         }
 
-    head = (
-        "component",
-        "drop",
-        "p (Wilcoxon)",
-        "directions that differ",
-        *(f"paper: {d}" for d in _DATASETS),
-    )
+    printed_heads = (f"paper: {dataset}" for dataset in _DATASETS)
+    head = ("component", "drop", "p (Wilcoxon)", "directions that differ", *printed_heads)
     systems = [
         (name, row_label(name), min(both, key=lambda row: len(row.cells))) for name, both in pairs.items()
     ]
@@ -284,23 +279,20 @@ class _Compared:
     label: str
     row: OverSeeds
     peer: Peer | None = None  # None for a method of this library
-    rate: str = ""  # the learning rate with which a peer is better
+    rate: str = ""  # the better of a peer's learning rates
 
 
 def peers_table(found: Accuracies) -> Table:
-    """Return Emu and the methods that are not the paper's, beside the peers: the same encoder, labels and epochs."""
+    """Return Emu, the methods that are not in the paper and the peers, with the same encoder, labels and epochs."""
     compared = [_Compared(name, LABELS.get(name, name), found.of(name)) for name in compared_with_peers()]
     compared += [_peer(peer, found) for peer in Peer]
     rates = {one.name: one.rate for one in compared}
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
-        scores = {
-            code: Score.of(row.values("classified", "", code)) for code in row.cells[0].wheres("classified")
-        }
-        classified = {code: score.mean for code, score in scores.items() if score}
+        languages = row.cells[0].wheres("classified")
+        scores = {code: Score.of(row.values("classified", "", code)) for code in languages}
         as_classifier = mean_score(list(scores.values()))
-        costs = {cost: row.mean(cost) for cost in COSTS}
-        numbers = found.numbers(row)
+        costs, numbers = {cost: row.mean(cost) for cost in COSTS}, found.numbers(row)
         texts = found.texts(row, numbers)
         shown = (
             f"{costs['seconds']:.1f}",
@@ -314,7 +306,7 @@ def peers_table(found: Accuracies) -> Table:
             "learning_rate": rates[name],
             **costs,
             "as_classifier": as_classifier,
-            "as_classifier_by_language": classified,
+            "as_classifier_by_language": {code: score.mean for code, score in scores.items() if score},
         }
 
     table = system_table(
@@ -335,7 +327,7 @@ def peers_table(found: Accuracies) -> Table:
 
 
 def _peer(peer: Peer, found: Accuracies) -> _Compared:
-    """Return a peer, with the learning rate with which it is better."""
+    """Return a peer, trained with the better of its learning rates."""
     system, on = peer_system(peer), found.experiment.config.train_languages
     label = LABELS.get(system, system)
     if peer.is_frozen:
@@ -350,7 +342,7 @@ def _peer(peer: Peer, found: Accuracies) -> _Compared:
 
 
 def _peers_verdict(compared: list[_Compared], found: Accuracies) -> tuple[str, ...]:
-    """Name the best peer, and the fastest that trains the encoder."""
+    """Compare the best peer and the fastest tuned peer with this library's methods."""
     means = {one: float(found.percent(one.row).mean()) for one in compared if one.row.cells}
     peers, ours = ([one for one in means if (one.peer is None) is ours] for ours in (False, True))
     if not peers or not ours:
@@ -360,14 +352,12 @@ def _peers_verdict(compared: list[_Compared], found: Accuracies) -> tuple[str, .
         f"The best peer is {best.label} with {means[best]:.1f}; the best of this library's here is {own.label} with "
         f"{means[own]:.1f} ({means[own] - means[best]:+.1f})."
     ]
-    tuned, emu = (
-        [one for one in peers if one.peer and not one.peer.is_frozen],
-        [one for one in ours if one.name == "emu"],
-    )
+    tuned = [one for one in peers if one.peer and not one.peer.is_frozen]
+    emu = next((one for one in ours if one.name == "emu"), None)
     if tuned and emu:
         fastest = min(tuned, key=lambda one: one.row.mean("seconds"))
         sentences.append(
-            f"Emu trains in {emu[0].row.mean('seconds'):.1f} s; the fastest peer that trains the encoder is "
+            f"Emu trains in {emu.row.mean('seconds'):.1f} s; the fastest peer that trains the encoder is "
             f"{fastest.label} with {fastest.row.mean('seconds'):.1f} s."
         )
     return tuple(sentences)
@@ -383,27 +373,27 @@ _TABLES: Mapping[EmuPart, Callable[[Accuracies], Table]] = {
 
 
 def printed_tables(number: str) -> list[Table]:
-    """Return the paper's Table 2, 3 or 4 as printed; none for another number."""
+    """Return the paper's Table 2, 3 or 4 as printed; empty for another part."""
     if number in ("3", "4"):
         first = "trained on" if number == "3" else "queries in \\ pool in"
         return [paper_table("emu", f"table{number}", (first,), lambda name: (name.replace("+", " + "),))]
+    if number != "2":
+        return []
     table, made = paper_numbers("emu")["table2"], []
+    head = ("method", *table["directions"], "mean")
     for letter, (dataset, rows) in zip("abc", table["datasets"].items(), strict=True):
         shown = []
-        for row in rows.values():
-            values = row["accuracy"]
-            texts = (f"{value:.1f}{mark}" for value, mark in zip(values, row["marks"], strict=True))
-            shown.append(Row((row["label"], *texts, f"{sum(values) / len(values):.1f}")))
+        for method, row in rows.items():
+            texts = (f"{own:.1f}{mark}" for own, mark in zip(row["accuracy"], row["marks"], strict=True))
+            shown.append(Row((row["label"], *texts, f"{paper_mean(dataset, method):.1f}")))
         title = f"The paper's Table 2 ({letter}): {dataset}, encoder LASER"
-        made.append(
-            Table(f"paper_table2{letter}", title, ("method", *table["directions"], "mean"), tuple(shown))
-        )
-    return made if number == "2" else []
+        made.append(Table(f"paper_table2{letter}", title, head, tuple(shown)))
+    return made
 
 
 def _figure_2(found: Accuracies) -> list[Picture]:
-    systems = {BASE: found.base}
     on, seeds = found.experiment.config.train_languages, found.results.seeds[:1]
+    systems = {BASE: found.base}
     systems |= {method: found.results.of(method, on, seeds=seeds) for method in FIGURE_METHODS}
     views = {
         f"({letter}) {LABELS.get(name, name)}": row.cells[0].views["map"]
@@ -415,12 +405,9 @@ def _figure_2(found: Accuracies) -> list[Picture]:
 
 
 def _bars(table: Table, title: str, base: float) -> Picture:
-    values = {LABELS[BASE]: (base, 0.0)} if BASE not in table.data else {}
-    values |= {
-        row_label(key): (one["mean"], one["mean_deviation"])
-        for key, one in table.data.items()
-        if "mean" in one
-    }
+    measured = {key: one for key, one in table.data.items() if "mean" in one}
+    values = {} if BASE in measured else {LABELS[BASE]: (base, 0.0)}
+    values |= {row_label(key): (one["mean"], one["mean_deviation"]) for key, one in measured.items()}
     title, label = f"{title}: means over the directions", "Acc@1, % (the line is the base encoder)"
     return bars_picture(table.name, title, NOTES["bars"], values, base, label)
 

@@ -36,9 +36,9 @@ from emu_core.models.parts import Part
 from emu_core.runs.costs import Took
 from emu_core.runs.stored_data import LabelledData
 
-TEMPLATE_SEED = 0  # of the slot values in template retrieval: every cell has the same queries
+TEMPLATE_SEED = 0  # of the slot values in template retrieval, so that every cell has the same queries
 FIVE = 5  # targets a source, appendix A
-NEW = " new"  # at the end of a measure of those queries alone whose templates no system was given
+NEW = " new"  # the suffix of measures restricted to queries whose templates no system was given
 VIEW_PAIRS = 800  # Figure 4 (a) and (b)
 VIEW_TEMPLATES = 4  # Figure 4 (c): of one intent, 5 sentences each
 
@@ -62,7 +62,7 @@ class System(StrEnum):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The embeddings that are the system's own."""
+        """The system's embeddings."""
         if self is System.BASE:
             return (Part.CLS, Part.MEAN)
         if self.method == "meaning-language":
@@ -76,7 +76,7 @@ class System(StrEnum):
 
 
 _TARGETS = ("utterance", "template", "residual")
-_OFF = {  # the weights that are 0 in an ablation
+_OFF = {  # the weights set to 0 in an ablation
     System.WITHOUT_RECONSTRUCTION: [f"{it}_{way}" for it in _TARGETS for way in ("weight", "cross_weight")],
     System.WITHOUT_UTTERANCE: ["utterance_weight", "utterance_cross_weight"],
     System.WITHOUT_TEMPLATE: ["template_weight", "template_cross_weight"],
@@ -90,27 +90,27 @@ PAPERS_OWN = (System.BASELINE_PAPER, System.FMDA_PAPER)  # trained with the pape
 
 @dataclass(frozen=True, eq=False)
 class FmdaData(LabelledData):
-    """Rows of split train, dev (where there is one) and test, in the languages of the pairs."""
+    """Rows of splits train, dev (if there is one) and test, in the languages of the pairs."""
 
     file = "sentences.parquet"
 
     @property
     def learnt(self) -> LabelledSet:
-        """The rows that a system is given: train, and dev to choose its epoch by."""
+        """The rows that a system is given: train, and dev to choose its epoch."""
         return self.labelled.select(
             splits=[split for split in ("train", "dev") if split in self.labelled.splits]
         )
 
     @property
     def test(self) -> LabelledSet:
-        """The rows that are measured."""
+        """The rows to measure on."""
         return self.labelled.select(splits=["test"])
 
     def test_pairs(self, pairs: Sequence[Pair]) -> list[SlotPairs]:
-        """Return the test utterances of some language pairs, position by position with one meaning."""
+        """Return the parallel test utterances of language pairs."""
         codes = dict.fromkeys(code for pair in pairs for code in pair)
         by_id = {code: {one.id: one for one in utterances(self.test, code)} for code in codes}
-        # Which ids each language has was checked when the set was read.
+        # `slot_pairs` checked the ids when the set was read.
         return [
             SlotPairs(a, b, tuple(by_id[a].values()), tuple(by_id[b][key] for key in by_id[a]))
             for a, b in pairs
@@ -120,7 +120,7 @@ class FmdaData(LabelledData):
         """Return the queries of template retrieval: each template of the test split once, with `each` targets.
 
         Raises:
-            DataError: no test utterance of the language has slots that can be filled so often.
+            DataError: no test utterance of the language has slots with enough values.
         """
         try:
             return template_pairs(
@@ -130,7 +130,7 @@ class FmdaData(LabelledData):
             raise DataError(f"template retrieval in {language}: {error}") from None
 
     def is_new(self, spoken: Sequence[Utterance]) -> NDArray[np.bool_]:
-        """Return whether each utterance's template (N,) is that of no sentence that a system is given."""
+        """Return (N,) whether the template of each utterance is new to the systems."""
         learnt = {
             (code, one.template) for code in self.labelled.languages for one in utterances(self.learnt, code)
         }
@@ -138,7 +138,7 @@ class FmdaData(LabelledData):
 
     @property
     def note(self) -> str:
-        """A sentence that says how the sentences are used."""
+        """A sentence on how the splits are used."""
         chosen = (
             "its best epoch is chosen on split dev"
             if "dev" in self.labelled.splits
@@ -148,17 +148,17 @@ class FmdaData(LabelledData):
 
 
 def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:
-    """Keep what the benchmark uses of a set, after checking that it can be used.
+    """Return the rows of a set that the benchmark uses.
 
     Raises:
-        DataError: a language is not there; there is no split train or test; translations stand in different splits;
-            what `slot_pairs` says of sentences that don't pair.
+        DataError: a language or the split train or test is missing, translations are in different splits, or the
+            sentences do not pair (see `slot_pairs`).
     """
     codes = list(dict.fromkeys(code for pair in pairs for code in pair))
     part = labelled.select(languages=codes)
     if not {"train", "test"} <= set(part.splits):
         raise DataError(
-            "the benchmark learns from split train, chooses the epoch on dev and measures test, and "
+            "the benchmark trains on split train, chooses the epoch on dev and measures on test, and "
             f"{shown(labelled.name)} has {listed(part.splits) if part.splits else 'no splits'}; add a column 'split' "
             "with train, dev and test, the same for translations of each other"
         )
@@ -166,8 +166,8 @@ def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:
     splits = used[used["id"] != ""].groupby("id", sort=False)["split"].nunique()
     if len(torn := splits[splits > 1]):
         raise DataError(
-            f"the id '{shown(torn.index[0])}' stands in two splits, so that its meaning would be learnt before it is "
-            "measured; give translations of each other the same split"
+            f"the id '{shown(torn.index[0])}' is in two splits, so that its meaning would be seen in training before "
+            "it is measured; give translations of each other the same split"
         )
     data = FmdaData(LabelledSet(used, labelled.name))
     slot_pairs(data.labelled, pairs)
@@ -191,26 +191,26 @@ class FmdaExperiment(Experiment):
         mapping: ColumnMapping | None = None,
         language: str | None = None,
     ) -> tuple[FmdaData, dict[str, Any]]:
-        """Return the data as they are stored, and the fields of the configuration that they decide.
+        """Return the data and the fields of the configuration that follow from them.
 
         Args:
             data: labelled set, files, a folder of files, or "demo"; with ids, splits train, dev and test, and
                 annotations.
             settings: of the benchmark.
-            pairs: language pairs, as ("en", "de") or "en-de"; None pairs the first language of the set (English, where
-                it is there) with each other one. The ablation and Figure 4 are of the first.
-            mapping: columns of the files, where their names are unusual.
-            language: language of files that do not say it.
+            pairs: language pairs, as ("en", "de") or "en-de"; None pairs the first language of the set, if possible
+                English, with every other. The ablation and Figure 4 are of the first pair.
+            mapping: columns of the files, if their names are unusual.
+            language: language of files that do not name it.
 
         Raises:
-            EmuError: the data can't be read, or does not do.
+            EmuError: the data can't be read, or is unsuitable.
         """
         labelled = labelled_set(data, mapping=mapping, language=language)[0]
         chosen = read_pairs(pairs, labelled.languages)
         return fmda_data(labelled, chosen), {"data": labelled.name, "pairs": chosen}
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return every cell that the parts need, each once, the frozen encoder first."""
+        """Return every cell that the parts need, the frozen encoder first."""
         parts, each = set(self.settings.parts), [pair_names([pair]) for pair in self.pairs]
         cells = [Cell(System.BASE)]
         compared = {FmdaPart.TABLE_2, FmdaPart.TABLE_3, FmdaPart.TABLE_6, FmdaPart.TABLE_9, FmdaPart.PROBES}
@@ -232,7 +232,7 @@ class FmdaExperiment(Experiment):
         changes = {**self.settings.changes, **dict.fromkeys(_OFF.get(system, ()), 0.0)}
         if system is System.TWO_STAGE:
             changes["two_stage"] = True
-        if system is System.EQUATION_5:  # which adds the losses up, and has none of ours
+        if system is System.EQUATION_5:  # the plain sum of the paper's losses
             printed = asdict(configure(system.method))
             changes |= {name: weight for name, weight in printed.items() if name.endswith("_weight")}
         encoder = None if system in PAPERS_OWN else encoder_kind(self.config.encoder)
@@ -244,7 +244,7 @@ class FmdaExperiment(Experiment):
         return {} if system is System.BASE else asdict(self.settings_of(system))
 
     def pairs_of(self, cell: Cell) -> tuple[Pair, ...]:
-        """Return the pairs that a cell is measured on: those it is trained on; of the frozen encoder all."""
+        """Return the pairs that a cell is measured on: those it is trained on, or all for the frozen encoder."""
         return tuple(pair for pair in self.pairs if not cell.on or pair_name(*pair) in cell.on)
 
     def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
@@ -256,11 +256,11 @@ class FmdaExperiment(Experiment):
         return whole, draw if cell in figure else None
 
     def _trained(self, cell: Cell, folder: Path) -> tuple[PartsOf, Took, dict[str, Any]]:
-        """Return the embeddings of a system: the frozen encoder as it is, or a method trained as any user would."""
+        """Return the embeddings of a system: of the frozen encoder, or of a trained method."""
         config, system = self.config, System(cell.system)
         if system is System.BASE:
             base = require_transformer(load_encoder(config.encoder, device=config.device))
-            # The layers are not trained and not read: [CLS] and the mean are the frozen encoder's own.
+            # The layers are neither trained nor used: [CLS] and the mean are the frozen encoder's.
             layers = MeaningLanguage(base.state_dim, self.pairs[0])
             return DisentangledEncoder(base, layers).parts, Took(), {}
         encoder, took, facts = self.train(
@@ -270,7 +270,7 @@ class FmdaExperiment(Experiment):
             method=system.method,
             pairs=self.pairs_of(cell),
             config=self.settings_of(system),
-            # Stays after a kill, so that the rest is not encoded again.
+            # Kept after a kill, so that resuming does not encode the sentences again.
             cache=self.folder / "training" / "cache",
         )
         if not isinstance(encoder, DisentangledEncoder):
@@ -283,8 +283,8 @@ def measured(
 ) -> tuple[dict[Key, Any], Draw | None]:
     """Measure embeddings on the test split: retrieval of translations and of templates, and language probes.
 
-    The embedding of the language is probed alone. `NEW` measures are of those queries alone whose template, in both
-    languages, no system was given; what they are compared with is the same.
+    The language embedding is only probed. `NEW` measures have only queries whose template, in both languages, no
+    system was given; the candidates are the same.
     """
     tested = data.test_pairs(pairs)
     languages = dict.fromkeys(code for pair in pairs for code in pair)
@@ -311,13 +311,12 @@ def measured(
             values["template", part, code] = correct = embedded.templates(part, one[code]).correct
             if new_sources[code].any():
                 values[f"template{NEW}", part, code] = correct[new_sources[code]]
-            precision = embedded.templates(part, five[code]).average_precision
-            values["precision", part, code] = precision
+            values["precision", part, code] = embedded.templates(part, five[code]).average_precision
     return numbers(values), lambda: _views(embedded, tested[0], five[pairs[0][0]])
 
 
 def _views(embedded: Embedded, pair: SlotPairs, five: TemplatePairs) -> dict[str, View]:
-    """Return Figure 4's panels: language and meaning embeddings of one pair, and templates of one intent."""
+    """Return the panels of Figure 4: language and meaning embeddings of one pair, and templates of one intent."""
     drawn = np.sort(np.random.default_rng(0).permutation(len(pair))[:VIEW_PAIRS])
     both = [side[row] for side in (pair.first, pair.second) for row in drawn]
     texts, languages = [one.text for one in both], [one.language for one in both]
@@ -325,7 +324,7 @@ def _views(embedded: Embedded, pair: SlotPairs, five: TemplatePairs) -> dict[str
         letter: View.of(project(embedded.of(part, texts), Projection.TSNE), languages)
         for letter, part in (("a", Part.LANGUAGE), ("b", Part.MEANING))
     }
-    # Up to `VIEW_TEMPLATES` sources, far apart in the set, of the intent that has most.
+    # Up to `VIEW_TEMPLATES` sources of the most frequent intent, far apart in the set.
     intents = [one.intent for one in five.sources]
     commonest = mode(intents)
     most = [row for row, intent in enumerate(intents) if intent == commonest]

@@ -49,8 +49,8 @@ class Place(NamedTuple):
 class Column(NamedTuple):
     """A column of a table."""
 
-    name: str  # such as "en-de", or "en (en-de)": English, of the model that is trained on en-de
-    on: str  # the name of the pair that its systems are trained on
+    name: str  # such as "en-de", or "en (en-de)": English, by the model trained on en-de
+    on: str  # the pair that its systems are trained on
     measure: str
     where: str  # the direction, the language or the pair
 
@@ -69,10 +69,10 @@ _PROBES = {"probe": "{1}: probe", "neighbours": "{1}: neighbours in own language
 class _Spec:
     """A table of embeddings."""
 
-    measures: tuple[str, ...]  # over its columns
+    measures: tuple[str, ...]  # of its columns
     places: tuple[Place, ...] = _FIVE_PLACES  # its rows
     notes: tuple[str, ...] = ("templates",)
-    pairs: int | None = None  # how many of the language pairs it has; None for all
+    pairs: int | None = None  # the number of language pairs; None for all
 
 
 _ABLATED = tuple(Place(system, Part.MEANING) for system in (System.FMDA, *ABLATION))
@@ -96,7 +96,7 @@ def fmda_report(experiment: FmdaExperiment, results: Results) -> Report:
     """Return the report of finished cells."""
     wanted, make = set(experiment.settings.parts), FmdaTables(results, experiment.pairs)
     if len(experiment.pairs) < 2:
-        wanted.discard(FmdaPart.TABLE_9)  # several pairs in one model are two or more
+        wanted.discard(FmdaPart.TABLE_9)  # it needs several pairs in one model
     tables = {part: make.table(part) for part in FmdaPart if part in wanted - {FmdaPart.FIGURE_4}}
     new = [make.table(part, new=True) for part in (FmdaPart.TABLE_2, FmdaPart.TABLE_3) if part in tables]
     pictures = [_bars(tables[part]) for part in (FmdaPart.TABLE_2, FmdaPart.TABLE_3) if part in tables]
@@ -113,7 +113,7 @@ def fmda_report(experiment: FmdaExperiment, results: Results) -> Report:
 
 
 def printed_table(number: str) -> Table:
-    """Return a table of the paper's, as printed but for percent."""
+    """Return a table of the paper as printed, but in percent."""
     if number == FmdaPart.TABLE_9:
         return paper_table("fmda", "table9", ("task",))
 
@@ -126,10 +126,10 @@ def printed_table(number: str) -> Table:
 
 
 class FmdaTables:
-    """Makes the tables of finished cells."""
+    """The tables of a report."""
 
     def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
-        """Take the results of the cells trained on these language pairs."""
+        """Take the results of finished cells and the language pairs."""
         self.results, self.pairs = results, tuple(pairs)
         self._verdicts = {
             "2": self._meaning_verdict,
@@ -138,7 +138,7 @@ class FmdaTables:
         }
 
     def table(self, part: str, *, new: bool = False) -> Table:
-        """Return the table of a part of the report; `new` takes the queries whose templates no system was given."""
+        """Return the table of a part; `new` restricts it to queries whose templates no system was given."""
         name, lines, notes = part if part == "probes" else f"table{part}", list[Line](), list[str]()
         if part == FmdaPart.TABLE_9:
             columns = {column: column for column in paper_numbers("fmda")[name]["columns"]}
@@ -149,10 +149,8 @@ class FmdaTables:
             if new:
                 each = [column._replace(measure=column.measure + NEW) for column in each]
             columns = {one.name: _PROBES.get(one.measure, "{}").format(one.name, one.on) for one in each}
-            lines, notes = (
-                [self._line(place, each) for place in (*own.places, *self._papers_own(part))],
-                [NOTES[one] for one in (*own.notes, *["new"] * new)],
-            )
+            lines = [self._line(place, each) for place in (*own.places, *self._papers_own(part))]
+            notes = [NOTES[one] for one in (*own.notes, *["new"] * new)]
         return grid(
             f"{name}_new" if new else name,
             f"{_TITLES[name]}, templates that were not learnt from" if new else _TITLES[name],
@@ -166,18 +164,18 @@ class FmdaTables:
         )
 
     def _papers_own(self, part: str) -> tuple[Place, ...]:
-        """Return the rows of systems with the paper's settings, where these were asked for."""
+        """Return the rows of systems with the paper's settings, if they were asked for."""
         if part not in _COMPARED or not self.results.trained(PAPERS_OWN):
             return ()
         baseline, fmda = PAPERS_OWN
         return (Place(baseline, Part.MEANING), *(Place(fmda, one) for one in _SENSE))
 
     def row(self, system: str, on: Sequence[str]) -> OverSeeds:
-        """Return a system trained on some pairs in one model, over its seeds; the frozen encoder is trained on none."""
+        """Return a system trained on some pairs in one model, over its seeds; the frozen encoder has no pairs."""
         return self.results.of(system, seeds=(0,)) if system == System.BASE else self.results.of(system, on)
 
     def _columns(self, measure: str, pairs: int | None = None) -> list[Column]:
-        """Return both ways of each pair; of template retrieval the pairs' first languages, then their second ones."""
+        """Return both ways of each pair; for template retrieval, the pairs' first and then their second languages."""
         named = [(pair, pair_name(*pair)) for pair in self.pairs[:pairs]]
         if measure == "translation":
             ways = [(pair_name(*way), on) for pair, on in named for way in (pair, pair[::-1])]
@@ -189,11 +187,11 @@ class FmdaTables:
         ]
 
     def _values(self, place: Place, column: Column) -> Values | None:
-        """Return an embedding's (seeds, queries) values from 0 to 1 in a column; None where it has none."""
+        """Return an embedding's (seeds, queries) values from 0 to 1 in a column; None if it has none."""
         return self.row(place.system, [column.on]).values(column.measure, place.part, column.where)
 
     def _scores(self, place: Place, columns: Sequence[Column]) -> dict[str, Score]:
-        """Return an embedding's scores by column, of those that were measured."""
+        """Return an embedding's measured scores by column."""
         values = {one: self._values(place, one) for one in columns}
         scores = {
             one.name: Score.of_numbers(own[:, 0].tolist()) if one.measure in _PROBES else Score.of(own)
@@ -214,7 +212,7 @@ class FmdaTables:
         return Line(place.labels, place.key, self._scores(place, columns), printed, tuple(reasons))
 
     def _tasks(self) -> tuple[list[Line], list[str]]:
-        """Return the lines of Table 9, a model for each pair against one for all pairs, and its notes."""
+        """Return the lines and notes of Table 9: a model for each pair against one for all pairs."""
         templates = self._columns("template")
         tasks = {c.name: ([c], Part.MEANING) for c in self._columns("translation") if c.name != c.on}
         for code in dict.fromkeys(column.where for column in templates):
@@ -253,7 +251,7 @@ class FmdaTables:
         return tuple(sentences)
 
     def _meaning_verdict(self) -> tuple[str, ...]:
-        """Whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
+        """Say whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
         columns = self._columns("translation")
         sentences = [self._against(columns, other) for other in (_CLS, _MEAN, _BASELINE)]
         *rest, residual = own = [self._scores(place, columns) for place in _FMDA]
@@ -267,13 +265,13 @@ class FmdaTables:
         return tuple(filter(None, sentences))
 
     def _against(self, columns: Sequence[Column], other: Place) -> str:
-        """Return a sentence on FMDA's meaning against another embedding, query by query."""
+        """Return a sentence that compares FMDA's meaning with another embedding, query by query."""
         changes = {}
         for column in columns:
             own, theirs = self._values(_FMDA[0], column), self._values(other, column)
             if own is None or theirs is None:
                 return ""
-            # Of two numbers of seeds, those of the smaller are used in turn.
+            # If the numbers of seeds differ, the fewer are reused in turn.
             seeds = range(max(len(own), len(theirs)))
             pools = ([values[seed % len(values)] > 0 for seed in seeds] for values in (theirs, own))
             changes[column.name] = language_change(*pools)
@@ -285,7 +283,7 @@ class FmdaTables:
         )
 
     def _two_stage_verdict(self) -> tuple[str, ...]:
-        """By how much the two-stage template embedding leads in template retrieval."""
+        """Say by how much the two-stage template embedding leads in template retrieval."""
         columns, led = self._columns("template"), Place(System.TWO_STAGE, Part.TEMPLATE)
         every = {place: self._scores(place, columns) for place in (*_FIVE_PLACES, *_TWO_STAGE)}
         whole = {place: scores for place, scores in every.items() if len(scores) == len(columns)}
@@ -303,7 +301,7 @@ class FmdaTables:
 
 
 def _mean(values: Sequence[Values | None]) -> Score | None:
-    """Return the score of several models' values on the same queries; None where one is missing."""
+    """Return the score of several models' values on the same queries; None if one is missing."""
     there = [value for value in values if value is not None]
     if not there or len(there) < len(values):
         return None

@@ -1,4 +1,4 @@
-"""All texts that a benchmark trains on and measures, from a person's files."""
+"""The texts that a benchmark trains on and measures, read from a user's files."""
 
 import hashlib
 import json
@@ -35,27 +35,20 @@ from emu_core.runs.stored_data import ParallelData
 
 QUICK_PAIRS = 3_000
 _DOCUMENTS, _STS, _NLI = "documents.parquet", "sts.parquet", "nli"
-_DOCUMENT = ["language", "part", "text", "label"]  # part 0 is trained on, and part 1 tested
+_DOCUMENT = ["language", "part", "text", "label"]  # part 0 is to train on, and part 1 to test on
 
 
 @dataclass(frozen=True, eq=False)
 class BenchTexts:
-    """The texts of a benchmark.
+    """The texts of a benchmark."""
 
-    Attributes:
-        tasks: what is trained on: parallel text, one of each language pair, and beside it dialogues, running text and
-            NLI.
-        test: the same pairs' parallel text to measure on.
-        documents: by language, documents to train a classifier on and others to test it on; empty where there are none.
-        sts: by language, sentence pairs with a score.
-        test_nli: inference pairs to measure on, in each language.
-    """
-
-    tasks: Tasks
-    test: tuple[ParallelText, ...]
-    documents: Mapping[str, tuple[Documents, Documents]] = field(default_factory=dict)
-    sts: Mapping[str, ScoredPairs] = field(default_factory=dict)
-    test_nli: tuple[Nli, ...] = ()
+    tasks: Tasks  # to train on: a parallel text for each language pair, dialogues, running text and NLI
+    test: tuple[ParallelText, ...]  # parallel text of the same pairs to measure on
+    documents: Mapping[str, tuple[Documents, Documents]] = field(
+        default_factory=dict
+    )  # to train and to test on
+    sts: Mapping[str, ScoredPairs] = field(default_factory=dict)  # by language
+    test_nli: tuple[Nli, ...] = ()  # to measure on, in each language
 
     @property
     def train(self) -> Sequence[ParallelText]:
@@ -68,14 +61,14 @@ class BenchTexts:
         return tuple(text.languages for text in self.train)
 
     def of_pairs(self, names: Sequence[str]) -> tuple[list[ParallelText], list[ParallelText]]:
-        """Return the parallel text of language pairs such as "en-de" to train on, and to measure on."""
+        """Return the parallel text of language pairs such as "en-de", to train on and to measure on."""
         train, test = (
             [text for text in part if pair_name(*text.languages) in names] for part in (self.train, self.test)
         )
         return train, test
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
-        """Return the checksum and counts, the contents of data.json."""
+        """Return the checksum and counts, as in data.json."""
         return {
             "name": names_of(self.train),
             "sha256": self._sha256(),
@@ -85,7 +78,7 @@ class BenchTexts:
         }
 
     def _sha256(self) -> str:
-        """Return a checksum of all texts, the same on every machine; file names don't count."""
+        """Return a checksum of all texts, but not of file names."""
         parts: list[Any] = [[len(self.train), len(self.test)]]
         parts += [
             [one.languages, one.first, one.second] for texts in (self.train, self.test) for one in texts
@@ -101,7 +94,7 @@ class BenchTexts:
         return hashlib.sha256("".join(map(json.dumps, parts)).encode()).hexdigest()
 
     def store(self, folder: Path) -> None:
-        """Write all of it into an empty folder."""
+        """Write the texts into an empty folder."""
         ParallelData(self.tasks, (), self.test).store(folder)
         documents = [
             (code, part, text, label)
@@ -151,26 +144,26 @@ def read_texts(
     test_nli: Sequence[File | Nli] = (),
     quick: bool = False,
 ) -> BenchTexts:
-    """Read everything that is trained on and measured.
+    """Read all texts to train on and to measure.
 
     Args:
         files: parallel text, as `read_parallel` takes it.
-        test: parallel text of the same pairs to measure on; without it, up to 1,000 pairs of each (a tenth at most).
-        languages: of files that don't say theirs.
-        drop_empty: leave out pairs with an empty side, which are an error otherwise.
-        labelled: a labelled set whose texts are the documents: split train to train on, test (or else dev) to test; a
+        test: parallel text of the same pairs to measure on; by default, up to 1,000 pairs of each (a tenth at most).
+        languages: of files that do not name theirs.
+        drop_empty: leave out pairs with an empty side instead of raising an error.
+        labelled: a labelled set whose texts are the documents: split train to train on, test or else dev to test on; a
             set without splits is divided.
         documents: folder or table of documents, by language (see `read_documents`), instead of a labelled set.
-        test_documents: those to test on; without them, a third of `documents`.
+        test_documents: documents to test on; by default, a third of `documents`.
         sts: folder of files such as de.dev.csv.
-        dialogues: see `read_dialogues`; texts as they were read will do, and so for the next two.
-        running_text: see `read_running_text`.
-        nli: see `read_nli`.
-        test_nli: inference pairs to measure on, in the languages trained on; others are left out.
+        dialogues: files or texts, see `read_dialogues`.
+        running_text: files or texts, see `read_running_text`.
+        nli: files or texts, see `read_nli`.
+        test_nli: NLI pairs to measure on; those in languages not trained on are left out.
         quick: train on the first 3,000 pairs only.
 
     Raises:
-        DataError: what can't be read, or doesn't fit together.
+        DataError: the texts can't be read, or do not fit together.
     """
     train = merged(parallel_texts(files, languages, drop_empty))
     if test:
