@@ -13,19 +13,14 @@ PAPER = "paper"  # the variant of a cell that is trained with the paper's settin
 
 @dataclass(frozen=True)
 class Cell:
-    """One system to train and measure.
-
-    Attributes:
-        system: its name in its benchmark.
-        on: the languages whose labels it is trained on, or language pairs such as "en-de"; empty if nothing is trained.
-        seed: of every random draw.
-        variant: distinguishes cells of one system, for example by learning rate; "" if there is only one.
-    """
+    """One system to train and measure."""
 
     system: str
-    on: tuple[str, ...] = ()
+    on: tuple[
+        str, ...
+    ] = ()  # languages whose labels it is trained on, or language pairs such as "en-de"; or none
     seed: int = 0
-    variant: str = ""
+    variant: str = ""  # distinguishes cells of one system, for example by learning rate
 
     @property
     def key(self) -> str:

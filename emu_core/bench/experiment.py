@@ -51,21 +51,15 @@ PASS_S, BESIDE_S = 0.03, 8.0
 
 @dataclass(frozen=True)
 class Outlook:
-    """An estimate of a benchmark before it is run.
+    """An estimate of a benchmark before it is run."""
 
-    Attributes:
-        cells: number of cells.
-        training: number of cells that train the encoder on labelled sentences.
-        passes: sentences that these cells encode with gradients, over all epochs.
-        note: how the data is divided into training and test sentences.
-        missing: what can't be measured with this data or on this machine, one sentence each.
-    """
-
-    cells: int
-    training: int = 0
-    passes: int = 0
-    note: str = ""
-    missing: tuple[str, ...] = ()
+    cells: int  # number of cells
+    training: int = 0  # number of cells that train the encoder on labelled sentences
+    passes: int = 0  # sentences that these cells encode with gradients, over all epochs
+    note: str = ""  # how the data is divided into training and test sentences
+    missing: tuple[
+        str, ...
+    ] = ()  # what can't be measured with this data or on this machine, one sentence each
 
     @property
     def seconds(self) -> float:
@@ -83,21 +77,15 @@ def fixed_of(config: RunConfig, facts: Mapping[str, Any]) -> dict[str, Any]:
 class Experiment(ABC):
     """A paper's experiments on a user's data: the cells, and how each is trained and measured.
 
-    Attributes:
-        config: the configuration of the run.
-        data: an instance of `data_class`.
-        folder: the run's folder.
-        settings_class: the class of the benchmark's settings.
-        first: describes the first cell; if it can't be measured, none can.
-        gather: takes the data as the user names it, the settings and options of its own; returns the data to store
-            and the fields of the configuration that follow from it.
+    `gather` takes the data as the user names it, the settings and options of its own. It returns the data to store and
+    the fields of the configuration that follow from it, and raises EmuError if the data can't be read or is unsuitable.
     """
 
     config: RunConfig
-    data: Any
-    folder: Path
+    data: Any  # an instance of `data_class`
+    folder: Path  # of the run
     settings_class: ClassVar[Any]
-    first: ClassVar[str]
+    first: ClassVar[str]  # describes the first cell; if it can't be measured, none can
     data_class: ClassVar[Any]
     gather: ClassVar[Callable[..., tuple[Storable, dict[str, Any]]]]
 
@@ -149,11 +137,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
-        """Train and measure a cell.
-
-        Args:
-            cell: to measure.
-            folder: an empty folder, deleted afterwards.
+        """Train and measure a cell in an empty folder, which is deleted afterwards.
 
         Returns:
             The measurements, and a function that computes the views of the cell's pictures; None if it has none.

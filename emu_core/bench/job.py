@@ -25,10 +25,7 @@ _OLD = "bench.json"  # marks a folder of an earlier version
 def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
     """Create the queued run of a benchmark, or queue an existing one again with other seeds or tables.
 
-    Args:
-        folder: the run's folder; finished cells of the same benchmark in it are kept.
-        config: see `Paper.plan`.
-        data: to train on and measure.
+    Finished cells of the same benchmark in the folder are kept. For the configuration and data see `Paper.plan`.
 
     Raises:
         RunError: the folder is in use, or holds cells of other data or settings.
@@ -66,15 +63,12 @@ def queue_again(run: Run) -> Run:
 
 
 def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunCell | None = None) -> Report:
-    """Run every unfinished cell of a benchmark, and write the report.
+    """Run every unfinished cell of a benchmark, and write the report into the run's folder.
 
     Args:
         run: made by `create_bench`; after a kill, a cancellation or a failure it continues where it stopped.
         on_progress: called with the run's status whenever it changes; its steps are the cells.
         run_cell: runs a cell; None runs it in a process of its own.
-
-    Returns:
-        The report, whose files are in the run's folder.
 
     Raises:
         EmuError: the first cell can't be measured, in which case none can; a finished cell has other settings; or
@@ -159,13 +153,10 @@ def bench(
     Args:
         paper: "emu", "fmda", "bicvm" or "dual-encoder".
         data: see `gather` of the paper's experiment.
-        out: the run's folder.
-        on_progress: see `run_bench`.
+        out: the run's folder, where the report is written.
+        on_progress: see `run_bench`; so for run_cell.
         run_cell: see `run_bench`.
         options: of `Paper.plan` and `gather`: encoder, seeds, epochs, parts, device and others.
-
-    Returns:
-        The report, whose files are in `out`.
 
     Raises:
         EmuError: the data can't be read, or the folder holds cells of other data or settings.

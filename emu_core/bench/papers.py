@@ -162,29 +162,17 @@ class DualBench(ParallelBench):
 
 @dataclass(frozen=True)
 class Paper:
-    """A benchmark.
+    """A benchmark."""
 
-    Attributes:
-        name: on the command line and in config.json.
-        title: on pages.
-        summary: what it runs, in help texts and forms.
-        settings: the class of its settings.
-        experiment: the class of its experiment, as "module:name"; its import is slow.
-        report: the function that makes the report of an experiment's results, as "module:name".
-        needs: the data that it runs on.
-        encoder: the default encoder; "" if encoders are trained from scratch.
-        reads_tasks: whether it also trains on dialogues, running text and NLI pairs.
-    """
-
-    name: str
-    title: str
-    summary: str
+    name: str  # on the command line and in config.json
+    title: str  # on pages
+    summary: str  # what it runs, in help texts and forms
     settings: type[BenchSettings]
-    experiment: str
-    report: str
+    experiment: str  # the class of its experiment, as "module:name"; its import is slow
+    report: str  # the function that makes the report of an experiment's results, as "module:name"
     needs: Needs
-    encoder: str = ""
-    reads_tasks: bool = False
+    encoder: str = ""  # the default encoder; "" if encoders are trained from scratch
+    reads_tasks: bool = False  # whether it also trains on dialogues, running text and NLI pairs
 
     def load(self) -> "type[Experiment]":
         """Import the class of its experiment."""
@@ -203,13 +191,8 @@ class Paper:
     ) -> "tuple[RunConfig, Storable]":
         """Return the configuration and the data that `create_bench` takes.
 
-        Args:
-            data: see `gather` of the experiment.
-            encoder: what `load_encoder` takes; "" takes the benchmark's default.
-            seeds: see `BenchSettings`; so for epochs.
-            epochs: see `BenchSettings`.
-            device: "auto", "cpu", "cuda:0".
-            options: other settings, such as `parts`, and options of `gather`.
+        `data` is what the experiment's `gather` takes; `encoder` "" takes the benchmark's default; `options` are other
+        settings, such as `parts`, and options of `gather`.
 
         Raises:
             EmuError: the data can't be read, or is unsuitable.

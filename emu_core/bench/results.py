@@ -29,29 +29,19 @@ _FACTS = b"emu"  # in the metadata of a cell's file
 class CellResult:
     """The measurements of a cell and what they cost.
 
-    Attributes:
-        values: arrays (queries,) by measure, part (such as an embedding or a number of documents; "" if the measure
-            has none) and where (a direction "s-t" or a language).
-        seconds: of training alone, from the loaded encoder or the texts to the trained encoder; 0 if nothing is
-            trained.
-        cpu_seconds: of all threads in that time.
-        seconds_whole: from loading the encoder or reading the texts to the last measurement.
-        peak_mb: peak resident memory of the cell's process until then, in megabytes.
-        gpu_mb: peak GPU memory held by torch, in megabytes; 0 on a CPU.
-        facts: settings and counts for the report.
-        views: points of pictures, by name.
-        error: why nothing was measured; "" if something was.
+    `values` are arrays (queries,) by measure, part (such as an embedding or a number of documents; "" if the measure
+    has none) and where (a direction "s-t" or a language).
     """
 
     values: Mapping[Key, Values] = field(default_factory=dict)
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    seconds_whole: float = 0.0
-    peak_mb: float = 0.0
-    gpu_mb: float = 0.0
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    views: Mapping[str, View] = field(default_factory=dict)
-    error: str = ""
+    seconds: float = 0.0  # of training, from the loaded encoder or the texts to the trained encoder
+    cpu_seconds: float = 0.0  # of all threads in that time
+    seconds_whole: float = 0.0  # from loading the encoder or reading the texts to the last measurement
+    peak_mb: float = 0.0  # peak resident memory of the cell's process until then, in megabytes
+    gpu_mb: float = 0.0  # peak GPU memory held by torch, in megabytes
+    facts: Mapping[str, Any] = field(default_factory=dict)  # settings and counts for the report
+    views: Mapping[str, View] = field(default_factory=dict)  # points of pictures, by name
+    error: str = ""  # why nothing was measured
 
     def keys(self, measure: str) -> list[tuple[str, str]]:
         """Return part and where of every value of a measure."""
@@ -174,17 +164,11 @@ def spread(values: Values, places: int = 1) -> str:
 
 @dataclass(frozen=True, eq=False)
 class OverSeeds:
-    """One system over its seeds.
+    """One system over its seeds."""
 
-    Attributes:
-        cells: its finished cells, one a seed; empty if none was measured.
-        reason: why a cell is missing; "" if none is.
-        asked: number of seeds asked for.
-    """
-
-    cells: tuple[CellResult, ...]
-    reason: str = ""
-    asked: int = 0
+    cells: tuple[CellResult, ...]  # those that were measured, one a seed
+    reason: str = ""  # why a cell is missing; "" if none is
+    asked: int = 0  # number of seeds asked for
 
     def named(self, label: str) -> str:
         """Return the system's label, with the number of seeds if some were not measured."""
@@ -217,12 +201,7 @@ class OverSeeds:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All cells of a benchmark.
-
-    Attributes:
-        cells: the result of each.
-        seeds: asked for.
-    """
+    """All cells of a benchmark, and the seeds asked for."""
 
     cells: Mapping[Cell, CellResult]
     seeds: tuple[int, ...]

@@ -89,12 +89,9 @@ class Table:
 
 
 def level_above(accuracy: float, base_correct: int, queries: int) -> float | None:
-    """Return the significance level at which an accuracy lies above the base's binomial interval; None if at none.
+    """Return the significance level at which an accuracy, in percent, lies above the base's interval; None if at none.
 
-    Args:
-        accuracy: of the method, in percent; a mean over seeds counts as one accuracy.
-        base_correct: queries that the base encoder answers correctly.
-        queries: number of queries.
+    The interval is binomial, of `base_correct` right answers to `queries` queries, also for a mean over seeds.
     """
     above = (
         level for _, level in LEVELS if accuracy > binomial_interval(base_correct, queries, 1 - level).high

@@ -34,11 +34,8 @@ _SCRIPTS = "'unsafe-inline' 'unsafe-eval'"
 def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
     """Return the map as it changes, with a play button and a slider, beside Acc@1 by language.
 
-    On the right, a line marks the accuracy of each language before training. The first frame is drawn.
-
-    Args:
-        film: the frames.
-        colour_by: "intent" or "language"; sentences without intents are coloured by language.
+    On the right, a line marks the accuracy of each language before training. The first frame is drawn. Colours show the
+    intent or the language; sentences without intents are coloured by language.
     """
     points = film.sentences
     if (points["intent"] == "").all():

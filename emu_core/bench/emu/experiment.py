@@ -119,9 +119,6 @@ class EmuExperiment(Experiment):
             train_languages: languages whose labels are used.
             mapping: columns of the files, if their names are unusual.
             language: language of files that do not name it.
-
-        Raises:
-            EmuError: the data can't be read, or is unsuitable.
         """
         codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
         if not codes:

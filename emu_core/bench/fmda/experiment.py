@@ -201,9 +201,6 @@ class FmdaExperiment(Experiment):
                 English, with every other. The ablation and Figure 4 are of the first pair.
             mapping: columns of the files, if their names are unusual.
             language: language of files that do not name it.
-
-        Raises:
-            EmuError: the data can't be read, or is unsuitable.
         """
         labelled = labelled_set(data, mapping=mapping, language=language)[0]
         chosen = read_pairs(pairs, labelled.languages)

@@ -87,16 +87,7 @@ class ParallelExperiment(Experiment):
 
     @staticmethod
     def gather(files: Texts, settings: ParallelBench, **others: Any) -> tuple[BenchTexts, dict[str, Any]]:
-        """Return the texts and the fields of the configuration that follow from them.
-
-        Args:
-            files: parallel text, as `pretrain` takes it.
-            settings: of the benchmark.
-            others: further arguments of `read_texts`: test texts, documents, other tasks.
-
-        Raises:
-            EmuError: a file can't be read, or is unsuitable.
-        """
+        """Return the texts and the fields of the configuration that follow from them; `others` are of `read_texts`."""
         texts = read_texts(files, quick=settings.quick, **others)
         return texts, {"data": names_of(texts.train), "pairs": texts.pairs}
 
