@@ -131,7 +131,7 @@ def test_the_translation_baseline_measures_the_translations(tmp_path: Path) -> N
     assert set(data["mt"]["accuracy"].values()) == {data["base"]["accuracy"]["en-en"]}
     frame.assign(translation="").to_csv(path, index=False)
     report = run("emu", tmp_path / "two", str(path), parts=["2"])
-    assert "holds no machine translations" in report.table("table2").rows[0].missing
+    assert "has no machine translations" in report.table("table2").rows[0].missing
 
 
 def test_test_rows_are_measured_and_dev_rows_left_out() -> None:

@@ -24,7 +24,6 @@ from emu_core.bench.emu.data import BenchData
 from emu_core.bench.emu.experiment import BASE
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
-from emu_core.bench.paper import words
 from emu_core.bench.papers import PAPERS, BenchSettings, Paper
 from emu_core.bench.report import JSON, MARKDOWN, PAGE, Report, load_report, shown_fact
 from emu_core.bench.tables import Table
@@ -315,8 +314,7 @@ def _draw_table(name: str, table: Table) -> None:
 
 def _draw_notes(notes: Sequence[str]) -> None:
     """Draw how to read a table; if there are many notes, only the meaning of the stars is in view."""
-    marks = words("emu")["notes"]["marks"]
-    folded = [note for note in notes if note != marks] if len(notes) > 2 else []
+    folded = [note for note in notes if not note.startswith("***")] if len(notes) > 2 else []
     for note in notes:
         if note not in folded:
             st.caption(literal(note))
