@@ -53,17 +53,13 @@ def heat_map(
     scale: Scale,
     hover: Callable[[Any, str, str], str],
     most: int,
+    height: int,
+    title: str | None = None,
 ) -> go.Figure:
-    """Return a heat map, its first row on top.
+    """Return a heat map of values (rows, columns) and their texts, with its first row on top; NaN leaves a hole.
 
-    Args:
-        values: (rows, columns); NaN leaves a hole.
-        x: the columns' names.
-        y: the rows' places or names.
-        cells: (rows, columns) the values as text.
-        scale: the colours.
-        hover: returns the hover text of a cell from its row, column and text.
-        most: the most columns with text in the cells; with more, a colour bar is shown instead.
+    `hover` returns the hover text of a cell from its row, column and text. With more than `most` columns, a colour bar
+    is shown instead of the texts.
     """
     z = np.asarray(values, dtype=np.float64)
     written = len(x) <= most
@@ -90,7 +86,8 @@ def heat_map(
     # A numbered axis would reach too far, and would read some language codes as numbers.
     figure.update_xaxes(showgrid=False, zeroline=False, type="category")
     figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
-    return figure
+    figure.update_layout(title={"text": title})
+    return on_page(figure, height)
 
 
 def accuracy_matrix(
@@ -128,11 +125,10 @@ def _matrix(values: pd.DataFrame, text: pd.DataFrame, title: str, what: str, sca
         values.to_numpy(), columns, rows, text.to_numpy().tolist(), scale=scale, most=MOST_LANGUAGES,
         hover=lambda row, column, cell: f"queries: {language_name(row)}<br>labelled pool: {language_name(column)}"
         f"<br>{what}: {cell}",
+        height=140 + max(160, 34 * len(rows)), title=title,
     )  # fmt: skip
     figure.update_xaxes(title="labelled pool")
-    figure.update_yaxes(type="category", title="queries")
-    figure.update_layout(title={"text": title})
-    return on_page(figure, height=140 + max(160, 34 * len(rows)))
+    return figure.update_yaxes(type="category", title="queries")
 
 
 def class_balance(counts: pd.DataFrame) -> go.Figure:
@@ -144,14 +140,14 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
         scale=Scale(0.0, max(1.0, float(counts.to_numpy().max(initial=0))), dark_is_high=True),
         most=MOST_COUNTED,
         hover=lambda place, code, cell: f"{plain(intents[place])}<br>{language_name(code)}: {cell}",
+        height=90 + 22 * len(intents),
     )  # fmt: skip
     figure.update_xaxes(side="top")
     names = [plain(short(intent, 32)) for intent in intents]
     # Half a cell past the first and the last; the default range would leave room for the printed numbers.
-    figure.update_yaxes(
+    return figure.update_yaxes(
         tickvals=list(range(len(intents))), ticktext=names, autorange=False, range=[len(intents) - 0.5, -0.5]
     )
-    return on_page(figure, height=90 + 22 * len(intents))
 
 
 def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = False) -> go.Figure:
@@ -174,15 +170,14 @@ def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = Fal
         scale=Scale(-reach, reach, diverging=True), most=MOST_INTENTS,
         hover=lambda row, column, cell: f"{plain(intents[int(row)])}<br>nearest: {plain(intents[int(column)])}<br>"
         f"{cell or '0'} {'points' if difference else '%'}",
+        height=240 + max(160, 22 * len(intents)), title=title,
     )  # fmt: skip
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(type="category", tickvals=places, ticktext=names)
     if not difference:
         figure.update_traces(showscale=False, selector={"type": "heatmap"})
     figure.update_xaxes(title="intent of the nearest neighbour", tickangle=-60)
-    figure.update_yaxes(title="intent")
-    figure.update_layout(title={"text": title})
-    return on_page(figure, height=240 + max(160, 22 * len(intents)))
+    return figure.update_yaxes(title="intent")
 
 
 def similarity_matrix(
@@ -203,7 +198,6 @@ def similarity_matrix(
         cosines, places, places, cells, scale=Scale(*span), most=MOST_SENTENCES,
         hover=lambda first, second, cell: f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}"
         f"<br>cosine {cell}",
+        height=110 + max(160, 32 * len(texts)), title=title,
     )  # fmt: skip
-    figure.update_yaxes(type="category")
-    figure.update_layout(title={"text": title})
-    return on_page(figure, height=110 + max(160, 32 * len(texts)))
+    return figure.update_yaxes(type="category")
