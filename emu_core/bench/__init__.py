@@ -1,1 +1,1 @@
-"""The paper's experiments and today's peers, on one labelled set, in one report that a kill does not undo."""
+"""The experiments of the papers and today's peers on a user's data; each benchmark is a run that can be resumed."""

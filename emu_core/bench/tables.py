@@ -9,8 +9,8 @@ from emu_core.evaluation.significance import binomial_interval
 
 NOT_MEASURED = "not measured"
 MEMORY_NOTE = (
-    "Peak memory is the most resident memory of the cell's own process from its start until the test sentences were "
-    "measured: Python and its libraries, the encoder's weights, training and encoding; looked at every 20 ms."
+    "Peak memory is the largest resident memory of the cell's process, sampled every 20 ms from its start until the "
+    "test sentences are measured. It includes Python and its libraries, the encoder's weights, training and encoding."
 )
 LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
 

@@ -1,1 +1,1 @@
-"""`emu bench fmda`: FMDA's experiments on a parallel set with slots, beside the paper's figures."""
+"""`emu bench fmda`: FMDA's experiments on a parallel set with slots, with the paper's figures."""

@@ -153,7 +153,7 @@ class FmdaTables:
             notes = [NOTES[one] for one in (*own.notes, *["new"] * new)]
         return grid(
             f"{name}_new" if new else name,
-            f"{_TITLES[name]}, templates that were not learnt from" if new else _TITLES[name],
+            f"{_TITLES[name]}, templates not seen in training" if new else _TITLES[name],
             ("task",) if part == FmdaPart.TABLE_9 else _HEADS,
             columns,
             lines,

@@ -190,7 +190,7 @@ def read_texts(
     judged = tuple(text for text in _inference(test_nli) if text.language in codes)
     if test_nli and not judged:
         raise DataError(
-            f"no inference pairs of --test-nli are in {listed(codes)}; XNLI says a row's language"
+            f"no inference pairs of --test-nli are in {listed(codes)}; XNLI's rows name their language"
         )
     return BenchTexts(tasks, tuple(measured), found, scored_pairs_in(sts, codes), judged)
 
