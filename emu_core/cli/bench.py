@@ -39,14 +39,14 @@ def add_bench(verbs: Any) -> None:
     """Add `emu bench PAPER DATA`."""
     summary = PAPERS["emu"].summary
     papers = verbs.add_parser("bench", help=summary, description=summary[0].upper() + summary[1:] + ".")
-    actions = papers.add_subparsers(required=True, metavar="PAPER", help="whose experiments")
+    actions = papers.add_subparsers(required=True, metavar="PAPER", help="the paper whose experiments to run")
     emu, fmda, bicvm, dual = (
         add_verb(actions, name, partial(_run, name), paper.summary) for name, paper in PAPERS.items()
     )
     _add_labelled(emu, "emu", EmuPart)
     emu.add_argument(
         "--train-language", action="append", metavar="CODE", dest="train_languages",
-        help="labels used; repeatable (default: en)",
+        help="language whose labels are used; repeatable (default: en)",
     )  # fmt: skip
     _add_labelled(fmda, "fmda", FmdaPart)
     fmda.add_argument(
@@ -85,7 +85,7 @@ def _add_parallel(parser: argparse.ArgumentParser) -> None:
         "--test", nargs="+", default=[], metavar="FILE",
         help="parallel text of the same pairs to measure on (default: up to 1,000 pairs held out)",
     )  # fmt: skip
-    add_languages(parser, "of files that do not name theirs, in the order of the files")
+    add_languages(parser, "languages of files that do not name theirs, in the order of the files")
     parser.add_argument(
         "--labelled", nargs="+", metavar="DATA",
         help="labelled sentences for cross-lingual classification: files or a folder, or the word demo",

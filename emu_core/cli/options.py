@@ -17,7 +17,9 @@ def add_data(
     """Add files, their columns and language, and the device."""
     parser.add_argument("data", nargs="+", metavar="DATA", help=what)
     parser.add_argument(
-        "--text-column", metavar="NAME", help="of the sentences; also --{intent,language,id,split}-column"
+        "--text-column",
+        metavar="NAME",
+        help="column of the sentences; also --{intent,language,id,split}-column",
     )
     for role in ROLES:
         parser.add_argument(f"--{role}-column", metavar="NAME", help=argparse.SUPPRESS)

@@ -38,7 +38,10 @@ def add_train(verbs: Any) -> None:
         help=f"{SPECS} (default: the method's)",
     )  # fmt: skip
     parser.add_argument(
-        "--train-language", action="append", metavar="CODE", help="labels used; repeatable (default: en)"
+        "--train-language",
+        action="append",
+        metavar="CODE",
+        help="language whose labels are used; repeatable (default: en)",
     )
     parser.add_argument(
         "--unlabelled-language", action="append", metavar="CODE",
@@ -50,7 +53,7 @@ def add_train(verbs: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--pair", action="append", metavar="en-de",
-        help="translations that fmda learns from; repeatable (default: all)",
+        help="pair of languages whose translations fmda learns from; repeatable (default: all)",
     )  # fmt: skip
     parser.add_argument(
         "--hold-out", type=float, default=0.0, metavar="SHARE",
@@ -64,7 +67,7 @@ def add_train(verbs: Any) -> None:
     _add_run(parser, "measured for the encoder")
     parser.add_argument(
         "--precision", choices=["fp32", "bf16"], metavar="TYPE",
-        help="of the encoder's forward pass, fp32 or bf16 (default: fp32)",
+        help="precision of the encoder's forward pass, fp32 or bf16 (default: fp32)",
     )  # fmt: skip
 
 
@@ -100,7 +103,7 @@ def add_pretrain(verbs: Any) -> None:
     add_parallel_files(parser)
     add_method(parser, methods_that_need(Needs.PARALLEL_TEXT), "dual-encoder")
     add_languages(
-        parser, "of files that do not name theirs, in the order of the files or of a file's columns"
+        parser, "languages of files that do not name theirs, in the order of the files or of a file's columns"
     )
     add_task_files(parser, "the dual encoder")
     parser.add_argument(
@@ -156,7 +159,9 @@ def _resume(options: argparse.Namespace) -> dict[str, Any]:
 def _add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
     """Add the folder of a run, its seed, its default settings (`tuned`, or the paper's) and snapshots."""
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random draw (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of all random numbers (default: 0)"
+    )
     parser.add_argument(
         "--preset", default="tuned", choices=["tuned", "paper"],
         help=f"defaults {tuned}, or the paper's own (default: tuned)",
