@@ -46,7 +46,7 @@ def add_bench(verbs: Any) -> None:
     _add_labelled(emu, "emu", EmuPart)
     emu.add_argument(
         "--train-language", action="append", metavar="CODE", dest="train_languages",
-        help="language whose labels are used; repeatable (default: en)",
+        help="labelled language; repeatable (default: en)",
     )  # fmt: skip
     _add_labelled(fmda, "fmda", FmdaPart)
     fmda.add_argument(

@@ -41,7 +41,7 @@ def add_train(verbs: Any) -> None:
         "--train-language",
         action="append",
         metavar="CODE",
-        help="language whose labels are used; repeatable (default: en)",
+        help="labelled language; repeatable (default: en)",
     )
     parser.add_argument(
         "--unlabelled-language", action="append", metavar="CODE",
@@ -53,7 +53,7 @@ def add_train(verbs: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--pair", action="append", metavar="en-de",
-        help="pair of languages whose translations fmda learns from; repeatable (default: all)",
+        help="translations that fmda learns from; repeatable (default: all)",
     )  # fmt: skip
     parser.add_argument(
         "--hold-out", type=float, default=0.0, metavar="SHARE",
@@ -67,7 +67,7 @@ def add_train(verbs: Any) -> None:
     _add_run(parser, "measured for the encoder")
     parser.add_argument(
         "--precision", choices=["fp32", "bf16"], metavar="TYPE",
-        help="precision of the encoder's forward pass, fp32 or bf16 (default: fp32)",
+        help="fp32 or bf16, of the encoder (default: fp32)",
     )  # fmt: skip
 
 
