@@ -27,13 +27,9 @@ setup: .venv/installed
 
 setup-dev: .venv/installed-dev
 
-# The browser waits now and then, so the workers run beside it; they take neighbours, whose fixtures are made once.
-BESIDE = $(MAKE)  # not $(MAKE) in the recipe, which would run under --dry-run, too
-test: setup-dev chromium
-	@mkdir -p build
-	@$(BESIDE) --no-print-directory --keep-going lint types browser >build/beside.log 2>&1 & beside=$$!; \
-		$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"; rest=$$?; \
-		wait $$beside; others=$$?; cat build/beside.log; exit $$((rest | others))
+test: setup-dev chromium lint types
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"  # whose workers take neighbours: fixtures are made once
+	@$(MAKE) --no-print-directory browser  # alone: a browser, a server and a worker fill two cores
 
 browser: setup-dev chromium
 	$(BIN)/python -m pytest -m browser tests/test_browser_*.py

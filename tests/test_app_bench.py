@@ -375,7 +375,7 @@ def test_a_report_that_is_not_whole_is_said_to_be(root: Path) -> None:
         path.write_text(damaged)
         app.run()
         assert not app.exception
-        assert "is not whole" in app.error[0].value
+        assert "is incomplete" in app.error[0].value
         assert "Write the report again" in labels(app)
 
 

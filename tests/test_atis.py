@@ -68,7 +68,7 @@ def test_it_is_named_where_data_are_named(tmp_path: Path) -> None:
     folder = write(tmp_path / "atis")
     report = run("emu", tmp_path / "out", f"atis:{folder}", parts=["4"])
     assert report.facts["intents"] == 3
-    assert any("ATIS here has 3 intents, 18 training and 16 test" in said for said in report.differences)
+    assert any("ATIS has 3 intents, 18 training and 16 test" in said for said in report.differences)
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_files_are_read_back_to_the_same_set(tmp_path: Path) -> None:
     assert "What was changed" in note
     with (tmp_path / "out" / "en.csv").open(encoding="utf-8-sig", newline="") as file:
         assert not any(cell.startswith(("=", "+", "-", "@", "'")) for row in csv.reader(file) for cell in row)
-    with pytest.raises(DataError, match="there already"):
+    with pytest.raises(DataError, match="exists already"):
         generate(["en"], 10, 0, tmp_path / "out")
 
 

@@ -2,9 +2,8 @@
 
 import json
 import os
+import subprocess
 import sys
-from contextlib import redirect_stdout
-from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,10 @@ from emu_core import load_encoder
 from emu_core.cli import main
 from emu_core.processes import ALONE, Processes, join_processes
 from emu_core.runs.run import Run, RunState
-from tests.child import started
 from tests.small import small_file
+
+ROOT = Path(__file__).parent.parent
+
 
 # 72 sentences in batches of 7: parts of unequal length, and a smaller last batch. The discriminator's own dropout is
 # drawn by each process alike.
@@ -32,26 +33,25 @@ def commands(data: Path, out: Path) -> list[list[str]]:
     return [*trained, ["embed", str(data), "--out", str(out / "v.parquet"), "--device", "cpu", "--json"]]
 
 
-def run_as_one_of_two(rank: int, port: int, given: list[list[str]], printed: str) -> None:
-    """Run commands in the environment in which `torchrun` starts a process; write what they print to a file."""
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-    os.environ |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port), "ACCELERATE_USE_CPU": "true"}
-    with Path(printed).open("w") as out, redirect_stdout(out):
-        codes = [main(arguments) for arguments in given]
-    sys.exit(max(codes))
-
-
-def in_two_processes(given: list[list[str]], folder: Path) -> list[str]:
-    """Run commands in two processes on the CPU that work together; return the lines that were printed."""
-    port, files = free_port(), [folder / f"printed{rank}" for rank in range(2)]
-    ranks = [started(run_as_one_of_two, rank, port, given, str(file)) for rank, file in enumerate(files)]
-    while running := [process.sentinel for process in ranks if process.is_alive()]:
-        wait(running)
-        if any(process.exitcode for process in ranks):  # the other would wait for it
-            for process in ranks:
-                process.terminate()
-    assert [process.exitcode for process in ranks] == [0, 0]
-    return [line for file in files for line in file.read_text().splitlines()]
+def in_two_processes(given: list[list[str]]) -> list[str]:
+    """Run commands under `accelerate launch` on two CPU processes; the lines that were printed."""
+    port = free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--num_machines",
+        "1",
+        "--dynamo_backend",
+        "no",
+    ]
+    command += ["--mixed_precision", "no", "--main_process_port", str(port)]
+    command += ["--multi_gpu"]  # accelerate's name for torchrun, with GPUs or without
+    command += ["--num_processes", "2", "-m", "tests.several_commands", json.dumps(given)]
+    environment = os.environ | {"ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,10 @@ def one(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def two(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What two processes leave."""
     out = tmp_path_factory.mktemp("two")
-    lines = in_two_processes(commands(data, out), tmp_path_factory.mktemp("printed"))
-    first, second, embedded = [json.loads(line) for line in lines]  # one of them speaks
+    lines = in_two_processes(commands(data, out))
+    first, second, embedded = [
+        json.loads(line) for line in lines if line.startswith("{")
+    ]  # one of them speaks
     assert {first["run"], second["run"]} == {str(out / method) for method in METHODS}
     assert embedded["sentences"] == 324
     return out
