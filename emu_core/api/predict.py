@@ -124,7 +124,7 @@ class Predictor:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was chosen and measured on the pool, as values for JSON."""
+        """Return the choices and measurements made on the pool, as values for JSON."""
         chosen = self.classifier_
         return {
             "pool": len(self.pool_),

@@ -101,7 +101,7 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
 
 @dataclass(frozen=True)
 class _Log:
-    """What is drawn of a run's log: a curve for each part, each epoch's last step and each stage's first step."""
+    """The drawn parts of a run's log: a curve for each part, each epoch's last step and each stage's first step."""
 
     curves: dict[str, Curve]
     ends: dict[int, float]

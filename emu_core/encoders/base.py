@@ -23,7 +23,7 @@ BATCH_TOKENS = 4096
 
 @dataclass(frozen=True)
 class EncoderInfo:
-    """What is known of an encoder without loading it; empty values are the model's choice."""
+    """Facts about an encoder that need no loading; empty values are up to the model."""
 
     spec: (
         str  # the name `load_encoder` takes; one that ends in a colon is followed by a model's name or folder

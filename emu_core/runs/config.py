@@ -17,7 +17,7 @@ Hyperparameters = Mapping[str, Scalar | list[Scalar]]
 
 
 class Task(StrEnum):
-    """What a run does."""
+    """The kind of work of a run."""
 
     TRAIN = "train"
     BENCH = "bench"

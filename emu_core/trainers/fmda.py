@@ -35,7 +35,7 @@ BATCH = 1024  # sentences encoded at a time
 
 @dataclass(frozen=True)
 class Objective:
-    """What a stage of training minimises."""
+    """The losses that a stage of training minimises."""
 
     name: str  # of the stage, for the log
     weights: list[nn.Parameter]  # to train; all others are frozen

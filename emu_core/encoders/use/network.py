@@ -179,7 +179,7 @@ class Items(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """What depends on the piece alone."""
+    """Values that depend on the piece alone."""
 
     vectors: Tensor  # (U, 512)
     total: Tensor  # (U,), the sum of each vector
