@@ -174,6 +174,18 @@ def test_rows_far_below_the_last_one_are_not_looked_at(monkeypatch: pytest.Monke
     assert made < 5_000
 
 
+@pytest.mark.parametrize("row", [1_048_577, 99_999_999_999_999])
+def test_a_row_beyond_the_last_one_of_a_workbook_is_named(row: int) -> None:
+    def moved(to: int) -> bytes:
+        return edited_workbook(
+            lambda xml: xml.replace(b'<row r="2"', f'<row r="{to}"'.encode()).replace(b'r="A2"', b"")
+        )
+
+    assert read_table(moved(1_048_576), "x.xlsx").to_dict("list") == {"text": ["a"]}
+    with pytest.raises(DataError, match=f"x.xlsx: row {row:,} is beyond the last row of a workbook"):
+        read_table(moved(row), "x.xlsx")
+
+
 def test_a_line_that_is_too_long_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("one\n" + "a" * 100_001 + "\n", "utf-8")
     with pytest.raises(DataError, match="line 2 has 100,001 characters"):

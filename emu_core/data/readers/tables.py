@@ -369,14 +369,14 @@ def _check_archive(payload: bytes, name: str) -> None:
 
 def _first_sheet(sheet: Any, name: str) -> pd.DataFrame:
     empty: tuple[int, list[str]] = (0, [])
-    first, header = next(_sheet_rows(sheet, 1, MAX_COLUMNS, _MAX_BLANK_ROWS), empty)
+    first, header = next(_sheet_rows(sheet, 1, MAX_COLUMNS, _MAX_BLANK_ROWS, name), empty)
     while header and not header[-1]:
         header.pop()
     if not header:
         raise DataError(f"{shown(name)} has an empty first sheet; put the table there")
     width = len(header)
     rows = []
-    for number, cells in _sheet_rows(sheet, first + 1, width + 1):
+    for number, cells in _sheet_rows(sheet, first + 1, width + 1, _MAX_SHEET_ROWS + 1, name):
         if cells[width]:
             raise DataError(
                 f"{shown(name)}: row {number} has a cell beside the last named column; name or remove it"
@@ -387,11 +387,26 @@ def _first_sheet(sheet: Any, name: str) -> pd.DataFrame:
 
 
 def _sheet_rows(
-    sheet: "ReadOnlyWorksheet", start: int, width: int, end: int = _MAX_SHEET_ROWS
+    sheet: "ReadOnlyWorksheet", start: int, width: int, end: int, name: str
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the `width` cells of each row from `start` to `end` that is not blank."""
     rows = sheet.iter_rows(min_row=start, max_row=end, max_col=width, values_only=True)
     for number, values in enumerate(rows, start=start):
+        # openpyxl puts blank rows up to `end` in the place of a row after it.
+        if number > _MAX_SHEET_ROWS:
+            raise DataError(
+                f"{shown(name)}: row {_row_beyond(sheet):,} is beyond the last row of a workbook, {_MAX_SHEET_ROWS:,}; "
+                "move it up, or save the table as CSV"
+            )
         if any(value is not None for value in values):
             cells = [as_text(value) for value in values]
             yield number, cells + [""] * (width - len(cells))
+
+
+def _row_beyond(sheet: "ReadOnlyWorksheet") -> int:
+    """Return the number of the first row beyond the limit."""
+    from openpyxl.worksheet._reader import WorkSheetParser
+
+    with sheet._get_source() as source:
+        rows = WorkSheetParser(source, sheet._shared_strings).parse()
+        return next(number for number, _ in rows if number > _MAX_SHEET_ROWS)
