@@ -1,5 +1,6 @@
 """Parallel text: its checks, and a split that no sentence stands on both sides of."""
 
+import numpy as np
 import pytest
 
 from emu_core.data.parallel.text import ParallelText
@@ -47,7 +48,7 @@ def test_rows_that_are_taken_keep_their_documents() -> None:
     assert taken.documents == (0, 1, 3)  # b, de, g
 
 
-@pytest.mark.parametrize(("held_out", "count"), [(7, 7), (0.25, 10)])
+@pytest.mark.parametrize(("held_out", "count"), [(7, 7), (np.int64(7), 7), (0.25, 10)])
 def test_a_split_holds_out_as_many_as_asked_and_loses_none(held_out: float, count: int) -> None:
     whole = numbered(40)
 

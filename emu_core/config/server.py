@@ -110,8 +110,8 @@ def warnings_for(settings: ServerSettings, host: str) -> list[str]:
         return []
     return [
         f"other machines can reach {host}, and nobody has to sign in: everybody there can see all runs and their text, "
-        "start, stop and delete runs, and open folders of this machine as models; to require a sign-in, name it in a "
-        "file for --settings (docs/how-to/server.md)"
+        "start, stop and delete runs, and open folders of this machine as models; to require a sign-in, set "
+        "sign_in in the file of --settings (docs/how-to/server.md)"
     ]
 
 

@@ -25,9 +25,8 @@ BATCH_TOKENS = 4096
 class EncoderInfo:
     """Facts about an encoder that need no loading; empty values are up to the model."""
 
-    spec: (
-        str  # the name `load_encoder` takes; one that ends in a colon is followed by a model's name or folder
-    )
+    spec: str
+    """The name for `load_encoder`; if it ends in a colon, a model's name or folder follows."""
     name: str
     dim: int  # length of its vectors
     languages: tuple[str, ...]  # codes of the languages it was trained on

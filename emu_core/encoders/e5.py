@@ -245,7 +245,7 @@ class E5SmallEncoder(TransformerEncoder):
 
     @classmethod
     def load(cls, name: str = "") -> Self:
-        """Open the published weights. Raises EncoderError when the package is missing or is another version."""
+        """Open the published weights. Raises EncoderError if the package is missing or another version."""
         path, reason = packed_file(), absence()
         if path is None or reason:
             raise EncoderError(f"the encoder 'e5-small' can't be loaded here: {reason}")

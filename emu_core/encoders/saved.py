@@ -71,9 +71,8 @@ def _files(folder: Path) -> set[str]:
 
 def _sha256(file: Path) -> str:
     facts = file.stat()
-    if (
-        time.time() - max(facts.st_mtime, facts.st_ctime) < SETTLED_S
-    ):  # another write may leave the same times
+    # Another write so soon may leave the same times.
+    if time.time() - max(facts.st_mtime, facts.st_ctime) < SETTLED_S:
         return _digest.__wrapped__(file)
     return _digest(file, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 

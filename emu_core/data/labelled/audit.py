@@ -104,7 +104,7 @@ class Audit:
         dropped: columns row, source, reason, text.
         duplicates: kept rows that repeat an earlier sentence of the same intent but for case, spacing, id or split.
         conflicts: texts with two or more intents in one language.
-        leaks: rows whose id, or whose text in one language, is in two splits, dropped rows included.
+        leaks: rows whose id, or whose text in one language, is in two splits, exact repeats included.
         script_misfits: texts whose script does not fit their language.
         thin: sentences that are their intent's only one in a language.
         long_texts: texts of more than 2,000 characters.

@@ -60,10 +60,7 @@ def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Au
 def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[LabelledSet, Audit]:
     usable, audit = audit_rows(rows, notes)
     if len(usable) < 2:
-        first = audit.dropped.head(1)
-        why = "".join(
-            f" ({reason} in row {row})" for row, reason in zip(first["row"], first["reason"], strict=True)
-        )
+        why = next((f" ({one.reason} in row {one.row})" for one in audit.dropped.itertuples()), "")
         raise DataError(
             f"{shown(name)} has {len(usable)} usable of {len(rows):,} rows{why}; two or more sentences "
             "with text, intent and language are needed"

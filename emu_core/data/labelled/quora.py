@@ -70,12 +70,11 @@ def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]
             group_of.setdefault(first, {first}).add(second)
             group_of.setdefault(second, {second}).add(first)
     order = {text: place for place, text in enumerate(group_of)}
-    cliques = (
+    return [
         tuple(sorted(group, key=order.__getitem__))
-        for group in group_of.values()
-        if all(group_of[text] == group for text in group)
-    )
-    return list(dict.fromkeys(cliques))
+        for text, group in group_of.items()
+        if text == min(group, key=order.__getitem__) and all(group_of[other] == group for other in group)
+    ]
 
 
 def largest(cliques: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:

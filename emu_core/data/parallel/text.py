@@ -95,7 +95,7 @@ class ParallelText(Text):
         """
         is_share = isinstance(held_out, float) and 0 < held_out < 1
         wanted = int(held_out * len(self)) if is_share else held_out
-        if not isinstance(wanted, int) or not 0 < wanted < len(self):
+        if isinstance(wanted, float) or not 0 < wanted < len(self):
             raise DataError(
                 f"{shown(self.name)}: {held_out} of {counted(len(self), 'pair')} can't be held out; choose a number "
                 "of pairs, or a share between 0 and 1, that leaves some on both sides"

@@ -135,7 +135,9 @@ def slot_pairs(labelled: LabelledSet, pairs: Sequence[tuple[str, str]]) -> list[
     for source, target in pairs:
         if source == target:
             raise DataError(f"the pair {source}-{target} is one language twice; pair it with another")
-    by_language = {code: _by_id(labelled, code) for pair in pairs for code in pair}
+    by_language = {
+        code: _by_id(labelled, code) for code in dict.fromkeys(code for pair in pairs for code in pair)
+    }
     for source, target in pairs:
         for code, other in ((source, target), (target, source)):
             _check_pair(by_language[code], by_language[other], code, other)

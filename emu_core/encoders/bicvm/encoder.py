@@ -138,9 +138,8 @@ class BicvmEncoder(EncoderByLanguage):
         self._write_vocabulary(folder)
         graph = partial(compose_padded, self.table, self.composition)
         token_ids = TO_IDS.format(file=VOCABULARY, max_tokens=self.max_tokens)
-        known = range(
-            1, min(len(self.vocabulary), len(CHECK_TEXTS)) + 1
-        )  # it may not know those texts' words
+        # Its own words, too, because it may not know those of the texts.
+        known = range(1, min(len(self.vocabulary), len(CHECK_TEXTS)) + 1)
         check_ids = [*self.token_ids(CHECK_TEXTS), *([*range(1, last + 1)] for last in known)]
         return OnnxParts(graph, IMPORTS, token_ids, check_ids)
 

@@ -18,11 +18,11 @@ from emu_core.encoders.laser.download import PACKAGE
 from emu_core.errors import EncoderError
 
 EXTRAS = {"zh": "Chinese", "ja": "Japanese"}  # extra of the package -> language whose words need it
-_LANGUAGE_OF = (
-    {"Greek": "el", "Cyrillic": "ru", "Hebrew": "he", "Arabic": "ar", "Devanagari": "hi", "Bengali": "bn"}
-    | {"Gurmukhi": "pa", "Gujarati": "gu", "Odia": "or", "Tamil": "ta", "Telugu": "te", "Kannada": "kn"}
-    | {"Malayalam": "ml"}
-)
+_LANGUAGE_OF = {
+    "Greek": "el", "Cyrillic": "ru", "Hebrew": "he", "Arabic": "ar", "Devanagari": "hi", "Bengali": "bn",
+    "Gurmukhi": "pa", "Gujarati": "gu", "Odia": "or", "Tamil": "ta", "Telugu": "te", "Kannada": "kn",
+    "Malayalam": "ml",
+}  # fmt: skip
 # A word elided before a vowel in French or Italian, but not in English: l'eau, qu'il, dell'acqua.
 _ELISION = re.compile(
     r"\b(?:(?:[cdjlmnst]|\w*qu|\w*ll|un|aujourd|dov|com)['’´`][aeiouhàâäèéêëìîïòôöùûüœæ]|[jlmnst]['’´`]y)",

@@ -76,9 +76,8 @@ def from_hub(name: str) -> "SentenceTransformer":
                 return open_model(full)
             except (OSError, EncoderError):
                 pass  # an interrupted download is completed below
-        model_info(
-            full, timeout=10
-        )  # without model or network this fails at once, the next line after minutes
+        # Without model or network this fails at once, and `open_model` after minutes.
+        model_info(full, timeout=10)
         model = open_model(full, local_only=False)
         if not in_cache(full):
             raise OSError("only a part of the model is cached")
