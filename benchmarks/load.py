@@ -47,9 +47,7 @@ class Session:
     host: str  # the server, such as "localhost:8501"
     name: str  # part of the name and the rows of the file that the session uploads
     seconds: dict[str, list[float]] = field(default_factory=dict)  # of the visits to each page
-    errors: list[str] = field(
-        default_factory=list
-    )  # exceptions on pages, and contents of other sessions' files
+    errors: list[str] = field(default_factory=list)  # exceptions, and contents of other sessions' files
     pages: dict[str, str] = field(default_factory=dict)
     id: str = ""
     uploader: str = ""
@@ -270,14 +268,16 @@ def served(runs: Path) -> Iterator[tuple[str, psutil.Process]]:
     command = [sys.executable, "-m", "emu_core", "app", "--runs", str(runs), "--port", host.partition(":")[2]]
     app = subprocess.Popen(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     try:
-        while True:
+        while app.poll() is None:
             with suppress(httpx2.HTTPError):
                 httpx2.get(f"http://{host}/_stcore/health")
                 break
             time.sleep(0.2)
         server = psutil.Process(app.pid).children()[0]
-        yield host, server
-        server.terminate()
+        try:
+            yield host, server
+        finally:
+            server.terminate()
     finally:
         app.terminate()
         app.wait()
