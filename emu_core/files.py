@@ -42,9 +42,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
     try:
         partial.mkdir(parents=True)
         yield partial
-        mode = (
-            partial.stat().st_mode & 0o666
-        )  # safetensors lets only the owner read a file; the umask decides
+        # Files of safetensors are readable by the owner only; here the umask decides.
+        mode = partial.stat().st_mode & 0o666
         for file in partial.rglob("*"):
             if file.is_file():
                 file.chmod(mode)

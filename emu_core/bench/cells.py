@@ -16,9 +16,7 @@ class Cell:
     """One system to train and measure."""
 
     system: str
-    on: tuple[
-        str, ...
-    ] = ()  # languages whose labels it is trained on, or language pairs such as "en-de"; or none
+    on: tuple[str, ...] = ()  # languages whose labels it is trained on, or pairs such as "en-de"; or none
     seed: int = 0
     variant: str = ""  # distinguishes cells of one system, for example by learning rate
 

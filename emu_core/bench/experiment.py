@@ -57,9 +57,7 @@ class Outlook:
     training: int = 0  # number of cells that train the encoder on labelled sentences
     passes: int = 0  # sentences that these cells encode with gradients, over all epochs
     note: str = ""  # how the data is divided into training and test sentences
-    missing: tuple[
-        str, ...
-    ] = ()  # what can't be measured with this data or on this machine, one sentence each
+    missing: tuple[str, ...] = ()  # what can't be measured with this data or here, one sentence each
 
     @property
     def seconds(self) -> float:

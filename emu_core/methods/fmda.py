@@ -97,10 +97,8 @@ def _memory(
     texts = data.labelled.select(languages=config.train_languages).frame["text"]
     tokens = int(texts.str.encode("utf-8").str.len().sum()) // 3 + _PROMPT * len(texts)
     sentences = len(texts)
-    if (
-        isinstance(settings, FmdaConfig) and settings.two_stage
-    ):  # each sentence gets a second one of its template
-        tokens, sentences = 2 * tokens, 2 * sentences
+    if isinstance(settings, FmdaConfig) and settings.two_stage:
+        tokens, sentences = 2 * tokens, 2 * sentences  # each sentence gets a second one of its template
     targets = 8 * sentences if isinstance(settings, FmdaConfig) else 0
     return own + _STATE * (4 * tokens + targets)
 

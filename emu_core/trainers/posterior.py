@@ -28,9 +28,7 @@ BLOCK = 1024  # rows of cosines held at once
 SENTENCES = 4  # parts of the sentences, where some are left out beside a part of the intents
 DIVISIONS = 1  # of the intents into parts, to learn the gate
 OPEN = -1e4  # a nearness that every sentence has
-MANY = (
-    400  # intents; of more, a regression over all of them at once takes minutes, and they are taken in groups
-)
+MANY = 400  # intents; a regression over more of them at once takes minutes, so they are taken in groups
 FEW = 200  # intents on which, where there are many, penalty and gate are learnt and the guard is measured
 GROUP = 100  # intents told apart from each other by one regression, where there are many
 CROSS_VALIDATED = 2_000  # sentences at most: five heads are fitted on four fifths of them

@@ -44,9 +44,8 @@ class BenchTexts:
 
     tasks: Tasks  # to train on: a parallel text for each language pair, dialogues, running text and NLI
     test: tuple[ParallelText, ...]  # parallel text of the same pairs to measure on
-    documents: Mapping[str, tuple[Documents, Documents]] = field(
-        default_factory=dict
-    )  # to train and to test on
+    # Documents to train and to test on, by language.
+    documents: Mapping[str, tuple[Documents, Documents]] = field(default_factory=dict)
     sts: Mapping[str, ScoredPairs] = field(default_factory=dict)  # by language
     test_nli: tuple[Nli, ...] = ()  # to measure on, in each language
 
