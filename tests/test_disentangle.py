@@ -59,6 +59,11 @@ def prepared(encoder: TransformerEncoder, config: FmdaConfig | MeaningLanguageCo
     return prepare_disentangling(encoder, train, dev, config, seed=0)
 
 
+def batch(pairs: Tensor, data: DisentangleData, column: int = 0) -> Tensor:
+    """Return pairs with their negatives in a column, as the trainer draws them."""
+    return torch.cat([pairs, data.sentences.negatives[pairs, column]], dim=1)
+
+
 def fmda(
     encoder: TransformerEncoder, data: DisentangleData, config: FmdaConfig = SMALL
 ) -> tuple[Fmda, DisentangleTrainer]:
@@ -95,7 +100,7 @@ def test_eq_5_is_the_sum_of_its_terms(encoder: TransformerEncoder, one_stage: Di
     sentences, (stage,) = one_stage.sentences, trainer.objectives
     pairs = one_stage.pairs[[1, 4]]
     negatives = sentences.negatives[pairs, 0]
-    losses = {name: value.item() for name, value in stage.losses(pairs, negatives).items()}
+    losses = {name: value.item() for name, value in stage.losses(batch(pairs, one_stage)).items()}
 
     out = model(*sentences.states.batch(torch.arange(len(sentences.states))))
     parts = {part: vectors.detach().numpy() for part, vectors in out.parts().items()}
@@ -147,7 +152,7 @@ def test_the_baselines_losses(encoder: TransformerEncoder) -> None:
     assert isinstance(model, MeaningLanguage)
     pairs = data.pairs[[0, 5]]
     negatives = sentences.negatives[pairs, 1]
-    losses = {name: value.item() for name, value in stage.losses(pairs, negatives).items()}
+    losses = {name: value.item() for name, value in stage.losses(batch(pairs, data, 1)).items()}
     cls = sentences.states.first(torch.arange(len(sentences.states)))
     out = model.split(cls)
     m, lang, cls = (x.detach().numpy() for x in (out.meaning, out.language, cls))
@@ -181,7 +186,7 @@ def test_each_loss_can_be_left_out_and_weighted(
     def losses(**weights: float) -> dict[str, Tensor]:
         _, trainer = fmda(encoder, one_stage, replace(SMALL, **weights))  # type: ignore[arg-type]
         (stage,) = trainer.objectives
-        return stage.losses(one_stage.pairs, one_stage.sentences.negatives[one_stage.pairs, 0])
+        return stage.losses(batch(one_stage.pairs, one_stage))
 
     name = weight.removesuffix("_weight")
     whole, without, double = losses(), losses(**{weight: 0.0}), losses(**{weight: 2.0})
@@ -200,10 +205,10 @@ def test_the_first_stage_trains_the_template_encoder_and_the_second_leaves_it(
     of = two_stages.sentences
     assert torch.equal(of.language[rows[:, 0]], of.language[rows[:, 1]])  # one language
     np.testing.assert_allclose(of.template_target[rows[:, 0]], of.template_target[rows[:, 1]], atol=1e-5)
-    losses = set(stages[0].losses(rows[:2], of.negatives[rows[:2], 0]))
+    losses = set(stages[0].losses(batch(rows[:2], two_stages)))
     assert losses == {"template", "template_cross", "template_contrast"}
     pairs = two_stages.pairs[:2]
-    later = set(stages[1].losses(pairs, of.negatives[pairs, 0]))
+    later = set(stages[1].losses(batch(pairs, two_stages)))
     assert later == {
         "language",
         "utterance",

@@ -1,6 +1,6 @@
 """Training of FMDA (Wu et al. 2022, sections 3.5 and 4.6) and of its baseline (Tiyajamorn et al. 2021)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,12 +23,13 @@ from emu_core.losses.language_embedding import language_attraction, language_rep
 from emu_core.models.fmda import Fmda, FmdaOutput, MeaningLanguage
 from emu_core.models.parts import Part
 from emu_core.runs.checkpoint import State
-from emu_core.trainers.disentangle_data import DisentangleData, HeldOut, Sentences
+from emu_core.trainers.disentangle_data import DisentangleData, HeldOut
 from emu_core.trainers.fit import Stage, Trainer
 
 Model = Fmda | MeaningLanguage
 Config = FmdaConfig | MeaningLanguageConfig
 Losses = dict[str, Tensor]
+Terms = dict[str, Callable[[], Tensor]]
 Score = Callable[[], float]
 BATCH = 1024  # sentences encoded at a time
 
@@ -40,26 +41,15 @@ class Objective:
     name: str  # of the stage, for the log
     weights: list[nn.Parameter]  # to train; all others are frozen
     pairs: Tensor  # (P, 2), row numbers of sentences
-    losses: Callable[
-        [Tensor, Tensor], Losses
-    ]  # weighted, of pairs (B, 2) and negatives (B, 2) of each sentence
+    losses: Callable[[Tensor], Losses]  # of a batch, weighted
     score: Score | None  # held-out accuracy in percent, which chooses the epoch; None takes the last one
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Pairs of sentences."""
+class DisentangleTrainer(Trainer[Tensor]):
+    """Trains a model by Adam, in a stage per objective, each with early stopping.
 
-    pairs: Tensor  # (B, 2), row numbers
-    negatives: Tensor  # (B, 2), row numbers of a negative of each
-
-    def __len__(self) -> int:
-        """Return B."""
-        return len(self.pairs)
-
-
-class DisentangleTrainer(Trainer[Batch]):
-    """Trains a model by Adam, in a stage per objective, each with early stopping."""
+    A batch (B, 4) has the rows of pairs of sentences and then of a negative for each.
+    """
 
     weighs_by_size = True
     model: Model
@@ -103,19 +93,18 @@ class DisentangleTrainer(Trainer[Batch]):
             weight.requires_grad_(True)
         self.optimizer = torch.optim.Adam(weights, lr=self.config.learning_rate)
 
-    def batches(self, epoch: int, done: int) -> list[Batch]:
+    def batches(self, epoch: int, done: int) -> list[Tensor]:
         """Draw the order of the pairs, by a separate generator for each epoch."""
         pairs = self.objectives[self.stage].pairs
         draws = torch.Generator().manual_seed(self.seed * 1_000_003 + self.stage * 10_007 + epoch)
         order = torch.randperm(len(pairs), generator=draws).to(pairs.device)
         column = self.negatives[:, (epoch - 1) % self.negatives.shape[1]]  # (N,)
-        return [
-            Batch(pairs[rows], column[pairs[rows]]) for rows in order.split(self.config.batch_size)[done:]
-        ]
+        every = torch.cat([pairs, column[pairs]], dim=1)
+        return [every[rows] for rows in order.split(self.config.batch_size)[done:]]
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Tensor) -> dict[str, float]:
         """Update the stage's weights once."""
-        losses = self.objectives[self.stage].losses(batch.pairs, batch.negatives)
+        losses = self.objectives[self.stage].losses(batch)
         loss = torch.stack(list(losses.values())).sum()
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -131,9 +120,9 @@ class DisentangleTrainer(Trainer[Batch]):
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
 
-    def shortened(self, batch: Batch, size: int) -> Batch:
+    def shortened(self, batch: Tensor, size: int) -> Tensor:
         """Return the first pairs."""
-        return Batch(batch.pairs[:size], batch.negatives[:size])
+        return batch[:size]
 
 
 def disentangle_trainer(
@@ -187,7 +176,7 @@ def _score(model: Model, held_out: HeldOut | None, part: Part) -> Score | None:
     return score
 
 
-def weighted(config: Config, terms: Mapping[str, Callable[[], Tensor]]) -> Losses:
+def weighted(config: Config, terms: Terms) -> Losses:
     """Compute the losses by name, each times its weight in the settings, except those of weight 0."""
     weights = {name: getattr(config, f"{name}_weight") for name in terms}
     return {name: weights[name] * loss() for name, loss in terms.items() if weights[name]}
@@ -210,74 +199,46 @@ def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[
 
 
 def _losses(
-    model: Fmda,
-    data: DisentangleData,
-    config: FmdaConfig,
-    template: bool,
-    others: bool,
-    pairs: Tensor,
-    negatives: Tensor,
+    model: Fmda, data: DisentangleData, config: FmdaConfig, template: bool, others: bool, batch: Tensor
 ) -> Losses:
-    """Compute the losses of eq. 5 for pairs (B, 2) and their negatives (B, 2): the template's, the others, or all."""
-    rows = torch.cat([pairs.T, negatives.T]).flatten()  # four sentences per example: (4B,)
-    out: FmdaOutput = model(*data.sentences.states.batch(rows))
+    """Compute the losses of eq. 5 for a batch (B, 4): the template's (eq. 1 to 3), the others (with eq. 4), or all."""
+    sentences, pairs = data.sentences, batch.T[:2]
+    out: FmdaOutput = model(*sentences.states.batch(batch.T.flatten()))  # of 4B sentences
     columns = [getattr(out, name).chunk(4) for name in FmdaOutput.__dataclass_fields__]
-    batch = [FmdaOutput(*quarter) for quarter in zip(*columns, strict=True)]
-    losses: Losses = {}
+    a, b, not_a, not_b = (FmdaOutput(*quarter) for quarter in zip(*columns, strict=True))
+    terms: Terms = {}
     if template:
-        losses |= _template_losses(model, batch, pairs.T, data.sentences, config)
+        tp_a, tp_b = model.standard(sentences.template_target[pairs])
+        terms |= {
+            "template": lambda: _error((a.template + a.language, tp_a), (b.template + b.language, tp_b)),
+            "template_cross": lambda: _error(
+                (a.template + b.language, tp_b), (b.template + a.language, tp_a)
+            ),
+            "template_contrast": lambda: cosine_contrast(
+                a.template, b.template, not_a.template, not_b.template
+            ),
+        }
     if others:
-        losses |= _other_losses(model, batch, pairs.T, data.sentences, config)
-    return losses
+        cls_a, cls_b = (model.standard(sentences.states.first(side)) for side in pairs)
+        rs_a, rs_b = model.standard(sentences.residual_target[pairs])
+        terms |= {
+            "language": lambda: _language_loss(model, a.language, b.language, sentences.language[pairs]),
+            "utterance": lambda: _error((model.rebuilt(a), cls_a), (model.rebuilt(b), cls_b)),
+            "utterance_cross": lambda: _error(
+                (model.rebuilt(a, b.language), cls_b), (model.rebuilt(b, a.language), cls_a)
+            ),
+            "residual": lambda: _error((a.residual + a.language, rs_a), (b.residual + b.language, rs_b)),
+            "residual_cross": lambda: _error(
+                (a.residual + b.language, rs_b), (b.residual + a.language, rs_a)
+            ),
+            "meaning_contrast": lambda: cosine_contrast(a.meaning, b.meaning, not_a.meaning, not_b.meaning),
+        }
+    return weighted(config, terms)
 
 
 def _error(*rebuilt: tuple[Tensor, Tensor]) -> Tensor:
     """Add up the mean squared errors of pairs of a reconstruction and its target."""
     return torch.stack([F.mse_loss(found, target) for found, target in rebuilt]).sum()
-
-
-def _template_losses(
-    model: Fmda, batch: Sequence[FmdaOutput], rows: Tensor, sentences: Sentences, config: FmdaConfig
-) -> Losses:
-    """Compute the reconstruction of the template targets (eq. 1, 2) and the contrast of the templates (eq. 3)."""
-    a, b, not_a, not_b = batch
-    to_a, to_b = model.standard(sentences.template_target[rows])
-    return weighted(
-        config,
-        {
-            "template": lambda: _error((a.template + a.language, to_a), (b.template + b.language, to_b)),
-            "template_cross": lambda: _error(
-                (a.template + b.language, to_b), (b.template + a.language, to_a)
-            ),
-            "template_contrast": lambda: cosine_contrast(
-                a.template, b.template, not_a.template, not_b.template
-            ),
-        },
-    )
-
-
-def _other_losses(
-    model: Fmda, batch: Sequence[FmdaOutput], rows: Tensor, sentences: Sentences, config: FmdaConfig
-) -> Losses:
-    """Compute language identification, utterance and residual reconstruction, and contrast of meanings (eq. 4)."""
-    a, b, not_a, not_b = batch
-    cls_a, cls_b = (model.standard(sentences.states.first(side)) for side in rows)
-    to_a, to_b = model.standard(sentences.residual_target[rows])
-    return weighted(
-        config,
-        {
-            "language": lambda: _language_loss(model, a.language, b.language, sentences.language[rows]),
-            "utterance": lambda: _error((model.rebuilt(a), cls_a), (model.rebuilt(b), cls_b)),
-            "utterance_cross": lambda: _error(
-                (model.rebuilt(a, b.language), cls_b), (model.rebuilt(b, a.language), cls_a)
-            ),
-            "residual": lambda: _error((a.residual + a.language, to_a), (b.residual + b.language, to_b)),
-            "residual_cross": lambda: _error(
-                (a.residual + b.language, to_b), (b.residual + a.language, to_a)
-            ),
-            "meaning_contrast": lambda: cosine_contrast(a.meaning, b.meaning, not_a.meaning, not_b.meaning),
-        },
-    )
 
 
 def _language_loss(model: Model, a: Tensor, b: Tensor, languages: Tensor) -> Tensor:
@@ -290,12 +251,11 @@ def _baseline_losses(
     model: MeaningLanguage,
     data: DisentangleData,
     config: MeaningLanguageConfig,
-    pairs: Tensor,
-    negatives: Tensor,
+    batch: Tensor,
 ) -> Losses:
-    """Compute all losses for pairs (B, 2) and their negatives (B, 2)."""
+    """Compute all losses for a batch (B, 4)."""
     sentences = data.sentences
-    cls = sentences.states.first(torch.cat([pairs.T, negatives.T]).flatten())  # (4B, d)
+    cls = sentences.states.first(batch.T.flatten())  # (4B, d)
     out = model.split(cls)
     m_a, m_b, m_not_a, m_not_b = out.meaning.chunk(4)
     l_a, l_b, l_not_a, l_not_b = out.language.chunk(4)
@@ -307,7 +267,7 @@ def _baseline_losses(
             "cross_reconstruction": lambda: F.mse_loss(m_a + l_b, cls_b) + F.mse_loss(m_b + l_a, cls_a),
             "meaning": lambda: clipped_contrast(m_a, m_b, m_not_a, m_not_b),
             "attraction": lambda: language_attraction(l_a, l_not_a) + language_attraction(l_b, l_not_b),
-            "language": lambda: _language_loss(model, l_a, l_b, sentences.language[pairs.T]),
+            "language": lambda: _language_loss(model, l_a, l_b, sentences.language[batch.T[:2]]),
             "repulsion": lambda: language_repulsion(l_a, l_b),
         },
     )
