@@ -25,20 +25,13 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """N sentences, or documents, in one language.
+    """N sentences, or documents, in one language."""
 
-    Attributes:
-        ids: (T,) the words of all.
-        before: (T,) the word before each in its sentence, 0 for the first.
-        starts: (N + 1,) where each sentence begins; the last is T.
-    """
-
-    ids: Rows
-    before: Rows
-    starts: Rows
+    ids: Rows  # (T,) the words of all
+    before: Rows  # (T,) the word before each in its sentence, 0 for the first
+    starts: Rows  # (N + 1,) where each sentence begins; the last is T
 
     def __len__(self) -> int:
-        """Return N."""
         return len(self.starts) - 1
 
     def take(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
@@ -51,22 +44,14 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """One language pair.
+    """N sentences or documents of one language pair."""
 
-    Attributes:
-        name: such as en-de.
-        first: N sentences or documents of the first language.
-        second: their N translations.
-        left_out: number of pairs that were left out, since one side has no known word.
-    """
-
-    name: str
+    name: str  # such as en-de
     first: Side
-    second: Side
-    left_out: int = 0
+    second: Side  # their translations
+    left_out: int = 0  # number of pairs that were left out, since one side has no known word
 
     def __len__(self) -> int:
-        """Return N."""
         return len(self.first)
 
 
@@ -149,7 +134,6 @@ class Batch:
     draws: np.random.Generator  # for word dropout
 
     def __len__(self) -> int:
-        """Return B."""
         return len(self.rows)
 
 
@@ -176,7 +160,6 @@ class AdaGrad:
     """
 
     def __init__(self, table: Tensor, learning_rate: float) -> None:
-        """Start with sums of zero."""
         self._table = table
         self._learning_rate = learning_rate
         self.total = torch.zeros_like(table)
@@ -211,11 +194,11 @@ class BicvmTrainer(Trainer[Batch]):
         seed: int,
         score: Callable[[], float] | None = None,
     ) -> None:
-        """Number the words of the texts.
+        """Number the words of the texts; several texts are joined by a language they share (BiCVM+).
 
         Args:
             encoder: from `untrained_encoder`, on its device.
-            pairs: parallel texts; several are joined by a language they share (BiCVM+).
+            pairs: the parallel texts.
             config: the settings.
             seed: for the order of pairs and all noise; the same seed on the same CPU gives the same weights.
             score: measures a held-out score, which chooses the epoch; None takes the last one.

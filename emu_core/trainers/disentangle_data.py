@@ -32,22 +32,13 @@ OnEncoded = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Sentences:
-    """N sentences encoded by the frozen encoder.
-
-    Attributes:
-        states: of their tokens.
-        language: (N,), the number of each sentence's language.
-        template_target: (N, d), [CLS] of the sentence with its slots masked; (0, d) for the baseline.
-        residual_target: (N, d), [CLS] of the sentence with its template masked, 0 for the second of a template pair;
-            (0, d) for the baseline.
-        negatives: (N, each), rows of sentences of the same language with another meaning.
-    """
+    """N sentences encoded by the frozen encoder. For the baseline, the targets are empty (0, d)."""
 
     states: TokenStates
-    language: Tensor
-    template_target: Tensor
-    residual_target: Tensor
-    negatives: Tensor
+    language: Tensor  # (N,), the number of each sentence's language
+    template_target: Tensor  # (N, d), [CLS] of the sentence with its slots masked
+    residual_target: Tensor  # (N, d), [CLS] with its template masked; 0 for the second of a template pair
+    negatives: Tensor  # (N, each), rows of sentences of the same language with another meaning
 
     @property
     def cls(self) -> Tensor:
@@ -57,38 +48,23 @@ class Sentences:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Sentences that choose the epoch.
-
-    Attributes:
-        states: of their tokens.
-        pairs: for each language pair, rows (P, 2) of sentences of one meaning.
-        templates: for each language, rows (T, 2) of sentences of one template; empty if no stage needs them.
-    """
+    """Held-out sentences, to choose the epoch by."""
 
     states: TokenStates
-    pairs: list[Tensor]
-    templates: list[Tensor]
+    pairs: list[Tensor]  # for each language pair, rows (P, 2) of sentences of one meaning
+    templates: list[Tensor]  # for each language, rows (T, 2) of one template; empty if not needed
 
 
 @dataclass(frozen=True)
 class DisentangleData:
-    """The data that training reads.
+    """The data that training reads."""
 
-    Attributes:
-        languages: codes, in the order of `Sentences.language`.
-        sentences: of the training pairs, and of the template pairs if there are any.
-        pairs: (P, 2), rows of translations, of all language pairs together.
-        template_pairs: (T, 2), rows of sentences of one template in one language; None for training in one stage.
-        held_out: None if nothing was held out.
-        warnings: one sentence each.
-    """
-
-    languages: tuple[str, ...]
-    sentences: Sentences
-    pairs: Tensor
-    template_pairs: Tensor | None
-    held_out: HeldOut | None
-    warnings: tuple[str, ...] = ()
+    languages: tuple[str, ...]  # codes, in the order of `Sentences.language`
+    sentences: Sentences  # of the training pairs, and of the template pairs if there are any
+    pairs: Tensor  # (P, 2), rows of translations, of all language pairs together
+    template_pairs: Tensor | None  # (T, 2), rows of one template in one language; None for one stage
+    held_out: HeldOut | None  # None if nothing was held out
+    warnings: tuple[str, ...] = ()  # one sentence each
 
 
 def prepare_disentangling(

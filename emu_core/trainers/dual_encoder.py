@@ -76,7 +76,6 @@ class Batch:
     rows: Ints  # (B,), examples of the task
 
     def __len__(self) -> int:
-        """Return B."""
         return len(self.rows)
 
 
@@ -85,12 +84,6 @@ class DualEncoderTrainer(Trainer[Batch]):
 
     With hard negatives, the first steps train translation ranking only; the resulting encoder mines the negatives, as
     in the paper, and then all tasks take turns.
-
-    Attributes:
-        plan: the schedule of the tasks.
-        tasks: the tokenised tasks.
-        heads: the tasks' heads.
-        optimizers: of the embedding tables, and of the other weights.
     """
 
     def __init__(

@@ -25,17 +25,11 @@ Vectors = Sequence[Tensor]
 
 @dataclass(eq=False)
 class Task(ABC):
-    """A task with its text.
+    """A task with its text."""
 
-    Attributes:
-        name: for the log.
-        columns: parallel columns of sentences, or the sentences that `sides` selects from.
-        size: number of examples.
-    """
-
-    name: str
-    columns: tuple[Sentences, ...]
-    size: int
+    name: str  # for the log
+    columns: tuple[Sentences, ...]  # parallel columns of sentences, or what `sides` selects from
+    size: int  # number of examples
 
     def sides(self, rows: Ints) -> list[Sentences]:
         """Return the sentences of examples, in lists; `loss` takes their vectors."""
@@ -48,13 +42,9 @@ class Task(ABC):
 
 @dataclass(eq=False)
 class Translation(Task):
-    """P(source | target), and also P(target | source) if `config.bidirectional`.
+    """P(source | target), and also P(target | source) if `config.bidirectional`."""
 
-    Attributes:
-        negatives: for each ranked side, source first, the rows (N, H) of hard negatives on that side; empty until they
-            are mined.
-    """
-
+    # For each ranked side, source first, the rows (N, H) of hard negatives on that side; empty until they are mined.
     negatives: list[Ints] = field(default_factory=list)
 
     def sides(self, rows: Ints) -> list[Sentences]:
@@ -87,13 +77,9 @@ class Conversation(Task):
 
 @dataclass(eq=False)
 class QuickThought(Task):
-    """P(predecessor | sentence) and P(successor | sentence).
+    """P(predecessor | sentence) and P(successor | sentence)."""
 
-    Attributes:
-        middle: (size,), rows that have neighbours on both sides.
-    """
-
-    middle: Ints
+    middle: Ints  # (size,), rows that have neighbours on both sides
 
     def sides(self, rows: Ints) -> list[Sentences]:
         """Return predecessors, sentences, successors."""
@@ -108,13 +94,9 @@ class QuickThought(Task):
 
 @dataclass(eq=False)
 class Inference(Task):
-    """Classification of a hypothesis's relation to its premise.
+    """Classification of a hypothesis's relation to its premise."""
 
-    Attributes:
-        labels: (size,), in the order of `Nli`.
-    """
-
-    labels: Ints
+    labels: Ints  # (size,), in the order of `Nli`
 
     def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Compute the cross-entropy of the relation."""

@@ -58,15 +58,7 @@ class DisentangleTrainer(Trainer[Tensor]):
     def __init__(
         self, model: Model, objectives: Sequence[Objective], negatives: Tensor, config: Config, *, seed: int
     ) -> None:
-        """Initialise the trainer.
-
-        Args:
-            model: on its device.
-            objectives: in order.
-            negatives: (N, each), rows of each sentence's negatives; each epoch uses the next column.
-            config: batch size, learning rate, epochs and patience.
-            seed: for the order of the pairs.
-        """
+        """Take a model on its device; `negatives` (N, each) are rows, of which each epoch uses the next column."""
         self.model, self.objectives, self.negatives = model, objectives, negatives
         self.config, self.seed = config, seed
         self.stages = [
@@ -128,13 +120,9 @@ class DisentangleTrainer(Trainer[Tensor]):
 def disentangle_trainer(
     encoder: TransformerEncoder, data: DisentangleData, config: Config, *, seed: int
 ) -> DisentangleTrainer:
-    """Return the trainer of FMDA's layers, or of its baseline's.
+    """Return the trainer of FMDA's layers, or of its baseline's, on a frozen encoder.
 
-    Args:
-        encoder: the frozen encoder.
-        data: its states, from `prepare_disentangling` with the same settings.
-        config: the settings of FMDA or of its baseline.
-        seed: for initial weights and order; the same seed on the same CPU gives the same weights.
+    `data` is from `prepare_disentangling` with the same settings. The same seed on the same CPU gives the same weights.
     """
     torch.manual_seed(seed)
     if isinstance(config, FmdaConfig):
