@@ -549,8 +549,10 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
 def test_of_many_sentences_every_intent_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = [0] * 800 + [1] * 198 + [2] * 2
     rows = posterior.sampled_rows(labels, 100)
-    assert rows is not None and rows == sorted(set(rows)) and rows == posterior.sampled_rows(labels, 100)
+    assert rows == sorted(set(rows)) and rows == posterior.sampled_rows(labels, 100)
     assert np.bincount(np.array(labels)[rows]).tolist() == [80, 19, 2]
-    assert posterior.sampled_rows(labels, 1000) is None
-    assert posterior.sampled_rows([0, 1, 0, 1, 2, 2], 5) is None  # each intent keeps the three it may
+    assert posterior.sampled_rows(labels, 1000) == list(range(len(labels)))
+    assert posterior.sampled_rows([0, 1, 0, 1, 2, 2], 5) == list(
+        range(6)
+    )  # each intent keeps the three it may
     assert posterior.samples(labels) == ()

@@ -57,7 +57,7 @@ class Suggester:
         self.pool_ = labelled.train_part()
         frame, settings = self.pool_.frame, self.settings
         labels = np.searchsorted(self.pool_.intents, frame["intent"]).tolist()
-        some = sampled_rows(labels) or list(range(len(labels)))
+        some = sampled_rows(labels)
         reference = {language: self._encode(texts) for language, texts in self.reference().items()}
         vectors, ids = self._encode(frame["text"].tolist()), frame["id"].tolist()
         with warnings.catch_warnings():  # scikit-learn expects more than two sentences per intent

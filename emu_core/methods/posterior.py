@@ -30,9 +30,9 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     texts, labels, ids = labelled_rows(part, job.config.train_languages)
     languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
     warnings = samples(labels)
-    if (rows := sampled_rows(labels)) is not None:
-        texts, ids, languages = ([of[row] for row in rows] for of in (texts, ids, languages))
-        labels = [labels[row] for row in rows]
+    rows = sampled_rows(labels)
+    texts, ids, languages = ([of[row] for row in rows] for of in (texts, ids, languages))
+    labels = [labels[row] for row in rows]
     reference = (
         {language: encode(some) for language, some in reference_texts().items()}
         if config.language_directions or config.centering
@@ -61,9 +61,8 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
 
 def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> None:
     from emu_core.trainers.emu_data import labelled_rows
-    from emu_core.trainers.posterior import check_rows
 
-    check_rows(labelled_rows(data.labelled.train_part(), config.train_languages)[1])
+    labelled_rows(data.labelled.train_part(), config.train_languages)  # raises an error for a single intent
 
 
 def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> int | None:
@@ -75,7 +74,7 @@ def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfi
     if own is None:
         return None
     labels = labelled_rows(data.labelled.train_part(), config.train_languages)[1]
-    n, k = len(sampled_rows(labels) or labels), max(labels) + 1
+    n, k = len(sampled_rows(labels)), max(labels) + 1
     held_out = data.labelled.held_out_part()
     longer = 0 if held_out is None else len(held_out) * k * 16
     return own + 512 * (56 * n + 16 * k) + 12 * min(n * k, DENSE) + longer

@@ -62,7 +62,8 @@ def fit_head(
     Raises:
         TrainingError: fewer than two classes.
     """
-    check_rows(labels)
+    if len(set(labels)) < 2:
+        raise TrainingError("a posterior is over two intents or more; add sentences of another")
     classes = np.asarray(labels, dtype=np.int64)
     if inverse_penalty is None:
         inverse_penalty = choose_penalty(vectors, labels, reference, config, ids)
@@ -103,12 +104,7 @@ def choose_penalty(
     config: PosteriorConfig,
     ids: Sequence[str] = (),
 ) -> float:
-    """Choose C of the logistic regression; see `choose_inverse_penalty`, and `fit_head` for the arguments.
-
-    Raises:
-        TrainingError: fewer than two classes.
-    """
-    check_rows(labels)
+    """Choose C of the logistic regression; see `choose_inverse_penalty`, and `fit_head` for the arguments."""
     classes = np.asarray(labels, dtype=np.int64)
     x = _space(vectors, classes, reference, config)[0].numpy().astype(np.float64)
     with one_thread_for_small_products():
@@ -118,23 +114,17 @@ def choose_penalty(
         )
 
 
-def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int] | None:
-    """Draw the rows to learn from where there are more than the method takes: of each intent its share.
+def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]:
+    """Return the rows to learn from, ascending: all, or of more than `most` a draw with each intent's share.
 
-    Args:
-        labels: N class numbers, from 0.
-        most: rows; a few more where rare intents keep `LEAST_OF_INTENT` sentences each.
-
-    Returns:
-        Row numbers, ascending; None where all are taken.
+    Rare intents keep `LEAST_OF_INTENT` sentences each, so that there may be a few more. `labels` are N class numbers,
+    from 0.
     """
     if len(labels) <= most:
-        return None
+        return list(range(len(labels)))
     classes = np.asarray(labels, dtype=np.int64)
     count = np.bincount(classes)
     wanted = np.maximum(np.minimum(count, LEAST_OF_INTENT), count * most // len(classes))
-    if wanted.sum() == len(classes):
-        return None
     order = np.random.default_rng(0).permutation(len(classes))  # always the same, as every draw here
     order = order[np.argsort(classes[order], kind="stable")]  # by class, each in random order
     place = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
@@ -145,7 +135,7 @@ def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]
 def samples(labels: Sequence[int]) -> tuple[str, ...]:
     """Say in a sentence each what of many sentences and intents is drawn."""
     found, rows, k = [], sampled_rows(labels), max(labels) + 1
-    if rows is not None:
+    if len(rows) < len(labels):
         found.append(
             f"learnt from {len(rows):,} of {len(labels):,} labelled sentences, drawn with seed 0, of each intent its "
             f"share and {LEAST_OF_INTENT} or more, so that it stays quick"
@@ -205,7 +195,8 @@ def left_out(
     chooses its own, and of many sentences a sample is taken, which finds less than all would.
     """
     few, classes = _few_intents(np.asarray(labels, dtype=np.int64))
-    if not intents and (drawn := sampled_rows(classes.tolist(), CROSS_VALIDATED)) is not None:
+    if not intents:
+        drawn = sampled_rows(classes.tolist(), CROSS_VALIDATED)
         few, classes = few[drawn], classes[drawn]
     vectors, languages = vectors[few], [languages[row] for row in few]
     ids = [ids[row] for row in few] if ids else ids
@@ -232,12 +223,6 @@ def _space(
     x = neutral(torch.from_numpy(np.array(vectors, dtype=np.float32)), directions, center)
     spread = learn_spread(x.numpy().astype(np.float64), classes, config.whitening)
     return spread_out(x, spread), directions, center, spread
-
-
-def check_rows(labels: Sequence[int]) -> None:
-    """Raise TrainingError where there are too few classes for a head."""
-    if len(set(labels)) < 2:
-        raise TrainingError("a posterior is over two intents or more; add sentences of another")
 
 
 def language_space(
