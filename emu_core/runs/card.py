@@ -32,12 +32,7 @@ def model_card(
 ) -> str:
     """Return the card in Markdown: what was trained on what, what got better and what got worse.
 
-    Args:
-        name: the run's name.
-        config: config.json.
-        data: data.json.
-        metrics: metrics.json.
-        forgetting: forgetting.json, where `emu forgetting` was run.
+    `data`, `metrics` and `forgetting` are the contents of the run's JSON files of these names.
     """
     if config.encoder:
         sections = [_results(metrics), _guard(metrics), _new_intents(metrics), _leakage(metrics)]
@@ -64,12 +59,7 @@ def html_card(
 ) -> str:
     """Return a run as HTML for a notebook: settings, results, guards and curves.
 
-    Args:
-        name: the run's name.
-        config: config.json.
-        metrics: metrics.json.
-        history: the log so far.
-        unfinished: the progress of a run that is not finished, else "".
+    `history` is the log so far; `unfinished` the progress of a run that is not finished, else "".
     """
     what = f"{config.method} on {config.data}" + (f", from {config.encoder}" if config.encoder else "")
     parts = [f"<h3>{escaped(name)}</h3>", paragraph(what, "note")]

@@ -31,7 +31,6 @@ class Checkpoint:
     every_s: float = 30.0  # between two writes, or more where writing takes long; 0 writes after each step
 
     def __post_init__(self) -> None:
-        """Set the time of the first write."""
         self._next = time.monotonic() + self.every_s
 
     @property

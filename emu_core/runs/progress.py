@@ -24,20 +24,13 @@ INTERVAL_S = 0.25  # between two writes of the status; a step may take milliseco
 
 
 class Progress:
-    """The writer of a run's status and log.
+    """The writer of a run's status and log, in the one of several processes that `writes`.
 
-    Attributes:
-        status: the current status.
+    `listener` is called with every status.
     """
 
     def __init__(self, run: Run, listener: OnProgress | None, *, writes: bool = True) -> None:
-        """Mark the run as running.
-
-        Args:
-            run: the run.
-            listener: called with every status.
-            writes: whether this process writes status and log: only one of several does.
-        """
+        """Mark the run as running."""
         now = time.time()
         self._run, self._listener, self._writes = run, listener, writes
         self._interrupted = False
@@ -66,11 +59,8 @@ class Progress:
     def training(self, steps: int, epochs: int, *, epoch: int = 0, step: int = 0) -> Iterator[OnRecord]:
         """Begin or resume training; yield the function that logs a step or an epoch.
 
-        Args:
-            steps: the number of steps.
-            epochs: the number of epochs; the largest possible where training may stop early.
-            epoch: the epoch in which training begins or resumes; 0 for the first.
-            step: the number of steps done. Records of later steps are dropped from the log: these are repeated.
+        Training of at most `steps` and `epochs` begins or resumes in `epoch` (0 for the first), after `step` steps.
+        Records of later steps are dropped from the log: these are repeated.
         """
         before = _forget_after(self._run.folder / LOG, epoch, step) if self._writes else 0.0
         self.status = replace(

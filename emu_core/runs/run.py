@@ -133,14 +133,9 @@ class Status:
 
 
 class Run:
-    """The folder of a run, which can be read at any time while the run writes it.
-
-    Attributes:
-        folder: where it is.
-    """
+    """The folder of a run, which can be read at any time while the run writes it."""
 
     def __init__(self, folder: Path) -> None:
-        """Take a folder, without reading it."""
         self.folder = Path(folder)
 
     def __repr__(self) -> str:
@@ -270,21 +265,18 @@ class Run:
                 folder.
         """
         check_name(name)
-        above = [
-            run
-            for run in list_runs(self.folder.parent)
-            if str(_or_empty(run, "config.json").get("encoder", "")) == f"run:{self.folder}"
-        ]
+        configs = {run: _or_empty(run, "config.json") for run in list_runs(self.folder.parent)}
+        above = {run: own for run, own in configs.items() if own.get("encoder") == f"run:{self.folder}"}
         for run in above:
             if not run.status().state.is_over:
                 raise RunError(
                     f"the run '{run.name}' is trained on top of it and is not over; cancel it first"
                 )
         new = self._move(self.folder.parent / name)
-        for run in above:
+        for run, config in above.items():
             path = run.folder / "config.json"
             written = path.stat()
-            run.write("config.json", _or_empty(run, "config.json") | {"encoder": f"run:{new.folder}"})
+            run.write("config.json", config | {"encoder": f"run:{new.folder}"})
             os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # runs are listed by it
         with suppress(OSError):  # an unfinished run has no card
             card = (new.folder / "README.md").read_text("utf-8")

@@ -37,13 +37,10 @@ class Snapshots:
     """
 
     def __init__(self, run: Run, data: Data, *, writes: bool = True) -> None:
-        """Draw the sentences, with seed 0, and store them.
+        """Draw the sentences, with seed 0, and store them in the one of several processes that `writes`.
 
-        Args:
-            run: the run.
-            data: its data; the sentences are held-out rows, or training rows where there are none, or the pairs of
-                parallel text that the encoder is measured on.
-            writes: whether this process writes: only one of several does.
+        They are held-out rows, or training rows where there are none, or the pairs of parallel text that the encoder
+        is measured on.
         """
         self.folder, self.last, self._writes = run.snapshots_folder, 0, writes
         frame = _sentences(data)
@@ -84,13 +81,8 @@ def _sentences(data: Data) -> pd.DataFrame:
         part = data.labelled.held_out_part()
         return (data.labelled.train_part() if part is None else part).frame
     return pd.concat(
-        pd.DataFrame(
-            {
-                "text": side,
-                "intent": "",
-                "language": code,
-                "id": [f"{place}-{row}" for row in range(len(side))],
-            }
+        pd.DataFrame({"text": side, "intent": "", "language": code}).assign(
+            id=[f"{place}-{row}" for row in range(len(side))]
         )
         for place, text in enumerate(data.test or data.dev)
         for code, side in zip(text.languages, (text.first, text.second), strict=True)
