@@ -189,7 +189,7 @@ def test_a_head_of_an_earlier_version_opens() -> None:
     x, labels = classes(30, 3, 5)
     head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
     tensors = {name: part for name, part in head.state_dict().items() if name not in ("spread", "known")}
-    opened = PosteriorHead.from_state(tensors, head.numbers())
+    opened = PosteriorHead(tensors, **head.numbers())
     queries = torch.from_numpy(x).float()
     assert torch.equal(opened(queries), head(queries))
 
@@ -491,7 +491,7 @@ def test_head_of_wrong_shapes_is_refused() -> None:
     head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
     tensors = head.state_dict()
     with pytest.raises(ValueError, match="members has the shape"):
-        PosteriorHead.from_state(tensors | {"bias": torch.zeros(4)}, head.numbers())
+        PosteriorHead(tensors | {"bias": torch.zeros(4)}, **head.numbers())
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_head(run: Run, tmp_path: Path) -> None:
@@ -521,12 +521,10 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     assert numbered.members.shape == (120,) and whole.members.shape == (120, 12)
     out = numbered(torch.from_numpy(vectors))
     np.testing.assert_allclose(out, whole(torch.from_numpy(vectors)), atol=1e-6)
-    again = PosteriorHead.from_state(numbered.state_dict(), numbered.numbers())
+    again = PosteriorHead(numbered.state_dict(), **numbered.numbers())
     torch.testing.assert_close(again(torch.from_numpy(vectors)), out)
     with pytest.raises(ValueError, match="classes"):
-        PosteriorHead.from_state(
-            numbered.state_dict() | {"members": numbered.members + 1}, numbered.numbers()
-        )
+        PosteriorHead(numbered.state_dict() | {"members": numbered.members + 1}, **numbered.numbers())
     monkeypatch.setattr(posterior, "MANY", 6)
     monkeypatch.setattr(posterior, "GROUP", 4)
     monkeypatch.setattr(posterior, "FEW", 5)

@@ -14,25 +14,19 @@ from emu_core.models.posterior_head import PosteriorHead
 
 
 class PosteriorEncoder(EncoderOnBase):
-    """A base encoder, whose tokens it takes, and a `PosteriorHead` over its vectors.
-
-    Attributes:
-        base: the encoder.
-        head: over its vectors.
-    """
+    """A base encoder and a `PosteriorHead` over its vectors."""
 
     spec: ClassVar[str] = "posterior"
 
     head: PosteriorHead
 
     def __init__(self, base: Encoder, head: PosteriorHead) -> None:
-        """Put a head on an encoder; neither is copied."""
         super().__init__(base, head, head.dim)
 
     @classmethod
     def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
         """Put a saved head on its base."""
-        head = PosteriorHead.from_state(state, config["head"])
+        head = PosteriorHead(state, **config["head"])
         if head.weight.shape[1] != base.dim:
             raise ValueError("a head for vectors of another length")
         return cls(base, head)
@@ -42,15 +36,15 @@ class PosteriorEncoder(EncoderOnBase):
         return {"head": self.head.numbers()}
 
     def forward(self, features: Features) -> Tensor:
-        """A batch -> (B, dim) unit vectors."""
+        """Return unit vectors (B, dim) of a batch."""
         out: Tensor = self.head(self.base(features))
         return out
 
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
-        """Return the vectors (B, dim) of one batch."""
+        """Return the vectors (B, dim) of one batch, without gradient."""
         return self.head.in_parts(self.base.batch_vectors(ids))
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Return the base's, with the head over its graph's vectors."""
+        """Return the base's parts, with the head over the vectors of the graph."""
         parts = self.base.onnx_parts(folder)
         return replace(parts, graph=lambda ids, mask: self.head(parts.graph(ids, mask)))

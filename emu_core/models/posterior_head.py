@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +16,7 @@ TINY = 1e-30  # a sentence may be too far from all of them for float32
 
 
 class PosteriorHead(nn.Module):
-    """Sentence vectors (B, d) -> (B, d + k) of length 1, for k intents. Nothing in it trains.
+    """A map from sentence vectors (B, d) to vectors (B, d + k) of length 1, for k intents, without trained weights.
 
     With x the vector without language directions and part of the mean, times a map M that is learnt from the labels, of
     length 1, and A_j those of the N training sentences:
@@ -38,15 +37,25 @@ class PosteriorHead(nn.Module):
     near 0), is compared by x alone. M moves all sentences alike, so that what tells intents apart counts more for
     intents without labels too.
 
-    Attributes:
-        share: the largest s.
-        temperature: of the class kernels.
-        softening: of the posterior; above 1, two sentences of different intents are not quite opposed.
-        gate_temperature: of the kernel that says how near a sentence is to the training ones.
-        gate_at: nearness at which the gate is half open.
-        gate_slope: how far from there it is open or shut.
+    Args:
+        tensors: `directions` (n, d), orthonormal; `center` (d,); `spread` (d, d), M; `anchors` (N, d), the training
+            sentences' x; `members` (N, k), 1 / sqrt(n_c) in the column of a sentence's class, or (N,) the classes'
+            numbers, where that matrix would be large; `weight` (k, d) and `bias` (k,) of the logistic regression;
+            `known`, u_0, u_1 and u_2. Heads of earlier versions have no `spread`, which leaves vectors as they are, and
+            no `known`, and either may be empty.
+        numbers: those of NUMBERS.
+
+    Raises:
+        KeyError: a number is missing.
+        ValueError: shapes that don't fit each other, or a number outside its range.
     """
 
+    share: float  # the largest s, from 0 to 1
+    temperature: float  # of the class kernels, above 0
+    softening: float  # of the posterior, above 0; above 1, different intents are not quite opposed
+    gate_temperature: float  # of the kernel that says how near a sentence is to the training ones, above 0
+    gate_at: float  # nearness at which the gate is half open, at most log N
+    gate_slope: float  # how far from there it is open or shut, above 0
     directions: Tensor
     center: Tensor
     anchors: Tensor
@@ -56,35 +65,7 @@ class PosteriorHead(nn.Module):
     spread: Tensor
     known: Tensor
 
-    def __init__(
-        self,
-        tensors: Mapping[str, Tensor],
-        *,
-        share: float,
-        temperature: float,
-        softening: float,
-        gate_temperature: float,
-        gate_at: float,
-        gate_slope: float,
-    ) -> None:
-        """Take what was fitted.
-
-        Args:
-            tensors: `directions` (n, d), orthonormal; `center` (d,); `spread` (d, d), M; `anchors` (N, d), the training
-                sentences' x; `members` (N, k), 1 / sqrt(n_c) in the column of a sentence's class, or (N,) the
-                classes' numbers, where that matrix would be large; `weight` (k, d) and
-                `bias` (k,) of the logistic regression; `known`, u_0, u_1 and u_2. Heads of earlier versions have
-                no `spread`, which leaves vectors as they are, and no `known`, and either may be empty.
-            share: 0 to 1; see the class, and so the next five.
-            temperature: above 0.
-            softening: above 0.
-            gate_temperature: above 0.
-            gate_at: at most log N.
-            gate_slope: above 0.
-
-        Raises:
-            ValueError: shapes that don't fit each other, or a number outside its range.
-        """
+    def __init__(self, tensors: Mapping[str, Tensor], **numbers: float) -> None:
         super().__init__()
         n, d = tensors["anchors"].shape
         k = len(tensors["bias"])
@@ -107,13 +88,15 @@ class PosteriorHead(nn.Module):
             raise ValueError(f"the sentences' classes are not those from 0 to {k - 1}")
         if not (n >= 1 and k >= 2):
             raise ValueError(f"{n} sentences, {k} classes")
-        positive = (temperature, softening, gate_temperature, gate_slope)
+        for name in NUMBERS:
+            setattr(self, name, float(numbers[name]))
+        positive = (self.temperature, self.softening, self.gate_temperature, self.gate_slope)
         if not (
-            0 <= share <= 1 and all(math.isfinite(x) and x > 0 for x in positive) and math.isfinite(gate_at)
+            0 <= self.share <= 1
+            and all(math.isfinite(x) and x > 0 for x in positive)
+            and math.isfinite(self.gate_at)
         ):
-            raise ValueError(f"a share of {share}, {gate_at} and the scales {positive}")
-        self.share, self.temperature, self.softening = share, temperature, softening
-        self.gate_temperature, self.gate_at, self.gate_slope = gate_temperature, gate_at, gate_slope
+            raise ValueError(f"a share of {self.share}, {self.gate_at} and the scales {positive}")
 
     @property
     def dim(self) -> int:
@@ -121,7 +104,7 @@ class PosteriorHead(nn.Module):
         return self.weight.shape[0] + self.weight.shape[1]
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """(B, d) -> (B, d + k)."""
+        """Return vectors (B, d + k) of sentence vectors (B, d)."""
         x = self.moved(vectors)  # (B, d)
         cosines = x @ self.anchors.T  # (B, N)
         logits = F.linear(x, self.weight, self.bias)  # (B, k)
@@ -134,11 +117,11 @@ class PosteriorHead(nn.Module):
         return torch.cat([(1 - share).clamp_min(LEAST).sqrt() * x, beside], dim=1)
 
     def moved(self, vectors: Tensor) -> Tensor:
-        """(B, d) -> (B, d): x, before the intent probabilities are appended."""
+        """Return x (B, d) of sentence vectors (B, d), before the intent probabilities are appended."""
         return spread_out(neutral(vectors, self.directions, self.center), self.spread)
 
     def posterior(self, vectors: Tensor) -> Tensor:
-        """(B, d) -> (B, k): p, the probability of each intent if a sentence has one of them."""
+        """Return p (B, k) of sentence vectors (B, d), the probability of each intent if a sentence has one of them."""
         x = self.moved(vectors)
         return self._posterior(F.linear(x, self.weight, self.bias), x @ self.anchors.T)
 
@@ -161,13 +144,8 @@ class PosteriorHead(nn.Module):
         return gate * F.linear(signs, self.known[None, 1:], self.known[:1]).sigmoid()
 
     def numbers(self) -> dict[str, float]:
-        """Return the settings beside the tensors, as `from_state` takes them."""
+        """Return the settings of the head apart from its tensors."""
         return {name: getattr(self, name) for name in NUMBERS}
-
-    @classmethod
-    def from_state(cls, tensors: Mapping[str, Tensor], numbers: Mapping[str, float]) -> Self:
-        """Make a head of `state_dict()` and `numbers()`. Raises KeyError, TypeError or ValueError where damaged."""
-        return cls(tensors, **{name: float(numbers[name]) for name in NUMBERS})
 
 
 def nearness(cosines: Tensor, temperature: float) -> Tensor:
