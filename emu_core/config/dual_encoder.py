@@ -16,31 +16,17 @@ class Optimizer(StrEnum):
     ADAM = "adam"  # updates only the rows of the embedding tables that a step reads
 
 
-def _limits_epochs(config: Any) -> bool:
-    return config.epochs is not None
-
-
-def _has_layers(config: Any) -> bool:
-    return config.layers > 0
-
-
-def _has_ngrams(config: Any) -> bool:
-    return config.ngram_max > 0
-
-
-def _has_hard_negatives(config: Any) -> bool:
-    return config.hard_negatives > 0
-
-
 _CHIDAMBARAM = "Chidambaram et al. 2019"
 _MODEL, _TASKS, _CONFIGURATION = (
     f"{_CHIDAMBARAM}, section 2.1", f"{_CHIDAMBARAM}, section 2.2", f"{_CHIDAMBARAM}, section 3.2",
 )  # fmt: skip
 _ENCODING, _STEPS, _LOSS = "Encoder", "Steps", "Loss"
-_layer = partial(setting, group=_ENCODING, matters=_has_layers)
 _encoder = partial(setting, group=_ENCODING)
+_layer = partial(_encoder, matters=lambda config: config.layers > 0)
+_ngram = partial(_encoder, matters=lambda config: config.ngram_max > 0)
 _step = partial(setting, group=_STEPS)
 _loss = partial(setting, group=_LOSS)
+_hard_negative = partial(_loss, matters=lambda config: config.hard_negatives > 0)
 
 
 @dataclass(frozen=True)
@@ -56,7 +42,7 @@ class DualEncoderConfig(Settings):
         label="Epochs",
         low=1,
         common=True,
-        matters=_limits_epochs,
+        matters=lambda config: config.epochs is not None,
     )
     steps: int = setting(
         30_000_000,
@@ -65,7 +51,7 @@ class DualEncoderConfig(Settings):
         source=_CONFIGURATION,
         low=1,
         common=True,
-        matters=lambda config: not _limits_epochs(config),
+        matters=lambda config: config.epochs is None,
     )
     hard_negatives: int = setting(
         5,
@@ -129,21 +115,19 @@ class DualEncoderConfig(Settings):
         source=f"{_CONFIGURATION}: 200,000 words and 10,000 buckets for others; here all words are hashed",
         low=2,
     )
-    ngram_buckets: int = _encoder(
+    ngram_buckets: int = _ngram(
         200_000,
         "Rows of the table that character n-grams are hashed into.",
         label="N-gram buckets",
         source=_CONFIGURATION,
         low=1,
-        matters=_has_ngrams,
     )
-    ngram_min: int = _encoder(
+    ngram_min: int = _ngram(
         3,
         "Length of the shortest n-grams in characters.",
         label="Shortest character n-gram",
         source=_CONFIGURATION,
         low=1,
-        matters=_has_ngrams,
     )
     ngram_max: int = _encoder(
         4,
@@ -235,20 +219,18 @@ class DualEncoderConfig(Settings):
         "Also rank the sources given the target.",
         label="Bidirectional ranking",
     )
-    mine_after: float = _loss(
+    mine_after: float = _hard_negative(
         0.1,
         "Share of training, on translations only, after which the model finds the hard negatives.",
         label="Share of training before hard negatives",
         low=0,
         below=1,
-        matters=_has_hard_negatives,
     )
-    mining_pool: int = _loss(
+    mining_pool: int = _hard_negative(
         50_000,
         "Maximum number of sentences that hard negatives are chosen from.",
         label="Pool of hard negatives",
         low=1,
-        matters=_has_hard_negatives,
     )
     task_weight: float = _loss(
         1.0,

@@ -35,31 +35,21 @@ class Trained(StrEnum):
     LORA = "lora"
 
 
-def _classifies(config: Any) -> bool:
-    return config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX)
-
-
-def _has_center_loss(config: Any) -> bool:
-    return config.center_weight > 0
-
-
 def _has_adversary(config: Any) -> bool:
     return config.adversary is not Adversary.NONE
-
-
-def _has_lora(config: Any) -> bool:
-    return config.trained is Trained.LORA
 
 
 _HIROTA = "Hirota et al. 2020"
 _SETTINGS = f"{_HIROTA}, Experimental Settings"
 _WEIGHTS, _STEPS = "Trained weights", "Steps"
 _LABELS, _LANGUAGES = "Loss on the labelled sentences", "Language discriminator"
-_critic = partial(setting, group=_LANGUAGES, source=_SETTINGS, matters=_has_adversary)
 _weight = partial(setting, group=_WEIGHTS)
+_lora = partial(_weight, matters=lambda config: config.trained is Trained.LORA)
 _step = partial(setting, group=_STEPS)
 _label = partial(setting, group=_LABELS)
+_center = partial(_label, matters=lambda config: config.center_weight > 0)
 _adversary = partial(setting, group=_LANGUAGES, matters=_has_adversary)
+_critic = partial(_adversary, source=_SETTINGS)
 
 
 @dataclass(frozen=True)
@@ -113,21 +103,19 @@ class EmuConfig(Settings):
         low=1,
         matters=lambda config: config.trained is Trained.LAST_LAYERS,
     )
-    lora_rank: int = _weight(
+    lora_rank: int = _lora(
         16,
         "Rank r of LoRA's additions, which determines their number of weights.",
         label="LoRA rank (r)",
         source="Hu et al. 2022, section 4.1; value ours",
         low=1,
-        matters=_has_lora,
     )
-    lora_alpha: int = _weight(
+    lora_alpha: int = _lora(
         32,
         "LoRA's additions are multiplied by alpha / r.",
         label="LoRA alpha",
         source="Hu et al. 2022, section 4.1; value ours",
         low=1,
-        matters=_has_lora,
     )
     interpolation: float = _weight(
         1.0,
@@ -153,7 +141,7 @@ class EmuConfig(Settings):
         label="Learning rate of the classifier",
         source=_SETTINGS,
         above=0,
-        matters=_classifies,
+        matters=lambda config: config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX),
     )
     alpha: float = _label(
         50.0,
@@ -163,22 +151,20 @@ class EmuConfig(Settings):
         above=0,
         matters=lambda config: config.objective is Objective.L2_SOFTMAX,
     )
-    center_weight: float = _label(
+    center_weight: float = _center(
         1e-4,
         "Weight lambda of the center loss, which pulls sentences of one intent together; 0 omits it.",
         label="Center loss weight (lambda)",
         source=f"{_HIROTA}, eq. 2",
         low=0,
-        matters=_has_center_loss,
     )
-    center_rate: float = _label(
+    center_rate: float = _center(
         0.5,
         "Share of the way that a step moves an intent's centre towards its sentences.",
         label="Update rate of the centres",
         source="Wen et al. 2016, section 4.1",
         low=0,
         high=1,
-        matters=_has_center_loss,
     )
     contrastive_margin: float = _label(
         2.0,

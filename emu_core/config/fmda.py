@@ -15,17 +15,15 @@ def _weight(help: str, *, label: str, source: str, default: float = 1.0) -> Any:
     return setting(default, f"{help} 0 omits it.", label=label, source=source, low=0, group=_LOSSES)
 
 
+_step = partial(setting, group=_STEPS)
 _negatives = partial(
-    setting,
+    _step,
     4,
     "Number of sentences with another meaning drawn for each sentence as negatives; each epoch uses the next one.",
     label="Negatives per sentence",
     low=1,
-    group=_STEPS,
 )
-_batch_size = partial(
-    setting, 256, "Pairs of translations in a step.", label="Batch size", low=1, group=_STEPS
-)
+_batch_size = partial(_step, 256, "Pairs of translations in a step.", label="Batch size", low=1)
 _learning_rate = partial(
     setting,
     help="Step size of the trained layers (Adam). Lower it when the loss jumps about.",
@@ -34,15 +32,14 @@ _learning_rate = partial(
     common=True,
 )
 _epochs = partial(setting, 20, label="Epochs, at most", low=1, common=True)
-_patience = partial(setting, 5, label="Patience", low=1, group=_STEPS)
+_patience = partial(_step, 5, label="Patience", low=1)
 _standardised = partial(
-    setting,
+    _step,
     False,
     "Standardise the encoder's token states to mean 0 and standard deviation 1; otherwise a few large values outweigh "
     "all others.",
     label="Standardised token states",
     source=CHOSEN_ON.format("pairs of split dev of generated commands"),
-    group=_STEPS,
 )
 
 
@@ -79,19 +76,12 @@ class FmdaConfig(_WeightedLosses):
         "A stage ends after this many consecutive epochs without a better accuracy on held-out pairs."
     )
     negatives: int = _negatives(source=f"{_WU}, section 4.2; number ours")
-    hidden: int = setting(
-        768,
-        "Width of the middle layer of each network.",
-        label="Hidden size",
-        low=1,
-        group=_STEPS,
-    )
-    language_hidden: int = setting(
+    hidden: int = _step(768, "Width of the middle layer of each network.", label="Hidden size", low=1)
+    language_hidden: int = _step(
         768,
         "Width of the language network's middle layer; if it is small, the language embedding can't hold the meaning.",
         label="Size of the language layer",
         low=1,
-        group=_STEPS,
     )
     standardised: bool = _standardised()
     language_weight: float = _weight(
