@@ -2,10 +2,9 @@
 
 import json
 from importlib.resources import files
-from types import MappingProxyType
 
 _WORDS = json.loads(files("emu_core.data").joinpath("calendar_words.json").read_text(encoding="utf-8"))
-WEEKDAYS = MappingProxyType({code: tuple(words["weekdays"]) for code, words in _WORDS.items()})
+WEEKDAYS = {code: tuple(words["weekdays"]) for code, words in _WORDS.items()}
 """Monday first, in lower case."""
-MONTHS = MappingProxyType({code: tuple(words["months"]) for code, words in _WORDS.items()})
+MONTHS = {code: tuple(words["months"]) for code, words in _WORDS.items()}
 """January first, in lower case."""

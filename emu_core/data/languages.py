@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -14,20 +13,18 @@ from emu_core.errors import DataError
 _TABLE = files("emu_core.data").joinpath("languages.csv").read_text(encoding="utf-8")
 # code, other codes for the same language, English name, the language's own name, scripts in use
 _ROWS = tuple(tuple(line.split(",")) for line in _TABLE.splitlines()[1:])
-_NAMES = MappingProxyType({code: english for code, _, english, *_ in _ROWS})
-SCRIPTS_OF = MappingProxyType({code: tuple(scripts.split()) for code, *_, scripts in _ROWS if scripts})
+_NAMES: Mapping[str, str] = {code: english for code, _, english, *_ in _ROWS}
+SCRIPTS_OF: Mapping[str, tuple[str, ...]] = {
+    code: tuple(scripts.split()) for code, *_, scripts in _ROWS if scripts
+}
 """Language code -> the scripts it is written in, if they are known."""
-_ALIASES = MappingProxyType(
-    {alias: code for code, others, *_ in _ROWS for alias in (code, *others.split())}
-    | {name.casefold(): code for code, _, *names, _ in _ROWS for name in names}
-    | {
-        "mandarin": "zh",
-        "farsi": "fa",
-        "simplified chinese": "zh",
-        "traditional chinese": "zh-tw",
-        "简体中文": "zh",
-    }
-)
+_ALIASES: Mapping[str, str] = {
+    **{alias: code for code, others, *_ in _ROWS for alias in (code, *others.split())},
+    **{name.casefold(): code for code, _, *names, _ in _ROWS for name in names},
+    **dict.fromkeys(("mandarin", "simplified chinese", "简体中文"), "zh"),
+    "traditional chinese": "zh-tw",
+    "farsi": "fa",
+}
 _TRADITIONAL = frozenset({"tw", "hk", "mo", "hant"})
 # A primary subtag, then scripts (Latn), regions (DE, 419) and variants, as in BCP 47.
 _TAG = re.compile(r"[a-z]{2,3}(-([a-z]{2}|[a-z]{4}|[0-9]{3}|[a-z0-9]{5,8}))*")

@@ -11,26 +11,20 @@ from emu_core.models.posterior_head import PosteriorHead
 from emu_core.processes import Processes
 
 
-def shared_encode(
-    encoder: Encoder,
-    processes: Processes,
-    *,
-    batch_tokens: int | None = None,
-    on_progress: Progress | None = None,
-) -> Encode:
+def shared_encode(encoder: Encoder, processes: Processes, *, on_progress: Progress | None = None) -> Encode:
     """Return `encoder.encode`, with the batches shared among processes, each of which gets all vectors.
 
     The batches are those of a single process, so the vectors are equal to the bit. Only a single process reports
     progress, because cancelling there would not stop the others.
     """
     if processes.count == 1:
-        return lambda texts: encoder.encode(texts, batch_tokens=batch_tokens, on_progress=on_progress)
+        return lambda texts: encoder.encode(texts, on_progress=on_progress)
 
     def encode(texts: Sequence[str]) -> FloatArray:
         ids = encoder.token_ids(texts)
-        batches = list(encoder.batches(ids, batch_tokens))
+        batches = list(encoder.batches(ids))
         mine = batches[processes.index :: processes.count]
-        own = [encoder.encode_ids([ids[row] for row in rows], batch_tokens=batch_tokens) for rows in mine]
+        own = [encoder.encode_ids([ids[row] for row in rows]) for rows in mine]
         out = np.empty((len(texts), encoder.dim), dtype=np.float32)
         for index, vectors in enumerate(processes.gather_objects(own)):
             for rows, part in zip(batches[index :: processes.count], vectors, strict=True):

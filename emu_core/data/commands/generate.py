@@ -26,22 +26,16 @@ from emu_core.data.languages import language_name, ordered
 from emu_core.data.wording import counted, listed
 from emu_core.errors import DataError
 
-TRIES = 40
-"""Wordings tried for a meaning in a language before the meaning is given up."""
-PLACES = frozenset({"in", "on", "at"})
-"""The leads of places, for which a word with a place of its own ("on the terrace") has its own text."""
+TRIES = 40  # wordings tried for a meaning in a language before the meaning is given up
+PLACES = frozenset({"in", "on", "at"})  # leads for which a word may have a text of its own ("on the terrace")
 SPLITS = ("train", "dev", "test")
-SHARE = 10
-"""One template in this many is held out for dev, another for test."""
-ENOUGH = 5
-"""The least templates of which some are held out; below it the same holds for wordings."""
+SHARE = 10  # one template in this many is held out for dev, another for test
+ENOUGH = 5  # the least templates of which some are held out; below it the same holds for wordings
 _Parts = tuple[str | Gap, ...]
 NAME = "commands"
 _TRAIN, _DEV = 0.8, 0.9
-WEAK = 0.75
-"""A pair of languages is weak if it shares less than this part of the groups of the larger language."""
-TRIED = 6
-"""A group counts if one of its first meanings, this many, has a sentence."""
+WEAK = 0.75  # a pair of languages is weak if it shares less than this part of the larger language's groups
+TRIED = 6  # a group counts if one of its first meanings, this many, has a sentence
 
 
 class Sentence(NamedTuple):

@@ -4,14 +4,13 @@ import importlib.util
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from types import MappingProxyType
 from typing import Any
 
-from emu_core.data.commands.vocabulary import Vocabulary, vocabulary
-from emu_core.data.commands.wordings import Expander, Wording
+from emu_core.data.commands.vocabulary import vocabulary
+from emu_core.data.commands.wordings import Expander, Gap, Wording
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -27,21 +26,19 @@ _COMMON = frozenset(
     | {"color_temperature_names", "media_class", "on_off_states", "lock_states"}
 )
 """The package's lists that have the same name and values in all languages."""
-NUMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        kind: tuple(map(str, numbers))
-        for kind, numbers in {
-            "percent": range(5, 101, 5),
-            "percent_up": range(5, 51, 5),
-            "percent_down": range(-50, 0, 5),
-            "degrees": range(15, 29),
-            "kelvin": range(2000, 6501, 100),
-            "hours": range(2, 13),
-            "minutes": range(2, 60),
-            "seconds": range(5, 60),
-        }.items()
-    }
-)
+NUMBERS: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(map(str, numbers))
+    for kind, numbers in {
+        "percent": range(5, 101, 5),
+        "percent_up": range(5, 51, 5),
+        "percent_down": range(-50, 0, 5),
+        "degrees": range(15, 29),
+        "kelvin": range(2000, 6501, 100),
+        "hours": range(2, 13),
+        "minutes": range(2, 60),
+        "seconds": range(5, 60),
+    }.items()
+}
 """The usual numbers of each kind, without 1, with which only some templates agree.
 
 A negative number is written without its sign, in a wording that subtracts."""
@@ -101,7 +98,19 @@ def language_groups(language: str) -> LanguageGroups:
     words: dict[str, Mapping[str, Sequence[str]]] = {**package, **own.lists}
     written_out = {name: words[name] for name in _WRITTEN_OUT if name in words}
     expander = Expander(rules, written_out, own.replacements, own.cut_lead)
-    ranges = {name: entry["range"] for name, entry in lists.items() if "range" in entry}
+
+    def kind_of(gap: Gap) -> str | None:
+        """Return the kind of a gap's values, the same in all languages; None if its list is not used."""
+        source = gap.source
+        if scope := lists.get(source, {}).get("range"):
+            if scope.get("type") == "percentage":
+                return f"percent_{source.rpartition('_')[2]}" if gap.slot == "volume_step" else "percent"
+            if scope.get("type") == "temperature":
+                return "degrees"
+            return "kelvin" if scope["to"] > 1000 else gap.slot.removeprefix("start_")
+        is_used = source in own.values or source in own.lists or (source in words and source in _COMMON)
+        return source if is_used else None
+
     templates = [
         (intent, block, template)
         for intent, entry in data["intents"].items()
@@ -114,7 +123,7 @@ def language_groups(language: str) -> LanguageGroups:
         for wording in expander.draw(template, line):
             if not any(isinstance(part, str) and part.strip() for part in wording.parts):
                 continue  # a bare name, which is only understood by those who know the home
-            for group in _groups_of(intent, block, wording, own, ranges, words):
+            for group in _groups_of(intent, block, wording, own.values, kind_of):
                 used.add(line)
                 found.setdefault(group, {})[wording] = None
     by_group = {group: tuple(wordings) for group, wordings in sorted(found.items())}
@@ -125,9 +134,8 @@ def _groups_of(
     intent: str,
     block: Mapping[str, Any],
     wording: Wording,
-    own: Vocabulary,
-    ranges: Mapping[str, Mapping[str, Any]],
-    words: Mapping[str, Any],
+    known: Collection[str],
+    kind_of: Callable[[Gap], str | None],
 ) -> Iterator[Group]:
     """Yield the groups of a wording: one for each domain of devices that its name may belong to."""
     fixed = {slot: str(value) for slot, value in block.get("slots", {}).items()} | dict(wording.fixed)
@@ -136,7 +144,7 @@ def _groups_of(
     named = any(gap.source == "name" for gap in wording.gaps)
     for gap in wording.gaps:
         if gap.source != "name":
-            kind = _kind(gap.source, gap.slot, own, ranges, words)
+            kind = kind_of(gap)
             if kind is None or gap.slot in fixed:
                 return
             kinds.append((gap.slot, kind))
@@ -144,27 +152,8 @@ def _groups_of(
     asks = block["response"] if intent in _ASKING else ""
     for domain in domains if named else [""]:
         slots = [*kinds, ("name", domain)] if named else kinds
-        if not named or domain in own.values:
+        if not named or domain in known:
             yield Group(intent, combination, tuple(sorted(fixed.items())), asks, tuple(sorted(slots)))
-
-
-def _kind(
-    source: str,
-    slot: str,
-    own: Vocabulary,
-    ranges: Mapping[str, Mapping[str, Any]],
-    words: Mapping[str, Any],
-) -> str | None:
-    """Return the kind of a list's values, the same in all languages; None if the list is not used."""
-    if source in ranges:
-        scope = ranges[source]
-        if scope.get("type") == "percentage":
-            return f"percent_{source.rpartition('_')[2]}" if slot == "volume_step" else "percent"
-        if scope.get("type") == "temperature":
-            return "degrees"
-        return "kelvin" if scope["to"] > 1000 else slot.removeprefix("start_")
-    is_used = source in own.values or source in own.lists or (source in words and source in _COMMON)
-    return source if is_used else None
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hassil.expression import Expression
 
-DRAWS = 36
-"""Random expansions of a template; more of them find more of its wordings."""
+DRAWS = 36  # random expansions of a template; more of them find more of its wordings
 _FIX = "stt_fix"  # rules for misheard speech, which nobody writes
 _GAP = re.compile("\x02([^\x03]*)\x03")
 _LEFT_OVER = re.compile(r"[\[\]{}<>()|;\\]")

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import combinations
 from shlex import quote
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -25,10 +24,11 @@ COLUMN_NAMES: Mapping[str, str] = json.loads(
 """Role -> the usual names of its column, the likeliest first: English, German, Spanish, Portuguese, Italian, French,
 Japanese, Chinese. Names that number the rows, such as `nummer`, are left out."""
 
-SPLIT_NAMES = MappingProxyType(
-    {"training": "train", "testing": "test"}
-    | dict.fromkeys(("val", "valid", "validation", "development"), "dev")
-)
+SPLIT_NAMES: Mapping[str, str] = {
+    "training": "train",
+    **dict.fromkeys(("val", "valid", "validation", "development"), "dev"),
+    "testing": "test",
+}
 """Other names of the splits -> train, dev, test."""
 
 

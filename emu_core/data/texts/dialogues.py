@@ -57,14 +57,12 @@ def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> 
     Raises:
         DataError: a file can't be read, lacks these columns, doesn't state its language, or no row has both.
     """
-
-    def read(path: Path) -> list[Dialogues]:
-        return [_read(path, stated_language(language, path.name))]
-
-    return read_files(files, read, "dialogues", "with the columns comment and response")
+    example = "with the columns comment and response"
+    return read_files(files, lambda path: _read(path, language), "dialogues", example)
 
 
-def _read(path: Path, language: str) -> Dialogues:
+def _read(path: Path, given: str | None) -> list[Dialogues]:
+    language = stated_language(given, path.name)
     header, body, notes = read_columns(path)
     names = [name.strip().casefold() for name in header]
     places = [
@@ -89,4 +87,4 @@ def _read(path: Path, language: str) -> Dialogues:
         raise DataError(f"{shown(path.name)}: no row has a comment and a response; check the columns")
     comments, responses = zip(*rows, strict=True)
     notes += left_out(path, len(sides[0]) - len(rows), "row", "without comment or response")
-    return Dialogues(language, comments, responses, path.name, notes)
+    return [Dialogues(language, comments, responses, path.name, notes)]

@@ -72,14 +72,11 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
     Raises:
         DataError: a file can't be read, doesn't state its language, or has no document of three sentences.
     """
-
-    def read(path: Path) -> list[RunningText]:
-        return [_read(path, stated_language(language, path.name))]
-
-    return read_files(files, read, "running text", "with a sentence a line")
+    return read_files(files, lambda path: _read(path, language), "running text", "with a sentence a line")
 
 
-def _read(path: Path, language: str) -> RunningText:
+def _read(path: Path, given: str | None) -> list[RunningText]:
+    language = stated_language(given, path.name)
     lines, notes = read_lines(path)
     check_rows(len(lines), path.name)
     documents = [tuple(group) for has_text, group in groupby(clean(lines), key=bool) if has_text]
@@ -91,4 +88,4 @@ def _read(path: Path, language: str) -> RunningText:
         )
     short = len(documents) - len(long_enough)
     notes += left_out(path, short, "document", f"of fewer than {SHORTEST} sentences")
-    return RunningText(language, long_enough, path.name, notes)
+    return [RunningText(language, long_enough, path.name, notes)]
