@@ -1,7 +1,9 @@
 import unicodedata
 
 import numpy as np
+import pytest
 
+from emu_core.data import scripts
 from emu_core.data.languages import SCRIPTS_OF, is_known
 from emu_core.data.scripts import SCRIPTS, count_scripts
 
@@ -24,11 +26,13 @@ def test_each_language_is_written_in_its_scripts() -> None:
         assert own == row.sum() > 4, language
 
 
-def test_counts_equal_a_plain_loop() -> None:
+def test_counts_equal_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["aé Ж1?", "", "日本カナ 😀", "x" * 70, "ﬀ ＡＢ", "𠀀"]
     prefixes = {"Latin": "LATIN", "Cyrillic": "CYRILLIC", "Han": "CJK UNIFIED", "Kana": "KATAKANA"}
-    counts = count_scripts(texts, chunk=2)
-    assert np.array_equal(counts, count_scripts(texts))
+    whole = count_scripts(texts)
+    monkeypatch.setattr(scripts, "CHUNK", 2)
+    counts = count_scripts(texts)
+    assert np.array_equal(counts, whole)
     for text, row in zip(texts, counts, strict=True):
         for script, prefix in prefixes.items():
             names = [unicodedata.name(char).removeprefix("FULLWIDTH ") for char in text if char != "ﬀ"]

@@ -18,26 +18,47 @@ _KEY = "setting"
 
 @dataclass(frozen=True, kw_only=True)
 class SettingInfo:
-    """The description of a field of a `Settings` class."""
+    """The description of a field of a `Settings` class.
+
+    Attributes:
+        name: the field's name.
+        kind: type of the value, or of each item of a tuple: bool, int, float, str or a StrEnum.
+        optional: whether the value may be None.
+        many: whether the value is a tuple.
+        default: the paper's value, if there is a paper.
+        help: the meaning, in one or two sentences.
+        label: name of the field on a form.
+        source: where the default comes from, such as "Hirota et al. 2020, eq. 2".
+        low: the smallest allowed value of a number, or of each number in a tuple.
+        high: the largest allowed value.
+        above: exclusive lower bound.
+        below: exclusive upper bound.
+        choices: labels of the enum members that a form offers; by default all members. Empty for other types.
+        group: heading of the field on a form and in `--help`.
+        common: whether a form shows the field first.
+        fixed: whether the method determines the value, so that neither form nor command offers it.
+        added: whether runs of earlier versions may lack the field; its default is what they did.
+        matters: returns whether the field has any effect under given settings.
+    """
 
     name: str
-    kind: type  # of the value, or of each item of a tuple: bool, int, float, str or a StrEnum
-    optional: bool  # whether the value may be None
-    many: bool  # whether the value is a tuple
-    default: Any  # the paper's value, if there is a paper
-    help: str  # the meaning, in one or two sentences
-    label: str  # name of the field on a form
-    source: str = OURS  # where the default comes from, such as "Hirota et al. 2020, eq. 2"
-    low: float | None = None  # the smallest allowed value of a number, or of each number in a tuple
-    high: float | None = None  # the largest allowed value
-    above: float | None = None  # exclusive lower bound
-    below: float | None = None  # exclusive upper bound
-    choices: Mapping[Any, str]  # labels of the enum members that a form offers, by default all; else empty
-    group: str = ""  # heading of the field on a form and in `--help`
-    common: bool = False  # whether a form shows the field first
-    fixed: bool = False  # whether the method determines the value, so that neither form nor command offers it
-    added: bool = False  # whether runs of earlier versions may lack the field; its default is what they did
-    matters: Callable[[Any], bool] = lambda _settings: True  # whether it has any effect under given settings
+    kind: type
+    optional: bool
+    many: bool
+    default: Any
+    help: str
+    label: str
+    source: str = OURS
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    choices: Mapping[Any, str]
+    group: str = ""
+    common: bool = False
+    fixed: bool = False
+    added: bool = False
+    matters: Callable[[Any], bool] = lambda _settings: True
 
     @property
     def flag(self) -> str:

@@ -10,15 +10,10 @@ _FIGURE = re.compile(r"[+-]\d[\d.,% ±()*–]*")  # such as +1.45 ± 0.20***, wh
 
 
 def safe_csv(frame: pd.DataFrame, separator: str = ",", *, is_continued: bool = False) -> bytes:
-    """Return a table without its index as CSV in UTF-8.
+    """Return a table without its index as CSV in UTF-8; one that `is_continued` has no byte order mark and no header.
 
     Cells and column names that begin like a formula (= + - @, tab, line end) are prefixed with an apostrophe; numbers
     and signed figures are not.
-
-    Args:
-        frame: the table.
-        separator: between cells.
-        is_continued: whether a part of the table was written before, so that byte order mark and header are left out.
     """
     safe = pd.DataFrame({place: frame.iloc[:, place].map(_harmless) for place in range(frame.shape[1])})
     safe.columns = pd.Index([_harmless(str(column)) for column in frame.columns])

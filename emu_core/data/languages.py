@@ -126,11 +126,7 @@ def language_of_file(name: str) -> str | None:
 
 
 def stated_language(language: str | None, name: str) -> str:
-    """Return the code of a language that is given, or else stated by a file's name.
-
-    Raises:
-        DataError: it is not a language, or the name states none.
-    """
+    """Return the code of a language that is given, or else stated by a file's name. Raises DataError if it is none."""
     if language is not None:
         return checked_language(language)
     code = language_of_file(name)

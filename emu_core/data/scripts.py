@@ -37,6 +37,7 @@ _RANGES = {
     "Han": "3005-3007 3400-4DBF 4E00-9FFF F900-FAFF 20000-323AF",
 }
 SCRIPTS: tuple[str, ...] = tuple(_RANGES)
+CHUNK = 50_000  # texts at a time, which limits the memory
 
 
 @cache
@@ -50,20 +51,12 @@ def _script_by_code_point() -> NDArray[np.uint8]:
     return table
 
 
-def count_scripts(texts: Sequence[str], chunk: int = 50_000) -> NDArray[np.int64]:
-    """Count the letters of each script in each text.
-
-    Args:
-        texts: N strings.
-        chunk: texts at a time, which limits the memory.
-
-    Returns:
-        (N, len(SCRIPTS)) counts; column i is of SCRIPTS[i].
-    """
+def count_scripts(texts: Sequence[str]) -> NDArray[np.int64]:
+    """Count the letters of each of SCRIPTS in each of N texts: (N, scripts)."""
     width = len(SCRIPTS) + 1
     parts = [np.zeros((0, len(SCRIPTS)), dtype=np.int64)]
-    for start in range(0, len(texts), chunk):
-        part = texts[start : start + chunk]
+    for start in range(0, len(texts), CHUNK):
+        part = texts[start : start + CHUNK]
         lengths = np.fromiter(map(len, part), dtype=np.int64, count=len(part))
         joined = "".join(part).encode("utf-32-le", "surrogatepass")
         scripts = _script_by_code_point()[np.frombuffer(joined, dtype="<u4")]  # (characters,)

@@ -19,14 +19,10 @@ class EncoderOnBase(Encoder):
     """An encoder with the tokens, batches and embedding table of another.
 
     A subclass defines `forward` and `on`, and `facts` if restoring its layers takes more than their weights.
-
-    Attributes:
-        base: the other encoder.
-        head: the layers on it.
     """
 
     base: Encoder
-    head: nn.Module
+    head: nn.Module  # the layers on the base
 
     def __init__(self, base: Encoder, head: nn.Module, dim: int) -> None:
         super().__init__()
@@ -38,12 +34,9 @@ class EncoderOnBase(Encoder):
     @classmethod
     @abstractmethod
     def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
-        """Put saved layers on their base. Any error means that they are damaged.
+        """Put layers with the weights `state` on their base; `config` has `dim` and what `facts` returned.
 
-        Args:
-            base: the encoder under them.
-            config: `dim`, and what `facts` returned.
-            state: the weights of `head`.
+        Any error means that they are damaged.
         """
 
     def facts(self) -> dict[str, Any]:

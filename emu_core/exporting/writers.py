@@ -60,11 +60,7 @@ def write_onnx(encoder: Encoder, folder: Path) -> str:
     """Write model.onnx, the tokenizer's files and config.json, and return instructions in Markdown.
 
     The graph maps `input_ids` and `attention_mask`, both int64 (batch, tokens), to `sentence_embedding`, float32
-    (batch, dim). It is opened in onnxruntime and compared with torch in many languages and lengths.
-
-    Args:
-        encoder: on the CPU.
-        folder: where to write.
+    (batch, dim). It is opened in onnxruntime and compared with torch, on the CPU, in many languages and lengths.
 
     Raises:
         EncoderError: the encoder has no graph, or a cosine to torch's vector is below 0.9999.
@@ -138,15 +134,9 @@ def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
 
 
 def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> float:
-    """Return the lowest cosine between the vectors of a graph and of an encoder in evaluation mode.
+    """Return the lowest cosine between the vectors of a graph's file and of an encoder in evaluation mode.
 
-    Args:
-        encoder: in evaluation mode.
-        path: the graph.
-        ids: sentences; they are also combined to a long one.
-
-    Raises:
-        EncoderError: it is below 0.9999.
+    The sentences `ids` are also combined to a long one. Raises EncoderError if the cosine is below 0.9999.
     """
     from onnxruntime import InferenceSession, SessionOptions
 

@@ -149,21 +149,15 @@ class PosteriorHead(nn.Module):
 
 
 def nearness(cosines: Tensor, temperature: float) -> Tensor:
-    """Compute how near sentences are to others, by the cosines to them (B, N): the log of a kernel's sum, (B, 1)."""
+    """Return how near sentences are to others, by the cosines to them (B, N): the log of a kernel's sum, (B, 1)."""
     return ((cosines - 1) / temperature).logsumexp(dim=1, keepdim=True)
 
 
 def signs_of_intent(logits: Tensor, cosines: Tensor, members: Tensor, temperature: float) -> Tensor:
-    """Compute what tells sentences of one of the intents from others: (B, 2).
+    """Return two signs that sentences have one of the intents (B, 2), from logits (B, k) and cosines to anchors (B, N).
 
-    Args:
-        logits: (B, k), of the logistic regression.
-        cosines: (B, N), to the training sentences.
-        members: (N, k) or (N,), see `PosteriorHead`.
-        temperature: of the cosines.
-
-    Returns:
-        How near a sentence is to the intent that it is nearest to, and how far its largest logit is above the mean.
+    They are how near a sentence is to the intent nearest to it, and how far its largest logit is above the mean;
+    `members` as in `PosteriorHead`.
     """
     kernel = ((cosines - 1) / temperature).exp()
     near = _sums(kernel, members, logits.shape[1], 1.0) + TINY  # (B, k)

@@ -21,21 +21,10 @@ def usual_count(texts: Sequence[ParallelText]) -> int:
 def hold_out(
     texts: Sequence[ParallelText], count: int, seed: int
 ) -> tuple[list[ParallelText], list[ParallelText]]:
-    """Hold pairs out of several texts, so that no sentence is trained on in one and held out in another.
+    """Return texts to train on and held-out texts, so that no sentence is trained on in one and held out in another.
 
-    Of the first text, pairs are drawn; of every other one, those that share a sentence with a pair already held out, or
-    if there are none, pairs are drawn too.
-
-    Args:
-        texts: of one or more language pairs.
-        count: pairs of each text, at most.
-        seed: of the draw.
-
-    Returns:
-        The texts to train on, and those held out, one of each language pair.
-
-    Raises:
-        DataError: a text is too small to hold anything out.
+    Of the first text, at most `count` pairs are drawn; of every other one, those that share a sentence with a pair
+    already held out, or if there are none, pairs are drawn too. Raises DataError if a text is too small.
     """
     held: list[ParallelText] = []
     taken: set[_Sentence] = set()
@@ -66,11 +55,7 @@ def merged(texts: Sequence[ParallelText]) -> list[ParallelText]:
 
 
 def of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText]) -> list[ParallelText]:
-    """Return the test text of each language pair trained on, with its sides in the same order.
-
-    Raises:
-        DataError: a pair has none.
-    """
+    """Return the test text of each language pair trained on, sides in the same order. Raises DataError if one lacks."""
     by_pair = {frozenset(text.languages): text for text in test}
     found = []
     for text in train:
@@ -87,8 +72,7 @@ def of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText
 def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
     """Pair the languages that no text pairs, by sentences that are translations of the same sentence in a third.
 
-    Args:
-        texts: such as en-de and en-fr, which give de-fr if they share sentences in en.
+    Texts in en-de and en-fr give de-fr if they share sentences in en.
     """
     known = {frozenset(text.languages) for text in texts}
     found: list[ParallelText] = []

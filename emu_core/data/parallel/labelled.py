@@ -5,12 +5,9 @@ from emu_core.data.parallel.text import ParallelText
 
 
 def labelled_pairs(labelled: LabelledSet) -> list[ParallelText]:
-    """Pair the sentences of English, or else of the set's first language, with their translations.
+    """Pair the sentences of English, or else of the set's first language, with each language that shares an id with it.
 
     Sentences without an id are left out; of those with one id in one language the first is taken.
-
-    Returns:
-        A text for each language that shares an id with the first.
     """
     with_id = labelled.frame[labelled.frame["id"] != ""].drop_duplicates(["id", "language"])
     by_id = with_id.pivot(index="id", columns="language", values="text")

@@ -50,15 +50,11 @@ class Opened:
 
 @contextmanager
 def opened(source: Path | BinaryIO | bytes, name: str, most: int | None = None) -> Iterator[Opened]:
-    """Open a path, an open file or bytes, and unpack gzipped content.
-
-    Args:
-        source: what to read.
-        name: its name in messages.
-        most: bytes, packed or unpacked, by default MAX_BYTES; a path's size is checked before it is read.
+    """Open a path, an open file or bytes, named `name` in messages, and unpack gzipped content.
 
     Raises:
-        DataError: the file is missing, too large or can't be opened, or (while it is read) is a damaged gzip file.
+        DataError: the file is missing, has more than `most` bytes (by default MAX_BYTES), packed or unpacked, can't be
+            opened, or is a damaged gzip file. A path's size is checked before it is read, the rest while it is read.
     """
     max_bytes = MAX_BYTES if most is None else most
     try:
@@ -144,14 +140,7 @@ def check_characters(count: int, name: str) -> None:
 
 
 def check_lengths(texts: Sequence[str], name: str, unit: str, place: str = "") -> None:
-    """Raise a DataError for a text of over 100,000 characters.
-
-    Args:
-        texts: the cells of a column, or lines.
-        name: of the file.
-        unit: what texts are counted by, from 1: "row" or "line".
-        place: appended to the message, such as " in column 'text'".
-    """
+    """Raise a DataError for a text of over MAX_CELL characters, whose number is that of a `unit`: "row" or "line"."""
     lengths = list(map(len, texts))
     if max(lengths, default=0) > MAX_CELL:
         number = next(number for number, length in enumerate(lengths, 1) if length > MAX_CELL)

@@ -52,15 +52,8 @@ _MAX_BLANK_ROWS = 1_000  # above the column names
 def read_table(source: Path | BinaryIO | bytes, name: str) -> pd.DataFrame:
     """Read a table as strings, without interpreting its values: "NA", "null" and "007" stay text.
 
-    The content decides the format, and the name if the content is ambiguous.
-
-    Args:
-        source: a path, an open binary file, or the bytes themselves.
-        name: the file's name in messages, with its ending.
-
-    Returns:
-        A frame with the columns as found, a fresh index, and "" for missing values; `frame.attrs["encoding"]` is the
-        encoding of a text file.
+    The content decides the format, and the ending of the name if the content is ambiguous. Missing values are "";
+    `frame.attrs["encoding"]` is the encoding of a text file.
 
     Raises:
         DataError: the file is missing, too large, empty, not a table, or broken; the message says where and

@@ -84,13 +84,10 @@ def checked_text(payload: bytes, name: str) -> tuple[str, str]:
 
 
 def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
-    """Read the lines of a text file, gzipped or not, in any encoding.
+    """Return the lines of a text file, gzipped or not, in any encoding, and a note if the file is not UTF-8.
 
     Only line ends separate lines, not U+2028 and its like (as in `str.splitlines`), which would misalign parallel
     files. Blank lines at the end are ignored.
-
-    Returns:
-        One or more lines without their ends, and a note if the file is not UTF-8.
 
     Raises:
         DataError: the file is missing, too large, empty or not text.

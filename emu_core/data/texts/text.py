@@ -79,11 +79,7 @@ def read_files(
 ) -> list[AnyText]:
     """Read the texts of every file. Raises DataError if there is no file, or too many rows.
 
-    Args:
-        files: one or more.
-        read: reads one file.
-        what: the kind of text, for messages.
-        example: what a file looks like, for messages.
+    Messages name the kind of text, `what`, and what a file looks like, `example`.
     """
     paths = named_paths(files, f"no file of {what} is named; name one {example}")
     found = [text for path in paths for text in read(path)]

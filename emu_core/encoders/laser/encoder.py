@@ -234,9 +234,7 @@ class LaserEncoder(EncoderByLanguage):
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
         """Return piece ids followed by `</s>`, truncated to `max_tokens`.
 
-        Args:
-            texts: N sentences.
-            languages: their languages, which LASER tokenises differently; see `text.guess_languages` for the default.
+        LASER tokenises each language differently; see `text.guess_languages` for those that are not given.
 
         Raises:
             EncoderError: the package that finds the words of Chinese or Japanese is missing.

@@ -50,12 +50,9 @@ def guess_languages(texts: Sequence[str]) -> list[str]:
 
 
 class LaserText:
-    """Turns texts into piece ids.
+    """Turns texts into piece ids: rows of the table, which `dictionary` has for each piece.
 
-    Args:
-        codes: the content of the file of BPE merges (`.fcodes`).
-        vocabulary: the content of the file of pieces and their counts (`.fvocab`).
-        dictionary: the row of each piece in the table.
+    `codes` is the content of the file of BPE merges (`.fcodes`), `vocabulary` of that of pieces and counts (`.fvocab`).
     """
 
     def __init__(self, codes: bytes, vocabulary: bytes, dictionary: Mapping[str, int]) -> None:

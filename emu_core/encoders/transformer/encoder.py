@@ -75,9 +75,6 @@ class TransformerEncoder(Encoder):
 
     The vectors are those of `SentenceTransformer.encode`. The word embeddings are frozen, because training only the
     rows of one language's text separates the languages, and so is a head of the transformer that the pooling ignores.
-
-    Attributes:
-        model: the `SentenceTransformer`.
     """
 
     model_kwargs: ClassVar[dict[str, Any]] = {}

@@ -20,10 +20,8 @@ _ONE_AT_A_TIME = threading.RLock()  # the hub's offline switch is global and mus
 def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any) -> "SentenceTransformer":
     """Open a sentence-transformers or transformers model in float32 on the CPU, without running code of its own.
 
-    Args:
-        name: a folder, or a name on the Hugging Face hub.
-        local_only: whether a hub name is looked up in the cache only.
-        model_kwargs: for the transformer's class.
+    The name is a folder's, or one on the Hugging Face hub, which is looked up in the cache only if `local_only`;
+    `model_kwargs` are for the transformer's class.
 
     Raises:
         EncoderError: the model needs code of its own, is damaged, or is not a model.

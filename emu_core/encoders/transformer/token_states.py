@@ -141,14 +141,9 @@ def joined(parts: Sequence[TokenStates]) -> TokenStates:
 def masked_ids(
     encoder: TransformerEncoder, texts: Sequence[str], spans: Sequence[Sequence[Span]]
 ) -> list[TokenIds]:
-    """Return token ids of texts, with consecutive tokens that overlap a span replaced by a single mask token.
+    """Return token ids of N texts, with consecutive tokens that overlap a span replaced by a single mask token.
 
-    A single mask does not reveal the length of the hidden words.
-
-    Args:
-        encoder: its tokenizer knows the position of each token.
-        texts: N sentences.
-        spans: for each, (start, end) of characters to mask.
+    A single mask does not reveal the length of the hidden words. Spans are (start, end) of a text's characters.
 
     Raises:
         EncoderError: the tokenizer has no mask token, or does not know the positions of tokens.

@@ -26,16 +26,10 @@ Numbers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 def over_windows(x: Tensor, weight: Tensor, bias: Tensor, left: int) -> Tensor:
-    """Apply a linear layer to each row's window of neighbours, with zeros outside.
+    """Apply a linear layer to each row's window of neighbours, `left` of them before it, with zeros outside.
 
-    Args:
-        x: (rows, channels), a row or more.
-        weight: (out, order * channels), the concatenated places of the window.
-        bias: (out,).
-        left: number of the window's rows before its own.
-
-    Returns:
-        (rows, out); row r is bias + the sum over k of weight[:, place k] @ x[r + k - left].
+    The weight (out, order * channels) has the places of the window, concatenated. Of x (rows, channels), row r of the
+    result (rows, out) is bias + the sum over k of weight[:, place k] @ x[r + k - left].
     """
     order = weight.shape[1] // x.shape[1]
     padded = F.pad(x, (0, 0, left, order - 1 - left))
@@ -147,12 +141,9 @@ class UseNetwork(nn.Module):
     def sentence_vectors(
         self, sums: Tensor, length: Tensor, linear: Callable[[Tensor, Tensor], Tensor] = F.linear
     ) -> Tensor:
-        """Return unit vectors (B, 512), float32, from sums over tokens.
+        """Return unit vectors (B, 512), float32, from sums over normalised tokens (B, 1280) and their number (B, 1).
 
-        Args:
-            sums: (B, 1280), the sum of each sentence's normalised tokens.
-            length: (B, 1), its number of tokens.
-            linear: multiplies rows by a weight matrix.
+        `linear` multiplies rows by a weight matrix.
         """
         # The sum over tokens commutes with the linear map, so the map runs on B rows and not on every token.
         summed = linear(sums, self.cnn.weight) + length * self.cnn.bias
