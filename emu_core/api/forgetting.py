@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,12 @@ from emu_core.runs.run import Run
 FILE = "forgetting.json"
 COMMANDS = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "ru")
 COMMANDS_MEASURED = 300
+TITLES = {"sts": "STS", "translations": "translations"}
 FORGETTING_COLUMNS = [
     "part", "name", "base", "specialised", "difference", "low", "high", "count", "flagged",
 ]  # fmt: skip
+# A part, a name in it, and what to measure: with which function, on which pairs, and their scores or answers.
+_Asked = tuple[str, str, Callable[..., MeasureChange], Sequence[str], Sequence[str], Sequence[Any]]
 
 
 def forgetting(
@@ -72,51 +76,43 @@ def forgetting(
     measured_on = ""
     if sts is None and translations is None:
         parallel, measured_on = small_set(run)
-    place = pick_device(device)
-    specs = (run.config().encoder, f"{RUN}{run.folder}")
-    sides = [side for pairs in scored.values() for side in (pairs.first, pairs.second)]
-    sides += [list(side) for pairs in parallel for side in (pairs.first, pairs.second)]
-    distinct = DistinctTexts(text for side in sides for text in side)
+    asked: list[_Asked] = [
+        ("sts", language, similarity_change, pairs.first, pairs.second, pairs.scores)
+        for language, pairs in scored.items()
+    ]
+    asked += [
+        ("translations", pair_name(*way.languages), retrieval_change, way.first, way.second, way.second)
+        for text in parallel
+        for way in (text, text.turned())
+    ]
+    distinct = DistinctTexts(text for *_, first, second, _ in asked for text in (*first, *second))
+    place, specs = pick_device(device), (run.config().encoder, f"{RUN}{run.folder}")
 
-    def encoded(number: int, spec: str) -> FloatArray:
+    def encoded(number: int) -> FloatArray:
         def tell(done: int, total: int) -> None:
             if on_progress is not None:
                 on_progress(number * total + done, len(specs) * total)
 
-        vectors: FloatArray = load_encoder(spec, device=place).encode(distinct.texts, on_progress=tell)
+        vectors: FloatArray = load_encoder(specs[number], device=place).encode(
+            distinct.texts, on_progress=tell
+        )
         return vectors
 
-    both = [encoded(number, spec) for number, spec in enumerate(specs)]
-
-    def changed(
-        measure: Callable[..., MeasureChange], a: Sequence[str], b: Sequence[str], truth: Sequence[Any]
-    ) -> MeasureChange:
-        rows = distinct.rows(a), distinct.rows(b)
-        return measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in both), truth)
-
-    of_sts: dict[str, MeasureChange] = {}
-    for language, pairs in scored.items():
-        try:
-            of_sts[language] = changed(similarity_change, pairs.first, pairs.second, pairs.scores)
-        except DataError as error:
-            raise DataError(f"STS of {language}: {error}") from None
-    of_translations: dict[str, MeasureChange] = {}
-    for text in (way for one in parallel for way in (one, one.turned())):
-        name = pair_name(*text.languages)
-        if name in of_translations:
+    both = [encoded(number) for number in range(len(specs))]
+    found: dict[str, dict[str, Any]] = {part: {} for part in TITLES}
+    for part, name, measure, first, second, truth in asked:
+        if name in found[part]:
             raise DataError(f"there are two sets of translations {name} in {translations}; leave one")
-        of_translations[name] = changed(retrieval_change, text.first, text.second, text.second)
-    result = {
-        "sts": {name: found.facts() for name, found in of_sts.items()},
-        "translations": {name: found.facts() for name, found in of_translations.items()},
-        "flagged": [
-            f"{what} {name}"
-            for what, part in (("STS", of_sts), ("translations", of_translations))
-            for name, found in part.items()
-            if found.flagged
-        ],
-        "measured_on": measured_on,
-    }
+        rows = distinct.rows(first), distinct.rows(second)
+        try:
+            change = measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in both), truth)
+        except DataError as error:
+            raise DataError(f"{TITLES[part]} of {name}: {error}") from None
+        found[part][name] = asdict(change)
+    flagged = [
+        f"{TITLES[part]} {name}" for part, own in found.items() for name, one in own.items() if one["flagged"]
+    ]
+    result = {**found, "flagged": flagged, "measured_on": measured_on}
     run.write(FILE, result)
     card = model_card(run.name, run.config(), run.data(), run.metrics(), result)
     write_whole(run.folder / "README.md", card)
@@ -180,7 +176,7 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
                 int(measured[count]),
                 bool(measured[flagged]),
             )
-            for part in ("sts", "translations")
+            for part in TITLES
             for name, measured in found[part].items()
         ]
         measured_on = str(found.get("measured_on", ""))
