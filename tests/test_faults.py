@@ -13,6 +13,7 @@ from emu_core.bench.cells import Cell
 from emu_core.bench.experiment import Experiment
 from emu_core.bench.results import CellResult
 from emu_core.cli import main
+from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, create_run
 from tests.bench_cells import drawn
@@ -28,7 +29,7 @@ SEALED = Path("/sys")  # where not even root may make a file
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("run") / "r"
-    plan = plan_pretraining([parallel_text()], method="bicvm", config=configure("bicvm", **TEXT))
+    plan = plan_pretraining(Tasks([parallel_text()]), method="bicvm", config=configure("bicvm", **TEXT))
     return resume(create_run(folder, *plan).folder)
 
 

@@ -13,6 +13,7 @@ import pytest
 from emu_core import configure, embed, load_encoder, pretrain, resume
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.cli import main
+from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.saved import CHECKSUMS
 from emu_core.errors import CancelledError, EmuError, EncoderError, RunError, TrainingError
 from emu_core.runs import progress
@@ -25,7 +26,7 @@ KILLED = -signal.SIGKILL
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return plan_pretraining([parallel_text()], method="bicvm", config=configure("bicvm", **TEXT))
+    return plan_pretraining(Tasks([parallel_text()]), method="bicvm", config=configure("bicvm", **TEXT))
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from small import small_set
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.api.train import plan_training
 from emu_core.data.readers.tables import parse_delimited
+from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import TrainingError
 from emu_core.methods import memory
 from emu_core.methods.memory import MEGABYTE, available_memory, forecast
@@ -35,8 +36,8 @@ PLANS: list[tuple[str, str, Callable[[], tuple[RunConfig, Data]]]] = [
         "16 labelled sentences of 4 intents",
         lambda: plan_training(slot_set(), method="fmda", pairs=["en-de"]),
     ),
-    ("bicvm", "90 pairs", lambda: plan_pretraining(parallel(("en", "de"), count=100), method="bicvm")),
-    ("dual-encoder", "90 pairs", lambda: plan_pretraining(parallel(("en", "de"), count=100))),
+    ("bicvm", "90 pairs", lambda: plan_pretraining(Tasks(parallel(("en", "de"), count=100)), method="bicvm")),
+    ("dual-encoder", "90 pairs", lambda: plan_pretraining(Tasks(parallel(("en", "de"), count=100)))),
 ]
 
 
@@ -56,7 +57,9 @@ def test_more_text_and_larger_tables_take_more() -> None:
     def needed(count: int, method: str, **changes: Any) -> int:
         config = configure(method, "", **changes)
         expected = forecast(
-            *reversed(plan_pretraining(parallel(("en", "de"), count=count), method=method, config=config))
+            *reversed(
+                plan_pretraining(Tasks(parallel(("en", "de"), count=count)), method=method, config=config)
+            )
         )
         assert expected is not None
         return expected.needed

@@ -15,6 +15,7 @@ from emu_core.api.pretrain import plan_pretraining
 from emu_core.api.train import plan_training
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import CancelledError, RunError
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
@@ -68,7 +69,9 @@ def plan(method: str, folder: Path) -> Plan:
             )
         case _:
             settings = TEXT | (LAYERS if method == "dual-encoder" else {})
-            return plan_pretraining([parallel_text()], method=method, config=configure(method, **settings))
+            return plan_pretraining(
+                Tasks([parallel_text()]), method=method, config=configure(method, **settings)
+            )
 
 
 @pytest.fixture(scope="module")

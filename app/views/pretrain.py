@@ -67,16 +67,7 @@ def _plan(
 ) -> Plan | str:
     tasks = Tasks.of([text for read in _reads for text in read.texts])
     try:
-        return plan_pretraining(
-            tasks.translation,
-            method=method,
-            dialogues=tasks.dialogues,
-            running_text=tasks.running_text,
-            nli=tasks.nli,
-            seed=seed,
-            device=device,
-            config=settings,
-        )
+        return plan_pretraining(tasks, method=method, seed=seed, device=device, config=settings)
     except EmuError as error:
         return str(error)
 

@@ -1,6 +1,7 @@
 """Train an encoder from scratch on parallel text, in a new run folder."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,16 +82,20 @@ def pretrain(
     Raises:
         EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
     """
+    tasks = Tasks(
+        parallel_texts(files, languages, drop_empty),
+        read_each(dialogues, Dialogues, read_dialogues),
+        read_each(running_text, RunningText, read_running_text),
+        read_each(nli, Nli, read_nli),
+    )
+    held_out, measured = (
+        parallel_texts(given, languages, drop_empty) if given else [] for given in (dev, test)
+    )
     run_config, data = plan_pretraining(
-        files,
+        tasks,
+        held_out,
+        measured,
         method=method,
-        languages=languages,
-        drop_empty=drop_empty,
-        dialogues=dialogues,
-        running_text=running_text,
-        nli=nli,
-        dev=dev,
-        test=test,
         seed=seed,
         device=pick_device(device),
         config=config,
@@ -102,16 +107,11 @@ def pretrain(
 
 
 def plan_pretraining(
-    files: Texts,
+    tasks: Tasks,
+    dev: Sequence[ParallelText] = (),
+    test: Sequence[ParallelText] = (),
     *,
     method: str = "dual-encoder",
-    languages: Sequence[str] | None = None,
-    drop_empty: bool = False,
-    dialogues: Sequence[File | Dialogues] = (),
-    running_text: Sequence[File | RunningText] = (),
-    nli: Sequence[File | Nli] = (),
-    dev: Texts = (),
-    test: Texts = (),
     seed: int = 0,
     device: str = "cpu",
     config: Settings | None = None,
@@ -121,30 +121,21 @@ def plan_pretraining(
     """Return the arguments of `create_run`; see `pretrain` for the parameters (here `device` is not "auto").
 
     Raises:
-        EmuError: the files can't be read, or method and settings do not match them.
+        EmuError: method and settings do not match the texts.
     """
     chosen = method_named(method)
     if chosen.needs is not Needs.PARALLEL_TEXT:
         raise TrainingError(f"the method {method} learns from {chosen.needs}; use emu train for it")
     values = chosen.check_settings(config if config is not None else chosen.configure(""))
-    if not chosen.reads_tasks and (dialogues or running_text or nli):
+    if not chosen.reads_tasks and len(tasks.all) > len(tasks.translation):
         raise TrainingError(
             f"{chosen.title} learns from parallel text alone; leave dialogues, running text and NLI out, or train a "
             "dual-encoder"
         )
-    texts = parallel_texts(files, languages, drop_empty)
-    held_out, measured = (
-        parallel_texts(given, languages, drop_empty) if given else [] for given in (dev, test)
-    )
-    train = texts
-    if not held_out:
-        train, held_out = hold_out(texts, usual_count(texts), seed)
-    tasks = Tasks(
-        tuple(train),
-        tuple(read_each(dialogues, Dialogues, read_dialogues)),
-        tuple(read_each(running_text, RunningText, read_running_text)),
-        tuple(read_each(nli, Nli, read_nli)),
-    )
+    texts = tasks.translation
+    if not dev:
+        train, dev = hold_out(texts, usual_count(texts), seed)
+        tasks = replace(tasks, translation=train)
     run_config = RunConfig(
         method=method,
         languages=tuple(dict.fromkeys(code for text in texts for code in text.languages)),
@@ -156,7 +147,7 @@ def plan_pretraining(
         snapshots=snapshots,
         versions=versions(),
     )
-    data = ParallelData(tasks, held_out, measured)
+    data = ParallelData(tasks, dev, test)
     forecast(data, run_config, on_forecast)
     return run_config, data
 
