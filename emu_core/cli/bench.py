@@ -15,6 +15,7 @@ from emu_core.cli.options import (
     add_parallel_files,
     add_task_files,
     mapping_of,
+    taken,
 )
 from emu_core.cli.printing import Line, print_table
 from emu_core.cli.verb import add_verb
@@ -120,7 +121,7 @@ def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.bench.job import bench
     from emu_core.data.texts.documents import named_files
 
-    own: dict[str, Any] = {name: getattr(options, name) for name in _TAKES[paper]}
+    own: dict[str, Any] = taken(options, *_TAKES[paper])
     own |= {name: named_files(own[name]) for name in ("documents", "test_documents") if name in own}
     if paper == "emu":
         own["train_languages"] = own["train_languages"] or ["en"]

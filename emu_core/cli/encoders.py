@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of
+from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of, taken
 from emu_core.cli.printing import counter, print_table
 from emu_core.cli.verb import add_verb
 from emu_core.exporting import ExportFormat
@@ -73,9 +73,8 @@ def _embed(options: argparse.Namespace) -> dict[str, Any]:
 
     count = embed(
         options.data,
-        out=options.out,
         encoder=encoder_of(options),
-        part=options.part,
+        **taken(options, "out", "part"),
         **data_options(options),
         on_progress=counter("sentences"),
     )

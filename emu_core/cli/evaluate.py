@@ -12,6 +12,7 @@ from emu_core.cli.options import (
     add_languages,
     data_options,
     encoder_of,
+    taken,
 )
 from emu_core.cli.printing import print_guard, print_table, write_file
 from emu_core.cli.verb import STDOUT, add_verb
@@ -35,9 +36,7 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
     result = evaluate(
         options.data,
         encoder=encoder_of(options),
-        pool=options.pool,
-        languages=options.languages,
-        split=options.split,
+        **taken(options, "pool", "languages", "split"),
         **data_options(options),
     )
     for note in result["notes"]:
@@ -84,9 +83,7 @@ def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
     from emu_core.evaluation.metric_rows import FORGETTING_HEAD, forgetting_rows
 
-    result = forgetting(
-        options.run, sts=options.sts, translations=options.translations, device=options.device
-    )
+    result = forgetting(options.run, **taken(options, "sts", "translations", "device"))
     if options.json != STDOUT:
         print_table(FORGETTING_HEAD, forgetting_rows(result))
         fallen = ", ".join(result["flagged"]) or "nothing"

@@ -86,7 +86,12 @@ def mapping_of(options: argparse.Namespace) -> "ColumnMapping":
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return what `add_data` read, as arguments of the functions in `emu_core`."""
-    return {"device": options.device, "mapping": mapping_of(options), "language": options.language}
+    return {"mapping": mapping_of(options), **taken(options, "device", "language")}
+
+
+def taken(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return some of the options by name."""
+    return {name: getattr(options, name) for name in names}
 
 
 def listed(value: str) -> list[str]:

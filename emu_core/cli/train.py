@@ -16,6 +16,7 @@ from emu_core.cli.options import (
     add_parallel_files,
     add_task_files,
     data_options,
+    taken,
 )
 from emu_core.cli.printing import Line, print_guard, print_table
 from emu_core.cli.verb import add_verb
@@ -38,13 +39,11 @@ def add_train(verbs: Any) -> None:
         help=f"{SPECS} (default: the method's)",
     )  # fmt: skip
     parser.add_argument(
-        "--train-language",
-        action="append",
-        metavar="CODE",
+        "--train-language", action="append", metavar="CODE", dest="train_languages",
         help="labelled language; repeatable (default: en)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--unlabelled-language", action="append", metavar="CODE",
+        "--unlabelled-language", action="append", metavar="CODE", dest="unlabelled_languages",
         help="language of DATA used without labels; repeatable (default: all others)",
     )  # fmt: skip
     parser.add_argument(
@@ -52,7 +51,7 @@ def add_train(verbs: Any) -> None:
         help="unlabelled sentences instead of DATA's; repeatable",
     )  # fmt: skip
     parser.add_argument(
-        "--pair", action="append", metavar="en-de",
+        "--pair", action="append", metavar="en-de", dest="pairs",
         help="translations that fmda learns from; repeatable (default: all)",
     )  # fmt: skip
     parser.add_argument(
@@ -83,13 +82,8 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         config=method.configure(
             encoder_kind(encoder) if options.preset == "tuned" else None, **changed(options)
         ),
-        train_languages=options.train_language or ["en"],
-        unlabelled_languages=options.unlabelled_language,
-        unlabelled=options.unlabelled,
-        pairs=options.pair,
-        hold_out=options.hold_out,
-        cache=options.cache,
-        precision=options.precision,
+        train_languages=options.train_languages or ["en"],
+        **taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out", "cache", "precision"),
         **data_options(options),
         **_run_options(options, encoder),
     )
@@ -124,14 +118,9 @@ def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
     run = pretrain(
         options.files,
         config=configure(options.method, "" if options.preset == "tuned" else None, **changed(options)),
-        languages=options.languages,
-        drop_empty=options.drop_empty,
-        dialogues=options.dialogues,
-        running_text=options.running_text,
-        nli=options.nli,
-        dev=options.dev,
-        test=options.test,
-        device=options.device,
+        **taken(
+            options, "languages", "drop_empty", "dialogues", "running_text", "nli", "dev", "test", "device"
+        ),
         **_run_options(options, "-".join(options.languages or [])),
     )
     return _reported(run, options)
@@ -185,9 +174,7 @@ def _run_options(options: argparse.Namespace, what: str) -> dict[str, Any]:
         )
     return {
         "out": out,
-        "method": options.method,
-        "seed": options.seed,
-        "snapshots": options.snapshots,
+        **taken(options, "method", "seed", "snapshots"),
         "on_progress": _training_line(),
         "on_forecast": lambda expected: print(f"emu: {expected.line}", file=sys.stderr, flush=True),
     }
