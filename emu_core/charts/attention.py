@@ -37,11 +37,9 @@ class Bar:
 
 
 def attention_bars(tokens: Sequence[Bar], shares: Mapping[str, Sequence[float]]) -> go.Figure:
-    """Return a panel of bars for each embedding, side by side, with a bar for each token of the sentence.
+    """Return a panel of bars for each embedding, side by side, with a bar for each of the sentence's L tokens.
 
-    Args:
-        tokens: L tokens.
-        shares: L shares that add up to 1, by the panel's title; a dotted line marks an even share.
+    The L shares of each panel's title add up to 1; a dotted line marks an even share.
     """
     figure = make_subplots(
         rows=1, cols=len(shares), shared_yaxes=True, subplot_titles=list(shares), horizontal_spacing=0.03

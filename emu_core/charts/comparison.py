@@ -141,10 +141,8 @@ def triple_picture(
 ) -> go.Figure:
     """Return a triangle for each encoder, all to one scale; a thick line joins the closest two sentences.
 
-    Args:
-        cosines: of S1-S2, S1-S3 and S2-S3, by the encoder's name. The length of a side is sqrt(2 - 2 cosine), the
-            distance of the two unit vectors, which satisfies the triangle inequality.
-        texts: S1, S2 and S3, shown on hovering.
+    Each encoder's name has the cosines of S1-S2, S1-S3 and S2-S3. The length of a side is sqrt(2 - 2 cosine), the
+    distance of the two unit vectors, which satisfies the triangle inequality. The texts are shown on hovering.
     """
     figure = make_subplots(rows=1, cols=len(cosines), subplot_titles=list(cosines), horizontal_spacing=0.06)
     triangles = [_corners(three) for three in cosines.values()]

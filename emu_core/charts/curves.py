@@ -153,11 +153,7 @@ def _mark_epochs(figure: go.Figure, log: _Log) -> None:
 
 
 def small_curves(history: History) -> str:
-    """Return the curves of `loss_curves` as small SVG pictures in HTML, without scripts, in the colours of the theme.
-
-    Args:
-        history: the run's log, as `loss_curves` takes it.
-    """
+    """Return the curves of `loss_curves` as small SVG pictures in HTML without scripts, in the theme's colours."""
     drawn = [
         _small(_title(name), *curve, PALETTE[place % len(PALETTE)])
         for place, (name, curve) in enumerate(_Log.of(history).curves.items())
@@ -182,11 +178,9 @@ def _small(title: str, x: NDArray[np.float64], y: NDArray[np.float64], colour: s
 
 
 def held_out_curves(histories: Mapping[str, History]) -> go.Figure:
-    """Return P@1 on held-out pairs after each epoch, with a line for each run and its best epoch.
+    """Return P@1 in percent (`dev_accuracy`) on held-out pairs after each epoch, for the logs of runs by name.
 
-    Args:
-        histories: the runs' logs, by name; `epoch` and `dev_accuracy`, in percent, of the records of kind "epoch" are
-            drawn.
+    Each run has a line, which names its best epoch.
     """
     figure = go.Figure()
     every = list[tuple[int, float]]()
@@ -224,8 +218,7 @@ def held_out_curves(histories: Mapping[str, History]) -> go.Figure:
 def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
     """Return accuracy on held-out sentences by number of labels, before and after each labelling round.
 
-    Args:
-        rounds: a row for each round: the number of `labels`, and in percent `base` and `fitted`.
+    Each round is a row: the number of `labels`, and in percent `base` and `fitted`.
     """
     figure = go.Figure()
     rounds = rounds.sort_values("labels")
@@ -279,12 +272,9 @@ def _nothing_yet() -> go.Figure:
 
 
 def spectrum_lines(panels: Mapping[str, Mapping[str, NDArray[np.floating]]]) -> go.Figure:
-    """Return the sorted Laplacian eigenvalues of one sample in two languages, with a panel for each encoder.
+    """Return the Laplacian eigenvalues of one sample, with a panel for each encoder and a line for each language.
 
-    The first eigenvalue is always 0 and is not drawn.
-
-    Args:
-        panels: the (K,) eigenvalues in ascending order, by the encoder's name and the language's name.
+    The panels have the (K,) eigenvalues in ascending order. The first is always 0 and is not drawn.
     """
     figure = make_subplots(
         rows=1, cols=len(panels), subplot_titles=[plain(short(name, 40)) for name in panels], shared_yaxes=True,
@@ -313,10 +303,9 @@ def spectrum_lines(panels: Mapping[str, Mapping[str, NDArray[np.floating]]]) -> 
 
 
 def psi_distributions(samples: Mapping[str, NDArray[np.floating]]) -> go.Figure:
-    """Return the distribution of Psi over samples for each encoder, with its mean and the mean's 95 % interval.
+    """Return the distribution of Psi over N samples for each encoder, with its mean and the mean's 95 % interval.
 
-    Args:
-        samples: (N,) values by the encoder's name; all share the same bins.
+    All encoders share the same bins.
     """
     figure = go.Figure()
     high = max(float(np.quantile(values, 0.995)) for values in samples.values()) or 1.0

@@ -93,24 +93,18 @@ def heat_map(
 def accuracy_matrix(
     accuracy: pd.DataFrame, title: str, span: tuple[float, float] = (0.0, 100.0)
 ) -> go.Figure:
-    """Return a heat map of percentages.
+    """Return a heat map of percentages by query language (rows) and pool language (columns); NaN if not measured.
 
-    Args:
-        accuracy: percent by query language (rows) and pool language (columns); NaN if not measured.
-        title: of the figure.
-        span: percentages of the darkest and the lightest colour, the same for matrices that are compared.
+    `span` has the percentages of the darkest and the lightest colour, the same for matrices that are compared.
     """
     text = accuracy.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "–")
     return _matrix(accuracy, text, title, "Acc@1", Scale(*span))
 
 
 def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, title: str) -> go.Figure:
-    """Return a heat map of differences in points: violet above zero, orange below, white at zero.
+    """Return a heat map of differences in points as in `accuracy_matrix`, with a star on significant cells.
 
-    Args:
-        difference: points by query language (rows) and pool language (columns); NaN if not measured.
-        significant: of the same shape; true cells get a star.
-        title: of the figure.
+    They are violet above zero, orange below, white at zero.
     """
     known = difference.to_numpy()[np.isfinite(difference.to_numpy())]
     reach = max(1.0, float(np.abs(known).max(initial=0.0)))
@@ -153,10 +147,8 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
 def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = False) -> go.Figure:
     """Return a heat map of the intents of nearest neighbours.
 
-    Args:
-        shares: percent, or a difference in points, by the sentences' intent (rows) and the neighbours' (columns).
-        title: of the figure.
-        difference: whether the shares are differences: violet above zero, orange below, white at zero.
+    The shares are percent, or a difference in points (violet above zero, orange below, white at zero), by the
+    sentences' intent (rows) and the neighbours' (columns).
     """
     values = shares.to_numpy(np.float64)
     # Shares use the upper half of the scale, so that the many zeros are white.
@@ -183,13 +175,9 @@ def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = Fal
 def similarity_matrix(
     cosines: NDArray[np.floating], sentences: Sequence[str], title: str, span: tuple[float, float]
 ) -> go.Figure:
-    """Return a heat map of the cosines (N, N) between N sentences, numbered from 1.
+    """Return a heat map of the cosines (N, N) between N sentences, numbered from 1; hovering shows the sentences.
 
-    Args:
-        cosines: (N, N).
-        sentences: N texts, shown on hovering.
-        title: of the figure.
-        span: cosines of the darkest and the lightest colour, the same for encoders that are compared.
+    `span` has the cosines of the darkest and the lightest colour, the same for encoders that are compared.
     """
     texts = [plain(short(text, 90)) for text in sentences]
     places = [str(place) for place in range(1, len(texts) + 1)]

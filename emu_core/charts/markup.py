@@ -37,11 +37,7 @@ h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
 def html_page(title: str, body: str, style: str = "", scripts: str = "'unsafe-inline'") -> str:
     """Return a whole page that contains plotly's script, and whose policy forbids it to fetch or send anything.
 
-    Args:
-        title: plain text, escaped here.
-        body: HTML.
-        style: further CSS.
-        scripts: the sources of scripts that the page's policy allows.
+    The title is plain text, the body HTML and the style further CSS; the policy allows scripts from the given sources.
     """
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}; img-src data: blob:"
     return (

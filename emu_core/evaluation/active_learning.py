@@ -48,15 +48,10 @@ def uncertainty(probabilities: Vectors, by: Uncertainty = Uncertainty.MARGIN) ->
 
 
 def fair_shares(labelled: Sequence[str], unlabelled: Sequence[str], count: int) -> dict[str, int]:
-    """Return how many of `count` sentences to choose in each language.
+    """Return how many of `count` sentences, or of all if there are fewer, to choose in each language.
 
-    Each in turn goes to the language with the fewest labelled and chosen sentences that has any left; ties go to the
-    first code.
-
-    Args:
-        labelled: the language of each labelled sentence.
-        unlabelled: the language of each sentence to choose from.
-        count: the number of sentences to choose; all where there are fewer.
+    Given the language of each labelled and of each unlabelled sentence, each in turn goes to the language with the
+    fewest labelled and chosen sentences that has any left; ties go to the first code.
     """
     have, left, shares = Counter(labelled), Counter(unlabelled), Counter[str]()
     for _ in range(min(count, len(unlabelled))):

@@ -25,16 +25,12 @@ ALWAYS, NOT_DRAWN = -1, -2  # instead of a fold: sentences in every training par
 def logistic_regression(
     vectors: Vectors, labels: Sequence[str], ids: Sequence[str] = ()
 ) -> "LogisticRegression":
-    """Fit a logistic regression with the C of `C_VALUES` that is most often right on held-out sentences.
+    """Fit a logistic regression on vectors (N, d) with the C of `C_VALUES` that is most often right on held-out ones.
 
     Of equally good values the smallest is taken. The sentences of each class are dealt to `FOLDS` folds in turn, so
-    that a class of two sentences is in two folds. The only sentence of a class is in every training part and never
-    held out, since it could not be right with any C.
-
-    Args:
-        vectors: (N, d).
-        labels: N labels.
-        ids: N ids, or none; translations, which share an id, are held out together. "" is no id.
+    that a class of two sentences is in two folds. The only sentence of a class is in every training part and never held
+    out, since it could not be right with any C. Translations, which share one of the N ids, are held out together; ""
+    is no id.
 
     Raises:
         DataError: there is a single label, or the lengths differ.

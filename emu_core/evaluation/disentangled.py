@@ -61,13 +61,7 @@ class Embedded:
 def disentangled_metrics(
     embed: PartsOf, parts: Sequence[str], held_out: LabelledSet, pairs: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
-    """Measure every embedding on held-out sentences, for metrics.json.
-
-    Args:
-        embed: returns the embeddings of sentences.
-        parts: the embeddings to measure.
-        held_out: the sentences.
-        pairs: language pairs for translation retrieval.
+    """Measure the embeddings `parts` of held-out sentences, for metrics.json; `pairs` are those of the translations.
 
     Returns:
         For each embedding `translation` (Acc@1 in percent by "s-t", queries in s), `template` (Acc@1 by language) and

@@ -31,18 +31,15 @@ class Film:
 
 
 def film(sentences: pd.DataFrame, frames: Sequence[Vectors], titles: Sequence[str]) -> Film:
-    """Lay out all frames on one map and measure each.
+    """Lay out F frames, vectors (N, d) of the same sentences, on one map, and measure each.
 
     The map is the PCA of all frames together. First each frame is centred and rotated onto the next one (orthogonal
     Procrustes, Schönemann 1966), from the last back to the first. A rotation changes no cosine, so the map shows
     sentences that move relative to each other, not a movement of the whole space. Shorter vectors are padded with
     zeros, which changes no cosine either.
 
-    Args:
-        sentences: N rows with the columns `text`, `intent`, `language` and `id`; where all intents are "", the
-            accuracy is that of finding translations, which share an id.
-        frames: F arrays (N, d).
-        titles: of the F frames.
+    The N sentences have the columns of `Film.sentences`. If all their intents are "", the accuracy is that of finding
+    translations, which share an id.
 
     Raises:
         DataError: there is no frame, or a vector is zero or not finite.

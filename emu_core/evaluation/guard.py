@@ -69,11 +69,7 @@ class LanguageChange:
 
 
 def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
-    """Compare two encoders by the language of the queries: over all its directions, or against one whole pool.
-
-    Args:
-        base: the accuracy of the base encoder.
-        specialised: that of the specialised encoder, on the same sentences.
+    """Compare two encoders on the same sentences, by language of the queries: over all directions, or one whole pool.
 
     Raises:
         DataError: the two were not measured on the same sentences.
@@ -91,15 +87,12 @@ def language_change(
 ) -> LanguageChange:
     """Estimate the difference of two encoders on the same queries, with a 95 % interval.
 
-    The unit is the query: its differences in several pools are averaged first, since they are not independent. The
-    interval is Student's t over the queries, after adding one query that gained in every pool and one that lost in
-    every pool, as Bonett and Price (2012) do for paired proportions. A bootstrap or a plain t interval has no width
-    where no query changed or all changed alike; here 20 queries without a change still allow a change of several
-    points, as they should. The interval does not extend to other pools.
-
-    Args:
-        base: for each pool, whether the base encoder has each of the queries right.
-        specialised: the same of the specialised encoder, in the same order.
+    Both encoders have, for each pool, whether each of the queries is right. The unit is the query: its differences in
+    several pools are averaged first, since they are not independent. The interval is Student's t over the queries,
+    after adding one query that gained in every pool and one that lost in every pool, as Bonett and Price (2012) do for
+    paired proportions. A bootstrap or a plain t interval has no width where no query changed or all changed alike; here
+    20 queries without a change still allow a change of several points, as they should. The interval does not extend to
+    other pools.
 
     Raises:
         DataError: the two were not measured on the same sentences.
@@ -259,11 +252,7 @@ def _left_out(before: NDArray[np.bool_], after: NDArray[np.bool_], divisions: in
 
 
 def flagged(changes: Mapping[str, Mapping[str, Any]]) -> dict[Verdict, dict[str, float]]:
-    """Return which languages lose and which may lose, each with its difference in points, the worst first.
-
-    Args:
-        changes: the guard by language, as in metrics.json.
-    """
+    """Return which languages of metrics.json's guard lose and which may lose, with their points, the worst first."""
     found: dict[Verdict, dict[str, float]] = {}
     for verdict in (Verdict.LOSES, Verdict.MAY_LOSE):
         points = {code: one["difference"] for code, one in changes.items() if one["verdict"] == verdict}

@@ -173,20 +173,11 @@ def pool_accuracy(
     query_ids: Sequence[str] | None = None,
     pool_ids: Sequence[str] | None = None,
 ) -> PoolAccuracy:
-    """Measure how often a query's nearest neighbour in a labelled pool has its intent.
+    """Measure how often the nearest neighbour of a query (Q, d) in a labelled pool (P, d) has its intent.
 
-    A query never meets a pool row of its own id; "" is no id. Among pool rows whose cosines are equal (within
-    1e-6), the one that comes first is the nearest. An intent that the pool does not have counts as wrong.
-
-    Args:
-        query_vectors: (Q, d).
-        query_intents: Q intents.
-        query_languages: Q language codes.
-        pool_vectors: (P, d).
-        pool_intents: P intents.
-        pool_languages: P language codes.
-        query_ids: Q ids; None means that no query has one.
-        pool_ids: P ids; None means that no pool row has one.
+    A query never meets a pool row of its own id; "" is no id, and None stands for no ids. Among pool rows whose
+    cosines are equal (within 1e-6), the one that comes first is the nearest. An intent that the pool does not have
+    counts as wrong.
 
     Raises:
         DataError: a vector is zero or not finite, a query may meet no pool row of a language, or the lengths

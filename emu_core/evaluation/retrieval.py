@@ -152,14 +152,9 @@ def translation_retrieval(
 ) -> TranslationRetrieval:
     """Find each sentence's nearest neighbour by cosine among all translations; swap the two for the other direction.
 
-    Among rows whose cosines are equal (within 1e-6), the one that comes first is the nearest: an encoder that gives all
-    sentences one vector has 1 of N right.
-
-    Args:
-        queries: (N, d); row i means what row i of the pool means.
-        pool: (N, d).
-        pool_texts: the pool's N sentences; a neighbour with the translation's text then counts as right. None means
-            that all differ.
+    Row i of the queries (N, d) means what row i of the pool (N, d) means. Among rows whose cosines are equal (within
+    1e-6), the one that comes first is the nearest: an encoder that gives all sentences one vector has 1 of N right.
+    Given the pool's N sentences, a neighbour with the translation's text counts as right, too.
 
     Raises:
         DataError: a vector is zero or not finite, or the lengths differ.

@@ -64,14 +64,10 @@ LEAST_FOR_EIGEN = 10  # pairs: the sample size of the paper
 
 
 def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[str, Any]:
-    """Return translation ranking by cosine in both directions, and eigen-similarity, of each language pair.
+    """Return translation ranking by cosine in both directions, and eigen-similarity, of each held-out language pair.
 
     Two languages whose sentences are translations of the same sentences in a third are measured, too: an encoder may
     align them without having been trained on pairs of the two.
-
-    Args:
-        encode: N texts -> (N, d).
-        held_out: pairs that were not trained on.
 
     Returns:
         {"translation": {"en-de": {"p_at_1", "p_at_3", "p_at_10", "candidates", "low", "high", "trained"}, ...},

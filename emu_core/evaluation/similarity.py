@@ -104,11 +104,7 @@ def check_scored(
 def sts(
     vectors: Mapping[str, tuple[Vectors, Vectors]], scores: Mapping[str, Sequence[float]]
 ) -> dict[str, Correlation]:
-    """Return the correlation in each language, by its code.
-
-    Args:
-        vectors: language -> vectors (N, d) of its pairs' first and of their second sentences.
-        scores: language -> its N scores.
+    """Return the correlation in each language, from the vectors (N, d) of its pairs' first and second sentences.
 
     Raises:
         DataError: see `correlation`; it names the language.
@@ -124,11 +120,8 @@ def sts_across(
 ) -> dict[str, Correlation]:
     """Return the correlation of first sentences in language a with second sentences in language b, by "a-b".
 
-    Row i must be the same pair in all languages, which is checked by its score.
-
-    Args:
-        vectors: see `sts`; two languages or more.
-        scores: language -> its N scores.
+    The arguments are those of `sts`, of two languages or more. Row i must be the same pair in all languages, which is
+    checked by its score.
 
     Raises:
         DataError: see `correlation`, or the languages' rows are not the same pairs.

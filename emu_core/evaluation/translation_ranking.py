@@ -95,11 +95,7 @@ def both_ways(
 ) -> tuple[TranslationRanking, TranslationRanking]:
     """Return `translation_ranking` from the first language to the second, and from the second to the first.
 
-    Args:
-        first: vectors (N, d) and texts of one language, row by row translations of the other.
-        second: the same of the other language.
-        distractors: see `translation_ranking`.
-        seed: of the draws.
+    Each language has vectors (N, d) and texts, row by row translations of the other's.
     """
     there, back = (
         translation_ranking(sources[0], *targets, distractors=distractors, seed=seed)
@@ -109,15 +105,9 @@ def both_ways(
 
 
 def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return each query's k best targets by dot product, the best first; of equal scores the one that comes first.
+    """Return the rows and scores (Q, min(k, N)) of the k best of N targets (N, d) by dot product for queries (Q, d).
 
-    Args:
-        queries: (Q, d).
-        targets: (N, d).
-        k: the number of targets; all N if it is larger.
-
-    Returns:
-        Row numbers of the targets and their scores, each (Q, min(k, N)).
+    The best is the first; of equal scores the one that comes first.
 
     Raises:
         DataError: k is below 1, a vector is not finite, or the two have different dimensions.
@@ -173,13 +163,7 @@ class FoundTranslations:
 
 
 def find_translations(queries: Vectors, targets: Vectors, target_texts: Sequence[str]) -> FoundTranslations:
-    """Rank N translations by cosine, where a zero vector has cosine 0 to all.
-
-    Args:
-        queries: (N, d).
-        targets: (N, d), row by row the translations' vectors.
-        target_texts: the N translations.
-    """
+    """Rank the N translations (N, d) of N queries (N, d) by cosine, where a zero vector has cosine 0 to all."""
     sources, others = _normalised(queries), _normalised(targets)
     rows, cosines = ranked(sources, others, 1)
     own = np.einsum("nd,nd->n", sources, others)
@@ -260,15 +244,7 @@ def _drawn(draws: np.random.Generator, rows: NDArray[np.int64], n: int, count: i
 def ranking_by(
     measure: str, sources: Vectors, targets: Vectors, texts: Sequence[str], distractors: int | None = None
 ) -> TranslationRanking:
-    """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance.
-
-    Args:
-        measure: one of the three.
-        sources: (N, d); row i means what row i of the targets means.
-        targets: (N, d).
-        texts: the targets' sentences.
-        distractors: the number of other targets drawn for each source; None takes all.
-    """
+    """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance."""
     first, second = np.asarray(sources, np.float64), np.asarray(targets, np.float64)
     if measure == COSINE:
         # A zero vector has score 0 with all.

@@ -125,11 +125,7 @@ class Explorer:
         }
 
     def choose(self, rows: Iterable[int]) -> None:
-        """Highlight sentences on both maps, and list their neighbours by both encoders.
-
-        Args:
-            rows: row numbers in `comparison.sentences`; none clears the choice.
-        """
+        """Highlight rows of `comparison.sentences` on both maps, and list their neighbours; none clears the choice."""
         self.chosen = tuple(row for row in dict.fromkeys(int(row) for row in rows) if row in self._place)
         if not self.chosen:
             # Only the browser knows the outline that the mouse drew, and would choose its points again.
