@@ -14,6 +14,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError
 from emu_core.evaluation.arrays import Encode, rows_by_language
 from emu_core.evaluation.classifier import logistic_regression
+from emu_core.evaluation.comparison import COLUMNS
 from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy, PoolAccuracy, pool_accuracy
 from emu_core.evaluation.projection import stratified_sample
@@ -180,15 +181,9 @@ def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict
 
 def against_pool(queries: LabelledSet, pool: LabelledSet, encode: Encode) -> PoolAccuracy:
     """Measure how often a query's nearest sentence in a pool has its intent, by an encoder's `encode`."""
-    asked, known = queries.frame, pool.frame
-    vectors = encode([*asked["text"], *known["text"]])
-    return pool_accuracy(
-        vectors[: len(asked)],
-        asked["intent"].tolist(),
-        asked["language"].tolist(),
-        vectors[len(asked) :],
-        known["intent"].tolist(),
-        known["language"].tolist(),
-        query_ids=asked["id"].tolist(),
-        pool_ids=known["id"].tolist(),
+    (asked, *own, query_ids), (known, *others, pool_ids) = (
+        [part.frame[column].tolist() for column in COLUMNS] for part in (queries, pool)
     )
+    vectors = encode([*asked, *known])
+    there = vectors[: len(asked)], *own, vectors[len(asked) :], *others
+    return pool_accuracy(*there, query_ids=query_ids, pool_ids=pool_ids)

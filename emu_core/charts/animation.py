@@ -11,10 +11,7 @@ from emu_core.charts.marks import TITLES, ColourBy, groups, hover_texts
 from emu_core.charts.markup import escaped, html_page
 from emu_core.charts.style import (
     CLOSEST,
-    GREY,
-    PALETTE,
     PLAIN,
-    TRANSPARENT,
     frame_map,
     on_page,
     on_white,
@@ -74,9 +71,7 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
     return figure.update_layout(
         legend={"title": {"text": TITLES[colour_by]}, "itemsizing": "constant"},
         showlegend=True,
-        hovermode="closest",
         margin={"b": 140},
-        modebar={"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]},
     )
 
 

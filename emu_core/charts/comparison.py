@@ -21,6 +21,7 @@ from emu_core.data.languages import language_name
 from emu_core.evaluation.comparison import SIGNIFICANT, Change, Comparison
 from emu_core.evaluation.forgetting import PARTS, measure_name
 from emu_core.evaluation.retrieval import TIE
+from emu_core.evaluation.triples import PAIRS
 
 Side = Literal["base", "other"]
 MOST_CONFUSED = 20  # intents in a heat map
@@ -30,9 +31,6 @@ _CHANGES = {
     Change.CHANGED: PALETTE[4],
     Change.UNCHANGED: GREY,
 }
-
-
-PAIRS = ((0, 1), (0, 2), (1, 2))
 SMALLEST = 0.6  # the smallest width drawn, in distances of unit vectors
 # The offsets in pixels of the corners' and sides' labels: outwards, so that they stay legible if corners coincide.
 _CORNER_SHIFTS = ((-18, -6), (18, -6), (0, 18))
@@ -153,7 +151,7 @@ def triple_picture(
         for pair, (first, second) in enumerate(PAIRS):
             is_closest = three[pair] >= max(three) - TIE
             colour = CLOSEST if is_closest else PLAIN
-            ends = corners[[first, second]]
+            ends = corners[[first - 1, second - 1]]
             figure.add_scatter(
                 x=ends[:, 0], y=ends[:, 1], mode="lines", hoverinfo="skip",
                 line={"color": colour} | ({"width": 7} if is_closest else {"width": 2, "dash": "dot"}),

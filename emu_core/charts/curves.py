@@ -15,14 +15,9 @@ from plotly.subplots import make_subplots
 from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, on_page, plain, short
 
 _NOT_PARTS = {"kind", "stage", "step", "epoch", "seconds", "learning_rate"}
-_TITLES = {
-    "loss": "Loss: all parts",
-    "dev_accuracy": "Accuracy on dev",
-}  # of other parts, the name is the title
+_TITLES = {"loss": "Loss: all parts", "dev_accuracy": "Accuracy on dev"}  # of other parts, the name
 MOST_POINTS = 600  # of a curve; longer ones are drawn as means over equal stretches
-LOG_FROM = (
-    10.0  # a positive curve is drawn on a log scale if its maximum is at least this many times its minimum
-)
+LOG_FROM = 10.0  # times the minimum of a positive curve: from this maximum on, its scale is logarithmic
 MOST_MARKS = 30  # epochs; more marks would hide the curves
 COLUMNS = 2
 SYMBOLS = ("circle", "diamond-open")

@@ -28,7 +28,6 @@ from emu_core.charts.style import (
     CLOSEST,
     FAINT,
     GREY,
-    PALETTE,
     TRANSPARENT,
     frame_map,
     on_page,
@@ -163,14 +162,11 @@ def sentence_maps(
         _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
     _frame(figure, frame)
     on_page(figure, height=700)
-    figure.update_layout(
+    return figure.update_layout(
         dragmode="pan",
         clickmode="event+select",
-        hovermode="closest",
         margin={"pad": 0, "t": 64},  # the modebar above the titles
-        modebar={"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]},
     )
-    return figure
 
 
 def maps_page(
@@ -305,12 +301,9 @@ def word_map(places: NDArray[np.floating], words: pd.DataFrame) -> go.Figure:
         )
     frame_map(figure)
     on_page(figure, height=640)
-    figure.update_layout(
+    return figure.update_layout(
         dragmode="pan",
-        hovermode="closest",
         showlegend=True,
         margin={"l": 12, "r": 12, "pad": 0},
         legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0},
-        modebar={"bgcolor": TRANSPARENT, "color": GREY},
     )
-    return figure

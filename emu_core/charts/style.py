@@ -37,6 +37,8 @@ def frame_map(figure: go.Figure) -> None:
         # `ticks` is set because Plotly draws ticks with density lines.
         axes(ticks="", showticklabels=False, showgrid=False, zeroline=False)
         axes(showline=True, mirror=True, linecolor=GREY)
+    bar = {"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]}
+    figure.update_layout(hovermode="closest", modebar=bar)
 
 
 def tinted(colour: str, share: float) -> str:

@@ -19,9 +19,7 @@ from emu_core.cli.verb import add_verb
 
 DISTRIBUTION = "emu-core"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-REQUIREMENTS = (
-    Path(__file__).parents[2] / "requirements.txt"
-)  # in a checkout; a wheel has them in its metadata
+REQUIREMENTS = Path(__file__).parents[2] / "requirements.txt"  # of a checkout; a wheel has metadata
 
 
 class State(StrEnum):

@@ -155,17 +155,10 @@ def new_intent_guard(
 ) -> LeftOut | None:
     """Leave half of the intents out, fit on the others, and measure the sentences of those left out; then the reverse.
 
-    In each division every sentence is a query once, of a method that was given no label of its intent, among the
-    sentences of the intents left out with it. The unit of the interval is the sentence, as in `language_change`.
-
-    Args:
-        vectors: (N, d), the labelled sentences by the base encoder.
-        intents: N intents.
-        languages: N language codes; queries are compared with sentences of their own language.
-        ids: N ids; see `leave_one_out`.
-        refit: the method.
-        divisions: the number of random divisions of the intents.
-        most_rows: of more sentences, a random sample of this size is used; None uses all.
+    In each random division every sentence, given by its vector (d,) of the base encoder, is a query once, of a method
+    that was given no label of its intent, among the sentences of its language and of the intents left out with it,
+    except those of its id (see `leave_one_out`). Of more than `most_rows` sentences, a random sample is used. The unit
+    of the interval is the sentence, as in `language_change`.
 
     Returns:
         None where there are fewer than four intents: each half must have two, to learn from and to be told apart.
@@ -222,9 +215,7 @@ def cross_validation(
         return None
     before, after, asked = (np.zeros(len(names), dtype=bool) for _ in range(3))
     divided = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
-    with (
-        warnings.catch_warnings()
-    ):  # about intents with fewer sentences than folds, which are measured all the same
+    with warnings.catch_warnings():  # of intents with fewer sentences than folds, which are measured, too
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         parts = list(divided.split(vectors, names, groups))
     for known, left_out in parts:

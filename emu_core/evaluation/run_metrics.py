@@ -10,7 +10,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
 from emu_core.evaluation.arrays import DistinctTexts, Encode, pair_name, unit_vectors
-from emu_core.evaluation.comparison import Measured, guard_and_leakage, measure_encoder
+from emu_core.evaluation.comparison import COLUMNS, Measured, guard_and_leakage, measure_encoder
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
 from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
@@ -18,13 +18,8 @@ from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both
 
 def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
     """Return leave-one-out Acc@1 of every ordered pair of a labelled set's languages."""
-    frame = labelled.frame
-    return leave_one_out(
-        encode(frame["text"].tolist()),
-        frame["intent"].tolist(),
-        frame["language"].tolist(),
-        frame["id"].tolist(),
-    )
+    texts, *facts = (labelled.frame[column].tolist() for column in COLUMNS)
+    return leave_one_out(encode(texts), *facts)
 
 
 def measure_all(labelled: LabelledSet, encode: Encode) -> Measured:

@@ -363,7 +363,7 @@ def averaged_perceptron(
     """Train an averaged perceptron without bias on one example after another, in an order drawn for each pass.
 
     An example (d,) of class y that is classified as z is added to the weights of y and subtracted from those of z. The
-    weights are averaged over all examples, including those classified correctly. Labels (N,) are numbers below `classes`.
+    weights are averaged over all examples, including those classified correctly. Labels are below `classes`.
 
     Raises:
         DataError: no example, another number of labels than of vectors, or a label that is no class.
