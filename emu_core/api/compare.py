@@ -96,10 +96,7 @@ def choose_rows(
 ) -> tuple[LabelledSet, list[str]]:
     """Return the sentences to compare on, at most `MOST_COMPARED`, and a note if they are a sample.
 
-    Args:
-        labelled: the whole set.
-        split: a split, or "all"; None takes `usual_split`.
-        languages: only these languages; None takes all.
+    The split and the languages are those of `compare`.
 
     Raises:
         DataError: there is no such split or language.
@@ -120,14 +117,9 @@ def choose_rows(
 def training_notes(
     run: Run, labelled: LabelledSet, split: str, *, sha256: str = "", title: str = ""
 ) -> list[str]:
-    """Return a note if a run was trained on the sentences it is measured on, or on other data.
+    """Return a note if a finished run was trained on the sentences it is measured on, or on other data.
 
-    Args:
-        run: a finished run.
-        labelled: the whole set.
-        split: the measured split, or "all".
-        sha256: `labelled.sha256()`, if it is known already.
-        title: the set's title; its name by default.
+    These are the measured split, or "all", of the whole set. If known already, its hash spares the time to compute it.
     """
     if run.data().get("sha256") != (sha256 or labelled.sha256()):
         return [

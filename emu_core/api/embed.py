@@ -122,10 +122,7 @@ def writing(
 ) -> Iterator[Callable[[pa.Table | pd.DataFrame], None]]:
     """Yield a function that writes rows of a table to a file, which appears when the block ends.
 
-    Args:
-        out: the file; its folder is created if necessary.
-        schema: the columns.
-        ending: the kind of file; None takes the ending of its name.
+    The kind of file is that of `ending`, or else of the ending of its name. Its folder is created if necessary.
 
     Raises:
         DataError: the file can't be written, or its ending is unknown.

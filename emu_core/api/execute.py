@@ -38,13 +38,8 @@ def execute(
 ) -> Run:
     """Start a queued run, or resume a stopped one from its checkpoint, and finish it.
 
-    Args:
-        run: its folder has config.json and the data.
-        processes: the processes that share the work.
-        checkpoint_s: seconds between two checkpoints; 0 writes one after each step.
-        cache: folder for intermediate results that other runs on the same sentences can use; None takes the run's
-            own, which is deleted at the end.
-        on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
+    The folder of the run has config.json and the data. The processes share the work; the other arguments are those of
+    `train`.
 
     Raises:
         EmuError: the run failed; its status has the message, too.
@@ -127,15 +122,9 @@ def _finish(
 
 @contextmanager
 def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = True) -> Iterator[Progress]:
-    """Mark a run as running; if the block raises an error, write the final status and raise it again.
+    """Mark a run, locked by this process, as running; if the block fails, write the final status and raise the error.
 
-    Args:
-        run: locked by this process.
-        on_progress: called with the run's status when it changes.
-        writes: whether this process writes the status.
-
-    Yields:
-        The run's progress.
+    `on_progress` is called with the run's status when it changes; the status is written by the process that `writes`.
 
     Raises:
         CancelledError: the run was stopped, for example from the keyboard.

@@ -251,12 +251,8 @@ def predict(
 def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np.intp]:
     """Return the rows of a pool that an encoder was not trained on, as far as its run records that.
 
-    On a run's training sentences, leave-one-out would overestimate the accuracy on new ones.
-
-    Args:
-        encoder: what `load_encoder` takes.
-        pool: P labelled sentences.
-        sha256: hash of the whole set, if the pool is a part of one.
+    On a run's training sentences, leave-one-out would overestimate the accuracy on new ones. If the pool is a part of a
+    set, `sha256` is the hash of the whole.
 
     Raises:
         RunError: the run's folder is damaged.

@@ -108,11 +108,10 @@ class Suggester:
         return found[columns].reset_index(drop=True)
 
     def score(self, held_out: LabelledSet) -> dict[str, float]:
-        """Measure how many held-out sentences have the same intent as their nearest labelled sentence.
+        """Measure in percent how many held-out sentences have the same intent as their nearest labelled sentence.
 
-        Returns:
-            Percentages, averaged over the held-out sentences' languages: `base` for the encoder alone, `fitted` for
-            the fitted method.
+        It is averaged over the held-out sentences' languages: `base` for the encoder alone, `fitted` for the fitted
+        method.
         """
 
         def mean_accuracy(encode: Encode) -> float:

@@ -35,10 +35,8 @@ _SYSTEMS = {
 def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) -> go.Figure:
     """Return a point with its interval for each row, the lowest difference on top, and a line at zero.
 
-    Args:
-        changes: columns `name`, `difference`, `low`, `high`, `kind` and `hover`, lines of plain text.
-        marks: by kind, in the legend's order.
-        title: the title of the axis.
+    The columns are `name`, `difference`, `low`, `high`, `kind` and `hover`, lines of plain text; each kind has a mark,
+    in the legend's order.
     """
     ordered = changes.sort_values("difference", ascending=False, kind="stable").reset_index(drop=True)
     figure = go.Figure()

@@ -17,10 +17,7 @@ from emu_core.methods.registry import method_named
 def add_method(parser: VerbParser, methods: Mapping[str, Method], default: str) -> None:
     """Add --method, and the hyper-parameters of the chosen method once the arguments are known.
 
-    Args:
-        parser: a verb's parser, which also has --preset and, if needed, --encoder.
-        methods: methods to choose from.
-        default: name of the default method.
+    The verb's parser also has --preset and, if needed, --encoder.
     """
     parser.add_argument(
         "--method", metavar="NAME", default=default, choices=list(methods),
@@ -46,11 +43,8 @@ def add_options(
 ) -> None:
     """Add an option for each field that can be set, with a heading for each group of fields.
 
-    Args:
-        parser: a verb's parser.
-        kind: the class of settings.
-        help_of: returns the help for a field; by default the options are hidden.
-        title: heading of the fields without a group.
+    `help_of` returns the help for a field; by default the options are hidden. Fields without a group have the heading
+    `title`.
     """
     groups: dict[str, Any] = {}
     for info in infos(kind):

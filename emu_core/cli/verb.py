@@ -26,11 +26,7 @@ class _Help(argparse.HelpFormatter):
 
 
 class VerbParser(argparse.ArgumentParser):
-    """A parser that can add options depending on the arguments.
-
-    Attributes:
-        complete: called with the arguments to add options; None for no more options.
-    """
+    """A parser that can add options depending on the arguments, with which it calls `complete`, if that is set."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Take what `argparse.ArgumentParser` takes."""

@@ -21,11 +21,7 @@ COPIED = 2**22
 
 
 class DistinctTexts:
-    """Sentences without repeats, so that each is encoded once.
-
-    Attributes:
-        texts: the distinct sentences, in the order in which they first occur.
-    """
+    """Sentences without repeats (`texts`), in the order in which they first occur, so that each is encoded once."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Collect sentences, which may repeat."""

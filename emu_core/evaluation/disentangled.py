@@ -21,11 +21,7 @@ PartsOf = Callable[[Sequence[str]], Mapping[Any, Vectors]]  # by the name of the
 
 
 class Embedded:
-    """Sentences and their embeddings, each sentence embedded once.
-
-    Attributes:
-        parts: the embeddings to measure.
-    """
+    """Sentences and those of their embeddings that are measured (`parts`), each sentence embedded once."""
 
     def __init__(self, embed: PartsOf, parts: Sequence[str], texts: Iterable[str]) -> None:
         """Embed all sentences that will be measured; `parts` names the embeddings to measure."""

@@ -158,10 +158,8 @@ def new_intent_guard(
     In each random division every sentence, given by its vector (d,) of the base encoder, is a query once, of a method
     that was given no label of its intent, among the sentences of its language and of the intents left out with it,
     except those of its id (see `leave_one_out`). Of more than `most_rows` sentences, a random sample is used. The unit
-    of the interval is the sentence, as in `language_change`.
-
-    Returns:
-        None where there are fewer than four intents: each half must have two, to learn from and to be told apart.
+    of the interval is the sentence, as in `language_change`. With fewer than four intents it is None: each half must
+    have two, to learn from and to be told apart.
     """
     draws = np.random.default_rng(0)  # always the same, so that the result depends on the labels only
     rows = np.sort(draws.permutation(len(intents))[:most_rows])
@@ -197,13 +195,11 @@ def cross_validation(
 ) -> LeftOut | None:
     """Leave a fold of the sentences out in turn, fit on the others, and find the intents of those left out.
 
-    A sentence is right if its nearest neighbour, among the sentences of its own language that were fitted on, has
-    its intent. Translations are in one fold, and each fold has its share of every intent (Stone 1974; scikit-learn's
+    A sentence is right if its nearest neighbour, among the sentences of its own language that were fitted on, has its
+    intent. Translations are in one fold, and each fold has its share of every intent (Stone 1974; scikit-learn's
     `StratifiedGroupKFold`). The arguments are those of `new_intent_guard`, except that `most_rows` limits the queries
-    only: the method is fitted on all others.
-
-    Returns:
-        None where no intent has as many sentences, translations counted once, as there are folds.
+    only: the method is fitted on all others. It is None where no intent has as many sentences, translations counted
+    once, as there are folds.
     """
     from sklearn.model_selection import StratifiedGroupKFold
 

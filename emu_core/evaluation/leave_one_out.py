@@ -65,11 +65,7 @@ class NeighbourAccuracy:
     def best(
         self, source: str, pools: Sequence[str] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
-        """Return the nearest neighbours of a language's Q queries in several languages of the pool taken together.
-
-        Args:
-            source: the language of the queries.
-            pools: languages of the pool; None takes all.
+        """Return the nearest neighbours of a language's Q queries in several (or all) pools taken together.
 
         Returns:
             Row numbers in the pool, cosines, and whether each is right, (Q,) each; of equal cosines the row that comes

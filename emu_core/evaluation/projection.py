@@ -168,12 +168,9 @@ def place_on_map(
 def stratified_sample(
     languages: Sequence[str], intents: Sequence[str], cap: int, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Draw up to `cap` of N sentences, from each intent in each language in proportion, but at least one.
+    """Draw up to `cap` of N sentences, from each intent in each language in proportion; return their rows, sorted.
 
-    If there are more intents x languages than `cap`, as many of them are drawn, and one sentence of each.
-
-    Returns:
-        Row numbers, sorted; all where N is within the cap.
+    At least one of each is drawn; if there are more intents x languages than `cap`, as many of them, and one of each.
 
     Raises:
         DataError: the two differ in length, or a number is out of range.

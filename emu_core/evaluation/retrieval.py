@@ -170,11 +170,7 @@ def translation_retrieval(
 
 @dataclass(frozen=True, eq=False)
 class TemplateRetrieval:
-    """The ranks of the K targets of each of N sources among the targets of all.
-
-    Attributes:
-        ranks: (N, K), from 1, ascending.
-    """
+    """The ranks (N, K), from 1, ascending, of the K targets of each of N sources among the targets of all."""
 
     ranks: NDArray[np.int64]
 
@@ -203,16 +199,11 @@ class TemplateRetrieval:
 def template_retrieval(
     sources: Vectors, targets: Vectors, target_texts: Sequence[str] | None = None
 ) -> TemplateRetrieval:
-    """Rank each source's targets by cosine in the pool of all targets; no source is in the pool.
+    """Rank each of N sources' K targets (N * K, d) by cosine in the pool of all targets; no source is in the pool.
 
-    The rank of a target is one more than the number of rows with a higher cosine, or an equal one (within 1e-6) and an
-    earlier place in the pool.
-
-    Args:
-        sources: (N, d).
-        targets: (N * K, d): the K targets of the first source, then those of the second, and so on.
-        target_texts: their N * K sentences; a sentence that is a target of several sources is then in the pool
-            once, where it first occurs. None means that all differ.
+    The targets of the first source come first, then those of the second, and so on. The rank of a target is one more
+    than the number of rows with a higher cosine, or an equal one (within 1e-6) and an earlier place in the pool. Given
+    the N * K target sentences, one that is a target of several sources is in the pool once, where it first occurs.
 
     Raises:
         DataError: a vector is zero or not finite, the sources have different numbers of targets, a source has two

@@ -344,11 +344,7 @@ def _accuracy(
 
 @dataclass(frozen=True, eq=False)
 class AveragedPerceptron:
-    """A linear classifier.
-
-    Attributes:
-        weights: (classes, d), the mean of the weights after each example.
-    """
+    """A linear classifier, whose weights (classes, d) are the mean of the weights after each example."""
 
     weights: NDArray[np.float64]
 

@@ -44,13 +44,9 @@ class Explorer:
         points: pd.DataFrame,
         colour_by: ColourBy,
     ) -> None:
-        """Draw sentences.
+        """Draw sentences on maps, positions (n, 2) by the encoder's name.
 
-        Args:
-            comparison: of two encoders.
-            maps: positions (n, 2) of the points, by the encoder's name.
-            points: n sentences, with their row number in `comparison.sentences` as `row`.
-            colour_by: "intent" or "language".
+        The points have their row number in `comparison.sentences` as `row`.
 
         Raises:
             EmuError: ipywidgets or anywidget is not installed.
