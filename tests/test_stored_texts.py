@@ -9,7 +9,7 @@ from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText
-from emu_core.data.texts.tasks import KINDS, read_texts, text_from_frame, write_texts
+from emu_core.data.texts.tasks import KINDS, read_texts, write_texts
 from emu_core.data.texts.text import Text
 from emu_core.errors import DataError
 
@@ -32,7 +32,7 @@ def test_every_kind_has_its_text_here() -> None:
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.kind)
 def test_a_text_is_its_frame_and_its_facts(text: Text) -> None:
-    again = text_from_frame(text.to_frame(), text.facts())
+    again = KINDS[text.kind].from_frame(text.to_frame(), text.facts())
     assert same(again, text) and len(again) == len(text)
     assert isinstance(text, Nli) or again == text
     if isinstance(again, Nli):

@@ -31,7 +31,6 @@ class BicvmConfig(Settings):
     epochs: int = setting(
         50,
         "Passes over all pairs; the weights of the best one are saved.",
-        label="Epochs",
         source=_DATA,
         low=1,
         common=True,
@@ -48,7 +47,6 @@ class BicvmConfig(Settings):
         Composition.ADD,
         "The embedding of a sentence: the sum of its words, or the sum of tanh of each two adjacent words, which takes "
         "some account of word order.",
-        label="Composition",
         source=f"{_HERMANN}, section 3.2",
         choices={Composition.ADD: "The sum of its words", Composition.BIGRAM: "The sum of its bigrams"},
         group=_ENCODER,
@@ -59,18 +57,16 @@ class BicvmConfig(Settings):
         label="Minimum word count",
         low=1,
     )
-    batch_size: int = _step(64, "Pairs in a step.", label="Batch size", low=1)
+    batch_size: int = _step(64, "Pairs in a step.", low=1)
     learning_rate: float = _step(
         0.1,
         "Step size of the word embeddings (AdaGrad).",
-        label="Learning rate",
         source=_DATA,
         above=0,
     )
     word_dropout: float = _step(
         0.0,
         "Share of the words left out at random in each batch, so that no sentence depends on a single word.",
-        label="Word dropout",
         low=0,
         below=1,
     )
@@ -83,7 +79,6 @@ class BicvmConfig(Settings):
     margin: float = _loss(
         50.0,
         "How much nearer a translation should be than another sentence.",
-        label="Margin",
         source=f"{_DATA}; eq. 6 prints 1",
         above=0,
     )

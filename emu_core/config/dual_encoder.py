@@ -39,7 +39,6 @@ class DualEncoderConfig(Settings):
     epochs: int | None = setting(
         None,
         "Maximum number of passes over the largest set of translations; the weights of the best one are saved.",
-        label="Epochs",
         low=1,
         common=True,
         matters=lambda config: config.epochs is not None,
@@ -47,7 +46,6 @@ class DualEncoderConfig(Settings):
     steps: int = setting(
         30_000_000,
         "Maximum number of training steps.",
-        label="Steps",
         source=_CONFIGURATION,
         low=1,
         common=True,
@@ -64,7 +62,6 @@ class DualEncoderConfig(Settings):
     layers: int = _encoder(
         3,
         "Layers of the transformer; without layers (0), the embedding is the mean of the word embeddings.",
-        label="Layers",
         source=_MODEL,
         low=0,
     )
@@ -111,7 +108,6 @@ class DualEncoderConfig(Settings):
     word_buckets: int = _encoder(
         210_000,
         "Rows of the table that words are hashed into.",
-        label="Word buckets",
         source=f"{_CONFIGURATION}: 200,000 words and 10,000 buckets for others; here all words are hashed",
         low=2,
     )
@@ -158,7 +154,6 @@ class DualEncoderConfig(Settings):
     batch_size: int = _step(
         100,
         "Pairs in a step; each is ranked against the others of its batch.",
-        label="Batch size",
         source=_CONFIGURATION,
         low=2,
     )
@@ -173,7 +168,6 @@ class DualEncoderConfig(Settings):
     learning_rate: float = _step(
         0.008,
         "Step size of the weights.",
-        label="Learning rate",
         source=_CONFIGURATION,
         above=0,
     )
@@ -195,13 +189,11 @@ class DualEncoderConfig(Settings):
     weight_decay: float = _step(
         0.0,
         "Weight decay of all weights except the embedding tables.",
-        label="Weight decay",
         low=0,
     )
     dropout: float = _step(
         0.1,
         "Share of values in the layers that are left out at random.",
-        label="Dropout",
         source="Vaswani et al. 2017, whose layers these are; the paper states none",
         low=0,
         below=1,
@@ -209,7 +201,6 @@ class DualEncoderConfig(Settings):
     word_dropout: float = _step(
         0.0,
         "Share of the words of each sentence left out at random in training.",
-        label="Word dropout",
         low=0,
         below=1,
     )

@@ -70,13 +70,10 @@ class EmuConfig(Settings):
         source=f"{_HIROTA}, Emu-Parallel",
         fixed=True,
     )
-    epochs: int = setting(
-        3, "Passes over all labelled sentences.", label="Epochs", source=_SETTINGS, low=1, common=True
-    )
+    epochs: int = setting(3, "Passes over all labelled sentences.", source=_SETTINGS, low=1, common=True)
     learning_rate: float = setting(
         1e-3,
         "Step size of the encoder's weights (Adam). Lower it when the loss jumps about.",
-        label="Learning rate",
         source=_SETTINGS,
         above=0,
         common=True,
@@ -127,7 +124,7 @@ class EmuConfig(Settings):
         high=1,
         added=True,
     )
-    batch_size: int = _step(16, "Labelled sentences in a step.", label="Batch size", source=_SETTINGS, low=2)
+    batch_size: int = _step(16, "Labelled sentences in a step.", source=_SETTINGS, low=2)
     decay: bool = _step(
         False,
         "Decay the learning rates of encoder and classifier linearly to 0.",

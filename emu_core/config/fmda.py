@@ -23,16 +23,15 @@ _negatives = partial(
     label="Negatives per sentence",
     low=1,
 )
-_batch_size = partial(_step, 256, "Pairs of translations in a step.", label="Batch size", low=1)
+_batch_size = partial(_step, 256, "Pairs of translations in a step.", low=1)
 _learning_rate = partial(
     setting,
     help="Step size of the trained layers (Adam). Lower it when the loss jumps about.",
-    label="Learning rate",
     above=0,
     common=True,
 )
 _epochs = partial(setting, 20, label="Epochs, at most", low=1, common=True)
-_patience = partial(_step, 5, label="Patience", low=1)
+_patience = partial(_step, 5, low=1)
 _standardised = partial(
     _step,
     False,

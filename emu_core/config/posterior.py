@@ -62,7 +62,6 @@ class PosteriorConfig(Settings):
     kernel_temperature: float = setting(
         0.04,
         "Temperature of the cosines to the labelled sentences; the smaller, the more the nearest of them decide.",
-        label="Kernel temperature",
         source=_CHOSEN,
         above=0,
         group=_INTENTS,

@@ -29,9 +29,8 @@ class ServerSettings(Settings):
         (),
         "Who may sign in: verified e-mail addresses, or domains such as example.org. If empty, everyone whom the "
         "provider accepts.",
-        label="People",
     )
-    rows: int | None = setting(None, "Maximum number of rows in an upload.", label="Rows", low=1)
+    rows: int | None = setting(None, "Maximum number of rows in an upload.", low=1)
     disk_mb: int | None = setting(
         None,
         "Disk quota for a user's runs, in megabytes. When it is reached, a run must be deleted before another starts.",

@@ -27,7 +27,7 @@ class SettingInfo:
         many: whether the value is a tuple.
         default: the paper's value, if there is a paper.
         help: the meaning, in one or two sentences.
-        label: name of the field on a form.
+        label: name of the field on a form; by default `name` in words.
         source: where the default comes from, such as "Hirota et al. 2020, eq. 2".
         low: the smallest allowed value of a number, or of each number in a tuple.
         high: the largest allowed value.
@@ -154,13 +154,13 @@ class Settings:
         """Check conditions on several fields; overridden by subclasses. Raises TrainingError if one is violated."""
 
 
-def setting(default: Any, help: str, *, label: str, **described: Any) -> Any:
+def setting(default: Any, help: str, **described: Any) -> Any:
     """Return a dataclass field of a `Settings` class.
 
     The field's type is bool, int, float, str or a StrEnum; one of them or None (`int | None`); or a tuple of them
     (`tuple[int, ...]`). The arguments are attributes of `SettingInfo`.
     """
-    return field(default=default, metadata={_KEY: {"help": help, "label": label, **described}})
+    return field(default=default, metadata={_KEY: {"help": help, **described}})
 
 
 def infos(kind: type[Settings]) -> tuple[SettingInfo, ...]:
@@ -189,7 +189,8 @@ def _infos(kind: Any) -> tuple[SettingInfo, ...]:
                 f"{kind.__name__}.{one.name} has the type {types[one.name]}, which no setting can have"
             )
         members = {member: member.value for member in inner} if issubclass(inner, StrEnum) else {}
-        described = {"choices": members, **one.metadata[_KEY]}
+        words = one.name.replace("_", " ").capitalize()
+        described = {"label": words, "choices": members, **one.metadata[_KEY]}
         found.append(
             SettingInfo(
                 name=one.name, kind=inner, optional=optional, many=many, default=one.default, **described

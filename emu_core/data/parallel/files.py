@@ -7,7 +7,7 @@ from xml.parsers import expat
 
 from emu_core.data.cleaning import BLANKS, clean
 from emu_core.data.languages import checked_language, is_known, language_code, language_of_file, ordered
-from emu_core.data.parallel.text import ParallelRows, ParallelText, check_languages, pair_of, pairs_with_pivot
+from emu_core.data.parallel.text import ParallelRows, ParallelText, check_languages, pair_of
 from emu_core.data.readers.limits import check_rows, named_paths, opened
 from emu_core.data.readers.tables import is_table, is_tsv, read_columns
 from emu_core.data.readers.text import read_lines
@@ -61,7 +61,13 @@ def read_parallel(
         elif is_table(path):
             found.append(_read_table(path, named))
     check_rows(sum(len(rows.lines) for rows in found), "the parallel text in all files together")
-    return [text for rows in found for text in pairs_with_pivot(rows, drop_empty=drop_empty)]
+    texts = []
+    for rows in found:
+        pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
+        texts += [
+            pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot
+        ]
+    return texts
 
 
 def read_translations(folder: Path) -> list[ParallelText]:

@@ -164,12 +164,6 @@ def check_languages(languages: Sequence[str], name: str) -> None:
         )
 
 
-def pairs_with_pivot(rows: ParallelRows, *, drop_empty: bool) -> list[ParallelText]:
-    """Pair English, or else the first language, with each of the others; see `pair_of`."""
-    pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
-    return [pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot]
-
-
 def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -> ParallelText:
     """Pair two of the languages.
 

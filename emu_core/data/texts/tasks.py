@@ -54,11 +54,6 @@ class Tasks:
         return list(dict.fromkeys(note for text in self.all for note in text.notes))
 
 
-def text_from_frame(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Text:
-    """Restore a text of any kind from its `to_frame()` and `facts()`."""
-    return KINDS[facts["kind"]].from_frame(frame, facts)
-
-
 def write_texts(folder: Path, parts: Mapping[str, Sequence[Text]]) -> None:
     """Write texts by part, such as "train", to an existing folder: a Parquet file each, and finally `FACTS`."""
     facts = []
@@ -74,7 +69,7 @@ def read_texts(folder: Path) -> dict[str, list[Text]]:
     parts: dict[str, list[Text]] = {}
     try:
         for number, facts in enumerate(json.loads((folder / FACTS).read_text("utf-8")), 1):
-            text = text_from_frame(pd.read_parquet(_file(folder, number)), facts)
+            text = KINDS[facts["kind"]].from_frame(pd.read_parquet(_file(folder, number)), facts)
             parts.setdefault(facts.get("part", "train"), []).append(text)
     except (OSError, ValueError, KeyError, TypeError, DataError):
         raise DataError(
