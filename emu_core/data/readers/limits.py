@@ -49,8 +49,8 @@ class Opened:
 
 
 @contextmanager
-def opened(source: Path | BinaryIO | bytes, name: str, most: int | None = None) -> Iterator[Opened]:
-    """Open a path, an open file or bytes, named `name` in messages, and unpack gzipped content.
+def opened(source: Path | bytes, name: str, most: int | None = None) -> Iterator[Opened]:
+    """Open a path or bytes, named `name` in messages, and unpack gzipped content.
 
     Raises:
         DataError: the file is missing, has more than `most` bytes (by default MAX_BYTES), packed or unpacked, can't be
@@ -85,11 +85,10 @@ def named_paths(files: str | Path | Sequence[str | Path], missing: str) -> list[
     return paths
 
 
-def _stream(source: Path | BinaryIO | bytes, name: str, max_bytes: int) -> BinaryIO:
-    if not isinstance(source, Path):
-        payload = source if isinstance(source, bytes) else source.read(max_bytes + 1)
-        check_size(len(payload), name, max_bytes)
-        return io.BytesIO(payload)
+def _stream(source: Path | bytes, name: str, max_bytes: int) -> BinaryIO:
+    if isinstance(source, bytes):
+        check_size(len(source), name, max_bytes)
+        return io.BytesIO(source)
     if source.is_dir():
         raise DataError(f"{shown(name)} is a folder; name the files in it")
     if not source.is_file():

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -49,7 +49,7 @@ _MAX_SHEET_ROWS = 1_048_576  # the limit of spreadsheet programs
 _MAX_BLANK_ROWS = 1_000  # above the column names
 
 
-def read_table(source: Path | BinaryIO | bytes, name: str) -> pd.DataFrame:
+def read_table(source: Path | bytes, name: str) -> pd.DataFrame:
     """Read a table as strings, without interpreting its values: "NA", "null" and "007" stay text.
 
     The content decides the format, and the ending of the name if the content is ambiguous. Missing values are "";

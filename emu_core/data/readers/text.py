@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import BinaryIO
 
 import chardet
 
@@ -55,7 +54,7 @@ _LEAST_CONFIDENCE = 0.005  # chardet gives a single word 0.01 or more
 _FIX = "save the whole file as UTF-8"
 
 
-def read_text(source: Path | BinaryIO | bytes, name: str) -> tuple[str, str]:
+def read_text(source: Path | bytes, name: str) -> tuple[str, str]:
     """Return the text of a file, gzipped or not, and its encoding. Raises DataError if it is too large or no text."""
     with opened(source, name) as file:
         return checked_text(file.read(), name)
