@@ -136,10 +136,9 @@ def bert(file: E5File) -> "BertModel":
         name: torch.from_numpy(file.tensor(packed_name(name), *weight.shape))
         for name, weight in empty.items()
     }
-    model: BertModel = BertModel.from_pretrained(
+    return BertModel.from_pretrained(
         None, config=config, state_dict=state, add_pooling_layer=False, dtype=torch.float32
     )
-    return model
 
 
 def packed_name(name: str) -> str:

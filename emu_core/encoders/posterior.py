@@ -37,8 +37,7 @@ class PosteriorEncoder(EncoderOnBase):
 
     def forward(self, features: Features) -> Tensor:
         """Return unit vectors (B, dim) of a batch."""
-        out: Tensor = self.head(self.base(features))
-        return out
+        return self.head(self.base(features))
 
     def batch_vectors(self, ids: Sequence[TokenIds]) -> Tensor:
         """Return the vectors (B, dim) of one batch, without gradient."""

@@ -28,8 +28,7 @@ class TaskHeads(nn.Module):
 
     def conversation(self, responses: Tensor) -> Tensor:
         """Return g^R of responses (B, dim); the comments' g^I is the encoder's own vector."""
-        out: Tensor = self.response(self.gain * responses)
-        return out
+        return self.response(self.gain * responses)
 
     def quick_thought(self, before: Tensor, sentence: Tensor, after: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return g^P, g^I and g^R, each (B, dim)."""
@@ -41,8 +40,7 @@ class TaskHeads(nn.Module):
 
     def inference(self, premises: Tensor, hypotheses: Tensor) -> Tensor:
         """Return logits (B, 3) of pairs of vectors (B, dim)."""
-        out: Tensor = self.nli(relation(self.gain * premises, self.gain * hypotheses))
-        return out
+        return self.nli(relation(self.gain * premises, self.gain * hypotheses))
 
 
 def nli_layers(dim: int, hidden: int) -> nn.Sequential:

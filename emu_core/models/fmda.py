@@ -90,8 +90,7 @@ class Fmda(nn.Module):
 
     def language_logits(self, language: Tensor) -> Tensor:
         """Return logits (B, languages) of language embeddings (B, d), section 3.2."""
-        out: Tensor = self.identify(language)
-        return out
+        return self.identify(language)
 
     def rebuilt(self, out: FmdaOutput, language: Tensor | None = None) -> Tensor:
         """Return the standardised [CLS] (B, d), rebuilt from language, template and residual (section 3.3).
@@ -99,8 +98,7 @@ class Fmda(nn.Module):
         `language` are language embeddings (B, d) to use instead of the utterances' own.
         """
         spoken = out.language if language is None else language
-        utterance: Tensor = self.rebuild(spoken + out.template + out.residual)
-        return utterance
+        return self.rebuild(spoken + out.template + out.residual)
 
     def template_layers(self) -> list[nn.Parameter]:
         """Return the template encoder, which only the first of two stages trains (section 4.6)."""
@@ -159,8 +157,7 @@ class MeaningLanguage(nn.Module):
 
     def language_logits(self, language: Tensor) -> Tensor:
         """Return logits (B, languages) of language embeddings (B, d)."""
-        out: Tensor = self.identify(language)
-        return out
+        return self.identify(language)
 
     def meaning_layers(self) -> list[nn.Parameter]:
         """Return the layers of the meaning embedding."""

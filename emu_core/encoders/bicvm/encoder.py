@@ -50,8 +50,7 @@ def compose(table: Tensor, ids: Tensor, before: Tensor, offsets: Tensor, composi
         composition: the sum, or the sum over bigrams.
     """
     if composition is Composition.ADD:
-        out: Tensor = F.embedding_bag(ids, table, offsets, mode="sum")
-        return out
+        return F.embedding_bag(ids, table, offsets, mode="sum")
     steps = torch.tanh(F.embedding(before, table, padding_idx=0) + F.embedding(ids, table))  # (T, d)
     return F.embedding_bag(torch.arange(len(ids), device=ids.device), steps, offsets, mode="sum")
 

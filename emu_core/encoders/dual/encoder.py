@@ -188,9 +188,8 @@ class DualEncoder(Encoder):
     def forward(self, features: Features) -> Tensor:
         """Return the sentence vectors (B, dim) of a batch, with length 1 if `config.normalised`."""
         mask = features["attention_mask"]
-        x: Tensor = F.embedding(
-            features["input_ids"][mask], self.word_vectors(features)
-        )  # (R, dim), real words only
+        # Real words only: (R, dim).
+        x = F.embedding(features["input_ids"][mask], self.word_vectors(features))
         if self.config.layers and self.config.position_scale:
             place = self.config.position_scale * positions(mask.shape[1], self.dim).to(x)
             x = x + place.expand(len(mask), -1, -1)[mask]
@@ -209,8 +208,7 @@ class DualEncoder(Encoder):
             rows = F.embedding(features["ngram_rows"], self.ngrams, sparse=self.sparse)
             summed = F.embedding_bag(features["ngrams"], rows, features["ngram_begins"], mode="sum")
             words = (words + torch.tanh(self.ngram_map(summed))) / 2
-        out: Tensor = self.projection(words)
-        return out
+        return self.projection(words)
 
     def embeddings(self) -> list[nn.Parameter]:
         """Return the tables of words and of n-grams."""

@@ -40,8 +40,7 @@ class Relations:
         first, second = (
             self.gain * torch.from_numpy(np.asarray(side, np.float32)) for side in (premises, hypotheses)
         )
-        found: NDArray[np.int64] = self.layers(relation(first, second)).argmax(dim=-1).numpy()
-        return found
+        return self.layers(relation(first, second)).argmax(dim=-1).numpy()
 
     def save(self, folder: Path) -> None:
         """Write `nli.safetensors` into the encoder's folder."""

@@ -58,8 +58,7 @@ def without_prompt(
     features["attention_mask"] = attention_mask * (place >= prompt_tokens)
     for module in rest:
         features = module(features)
-    vectors: Tensor = features["sentence_embedding"]
-    return vectors
+    return features["sentence_embedding"]
 
 
 def reads_alone(folder: Path, texts: list[str], expected: list[list[int]]) -> bool:
