@@ -75,42 +75,38 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
             the run was cancelled.
     """
     with run.locked():
-        return _run_bench(run, on_progress, run_cell or in_process)
-
-
-def _run_bench(run: Run, on_progress: OnProgress | None, run_cell: RunCell) -> Report:
-    experiment = open_bench(run)
-    make_report = paper_named(experiment.config.method).load_report()
-    with record_failure(run, on_progress) as progress:
-        cells = experiment.cells()
-        # All are read before any is run, so that a cell of other settings is refused at once.
-        found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
-        since = progress.status.started_at - sum(result.seconds_whole for result in found.values())
-        progress.status = replace(progress.status, steps=len(cells), training_since=since)
-        for cell in cells:
-            if cell in found:
-                continue
-            progress.status = replace(progress.status, step=len(found))
-            progress.phase(cell.label)
-            found[cell] = run_cell(experiment, cell)
-            if not found[cell].error:
-                experiment.write(cell, found[cell])
-            elif cell == cells[0]:
-                raise TrainingError(f"{experiment.first} can't be measured: {found[cell].error}")
-        progress.status = replace(progress.status, step=len(cells))
-        progress.phase("the report")
-        results = Results({cell: found[cell] for cell in cells}, experiment.seeds)
-        errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
-        report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
-        report.write()
-        results.frame().to_parquet(run.folder / RESULTS)
-        shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
-        message = ""
-        if errors:
-            first = next(iter(errors.values()))
-            message = f"{len(errors)} of the cells could not be measured, the first because {first}"
-        progress.end(RunState.FINISHED, message)
-    return report
+        experiment = open_bench(run)
+        make_report = paper_named(experiment.config.method).load_report()
+        with record_failure(run, on_progress) as progress:
+            cells = experiment.cells()
+            # All are read before any is run, so that a cell of other settings is refused at once.
+            found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
+            since = progress.status.started_at - sum(result.seconds_whole for result in found.values())
+            progress.status = replace(progress.status, steps=len(cells), training_since=since)
+            for cell in cells:
+                if cell in found:
+                    continue
+                progress.status = replace(progress.status, step=len(found))
+                progress.phase(cell.label)
+                found[cell] = (run_cell or in_process)(experiment, cell)
+                if not found[cell].error:
+                    experiment.write(cell, found[cell])
+                elif cell == cells[0]:
+                    raise TrainingError(f"{experiment.first} can't be measured: {found[cell].error}")
+            progress.status = replace(progress.status, step=len(cells))
+            progress.phase("the report")
+            results = Results({cell: found[cell] for cell in cells}, experiment.seeds)
+            errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
+            report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
+            report.write()
+            results.frame().to_parquet(run.folder / RESULTS)
+            shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
+            message = ""
+            if errors:
+                first = next(iter(errors.values()))
+                message = f"{len(errors)} of the cells could not be measured, the first because {first}"
+            progress.end(RunState.FINISHED, message)
+        return report
 
 
 def resume_bench(run: Run, on_progress: OnProgress | None = None) -> Report:

@@ -119,7 +119,6 @@ class Classification(nn.Module):
     """A linear layer over sentence vectors with a softmax loss: SoftmaxLoss for single sentences."""
 
     def __init__(self, model: Any, dim: int, n_classes: int) -> None:
-        """Add a new layer to a SentenceTransformer."""
         super().__init__()
         self.model = model
         self.classifier = nn.Linear(dim, n_classes)

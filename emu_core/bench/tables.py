@@ -37,7 +37,6 @@ class Warned:
     text: str
 
     def __str__(self) -> str:
-        """Return the warning as a sentence."""
         return f"{self.system} warned: {self.text}."
 
 

@@ -208,11 +208,8 @@ class Meanings:
 def shown_words(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> tuple[Meanings, Meanings]:
     """Return the words of the two pictures: weekdays and months, or frequent words if the texts have too few of them.
 
-    The first picture has all languages; the second has those without parallel text, if there are two.
-
-    Args:
-        texts: the texts that an encoder was trained on.
-        known: the encoder's words, by language.
+    The first picture has all languages; the second has those without parallel text, if there are two. `texts` are
+    those that an encoder was trained on, and `known` its words by language.
     """
     languages = tuple(known)
     pivot = set.intersection(*(set(text.languages) for text in texts)) if len(texts) > 1 else set[str]()

@@ -131,7 +131,6 @@ class DocumentResults:
     """Accuracies of document classification by system, direction and number of training documents."""
 
     def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
-        """Take the results of all finished cells."""
         found = [(cell, key) for _, cell in results.measured() for key in cell.values]
         documents = [(int(part), way) for _, (measure, part, way) in found if measure == "documents"]
         self.ways = list(dict.fromkeys(way for _, way in documents))

@@ -62,7 +62,6 @@ class DualTables:
     """The tables of a report: of systems each trained on each of some language pairs."""
 
     def __init__(self, results: Results, systems: Sequence[System], pairs: Sequence[Pair]) -> None:
-        """Take the results of finished cells."""
         self.results, self.systems, self.pairs = results, tuple(systems), tuple(pairs)
         self.names = pair_names(pairs)
         # Pair and direction, both ways of each pair.

@@ -84,7 +84,6 @@ class Accuracies:
     """The Acc@1 of the benchmark's systems in percent, by direction and over seeds."""
 
     def __init__(self, experiment: EmuExperiment, results: Results) -> None:
-        """Take the results of an experiment's cells."""
         self.experiment, self.results = experiment, results
         self.directions = experiment.directions
         self.base = results.of(BASE, seeds=(0,))

@@ -129,7 +129,6 @@ class FmdaTables:
     """The tables of a report."""
 
     def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
-        """Take the results of finished cells and the language pairs."""
         self.results, self.pairs = results, tuple(pairs)
         self._verdicts = {
             "2": self._meaning_verdict,

@@ -1,8 +1,9 @@
 """Experiments on encoders trained from scratch: how they are trained, and the tables that their reports share."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +30,7 @@ from emu_core.evaluation.translation_ranking import ranking_by
 from emu_core.runs.costs import Pace, Took, now, since
 from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
 from emu_core.trainers.dual_encoder import DualEncoderTrainer
-from emu_core.trainers.fit import Fitted, fit
+from emu_core.trainers.fit import Fitted, Trainer, fit
 
 QUICK_EPOCHS = 5
 MISSING = "–"
@@ -56,24 +57,23 @@ class Recipe:
         pace: Pace,
     ) -> tuple[Encoder, Fitted]:
         """Train an encoder on parallel text and on the recipe's tasks among `others`; `dev` chooses the epoch."""
-        config, never = self.config, lambda: False
+        config = self.config
+        encoder: Encoder
+        make: Callable[..., Trainer[Any]]
         if isinstance(config, BicvmConfig):
-            bicvm = untrained_encoder(train, config, seed=seed).to(device)
-            words = BicvmTrainer(
-                bicvm, train, config, seed=seed, score=lambda: mean_p_at_1(bicvm.encode, dev)
+            encoder = bicvm = untrained_encoder(train, config, seed=seed).to(device)
+            make = partial(BicvmTrainer, bicvm, train)
+        else:
+            tasks = Tasks(
+                train,
+                others.dialogues if self.dialogues else (),
+                others.running_text if self.running else (),
+                others.nli if self.nli else (),
             )
-            return bicvm, fit(words, on_record=pace, should_stop=never)
-        tasks = Tasks(
-            train,
-            others.dialogues if self.dialogues else (),
-            others.running_text if self.running else (),
-            others.nli if self.nli else (),
-        )
-        dual = DualEncoder.random(config, languages_of(train), seed=seed).to(device)
-        trainer = DualEncoderTrainer(
-            dual, tasks, config, seed=seed, score=lambda: mean_p_at_1(dual.encode, dev)
-        )
-        return dual, fit(trainer, on_record=pace, should_stop=never)
+            encoder = dual = DualEncoder.random(config, languages_of(train), seed=seed).to(device)
+            make = partial(DualEncoderTrainer, dual, tasks)
+        trainer = make(config, seed=seed, score=lambda: mean_p_at_1(encoder.encode, dev))
+        return encoder, fit(trainer, on_record=pace, should_stop=lambda: False)
 
 
 class ParallelExperiment(Experiment):
