@@ -1,4 +1,9 @@
-"""Fitting the posterior method: no gradient, the encoder runs once over each sentence."""
+"""Fitting the posterior method, without gradients: the encoder runs once over each sentence.
+
+In all functions, `x` (N, d) are the training sentences' vectors in the space of the head, of length 1, and `classes`
+their class numbers, from 0. `ids` are N, or none: sentences with the same id, unless it is empty, are translations,
+which are held out together so that they do not reveal each other's class. All draws have a fixed seed.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -24,19 +29,19 @@ Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-BLOCK = 1024  # rows of cosines held at once
-SENTENCES = 4  # parts of the sentences, where some are left out beside a part of the intents
-DIVISIONS = 1  # of the intents into parts, to learn the gate
-OPEN = -1e4  # a nearness that every sentence has
+BLOCK = 1024  # rows of cosines in memory at once
+SENTENCES = 4  # parts of the sentences, one of which is left out together with a part of the intents
+DIVISIONS = 1  # divisions of the intents into parts, to learn the gate
+OPEN = -1e4  # a nearness that every sentence exceeds
 MANY = 400  # intents; a regression over more of them at once takes minutes, so they are taken in groups
-FEW = 200  # intents on which, where there are many, penalty and gate are learnt and the guard is measured
-GROUP = 100  # intents told apart from each other by one regression, where there are many
+FEW = 200  # of many intents, those on which penalty and gate are learnt and the guard is measured
+GROUP = 100  # of many intents, those that one regression distinguishes
 CROSS_VALIDATED = 2_000  # sentences at most: five heads are fitted on four fifths of them
-DENSE = 2**24  # numbers of a matrix of sentences and intents (64 MB); a larger one is not made
-MOST_SENTENCES = 20_000  # to learn from; of more, so many are drawn
-LEAST_OF_INTENT = 3  # sentences that an intent keeps where they are drawn
-NEAR_ROWS = 4096  # whose nearness to all others is measured; of more, so many are drawn
-EVEN = 1e-9  # a variance below this share of the largest is none
+DENSE = 2**24  # largest size of a dense matrix of sentences and intents (64 MB)
+MOST_SENTENCES = 20_000  # to learn from; of more, this many are drawn
+LEAST_OF_INTENT = 3  # sentences that an intent keeps in a draw
+NEAR_ROWS = 4096  # rows whose nearness to all others is measured; of more, this many are drawn
+EVEN = 1e-9  # a variance below this share of the largest counts as none
 
 
 def fit_head(
@@ -50,17 +55,16 @@ def fit_head(
     """Fit the head on the training sentences' vectors.
 
     Args:
-        vectors: (N, d), by the encoder as it is.
-        labels: N class numbers, from 0, each class there.
-        reference: by language, vectors (M, d) of the same M sentences in each: what differs between their means is
-            the languages alone. Read where `config` takes language directions or a center out; else it may be empty.
+        vectors: (N, d), of the base encoder.
+        labels: N class numbers, from 0, without gaps.
+        reference: by language, vectors (M, d) of the same M sentences, whose means differ only by language. May be
+            empty if `config` removes neither language directions nor a center.
         config: the settings.
-        ids: N; sentences with the same one are translations, which must not tell each other's class where some are held
-            out. Empty ones have none; without any, no sentence has.
-        inverse_penalty: C of the logistic regression; None chooses it on sentences that are held out.
+        ids: see the module.
+        inverse_penalty: C of the logistic regression; None chooses it on held-out sentences.
 
     Raises:
-        TrainingError: fewer than two classes.
+        TrainingError: there are fewer than two classes.
     """
     if len(set(labels)) < 2:
         raise TrainingError("a posterior is over two intents or more; add sentences of another")
@@ -89,7 +93,7 @@ def fit_head(
         temperature=config.kernel_temperature,
         softening=config.softening,
         gate_temperature=config.gate_temperature,
-        # Without a learnt second factor, the first one alone must keep sentences of other kinds out.
+        # Without a learnt second factor, the first one must exclude sentences of other kinds.
         gate_at=float(np.quantile(near, config.gate_quantile))
         if config.gate_quantile or not len(known)
         else OPEN,
@@ -125,7 +129,7 @@ def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]
     classes = np.asarray(labels, dtype=np.int64)
     count = np.bincount(classes)
     wanted = np.maximum(np.minimum(count, LEAST_OF_INTENT), count * most // len(classes))
-    order = np.random.default_rng(0).permutation(len(classes))  # always the same, as every draw here
+    order = np.random.default_rng(0).permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]  # by class, each in random order
     place = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
     rows: list[int] = np.sort(order[place < wanted[classes[order]]]).tolist()
@@ -133,7 +137,7 @@ def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]
 
 
 def samples(labels: Sequence[int]) -> tuple[str, ...]:
-    """Say in a sentence each what of many sentences and intents is drawn."""
+    """Return a sentence on each draw from many sentences or intents."""
     found, rows, k = [], sampled_rows(labels), max(labels) + 1
     if len(rows) < len(labels):
         found.append(
@@ -149,7 +153,7 @@ def samples(labels: Sequence[int]) -> tuple[str, ...]:
 
 
 def _few_intents(classes: Classes) -> tuple[NDArray[np.intp], Classes]:
-    """Return the rows of all intents, or of `FEW` drawn ones where there are many, and their classes, from 0."""
+    """Return the rows of all intents, or of `FEW` drawn ones of many, and their classes, from 0."""
     k = int(classes.max()) + 1
     if k <= MANY:
         return np.arange(len(classes)), classes
@@ -159,11 +163,10 @@ def _few_intents(classes: Classes) -> tuple[NDArray[np.intp], Classes]:
 
 
 def _weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple[Matrix, Matrix]:
-    """Weights (k, d) and biases (k,) of the regression over all intents, or over groups of them where there are many.
+    """Return weights (k, d) and biases (k,) of a regression over all intents, or over random groups of many intents.
 
-    A group's intents are drawn, and its regression tells them from each other alone, as a sampled softmax does: its
-    work grows with the sentences, where that of a regression over all of them grows with their square. Its weights
-    add up to 0 over a group, so that those of different groups compare.
+    A group's regression only distinguishes its own intents, like a sampled softmax: the work grows linearly with the
+    sentences, and not with their square. The weights sum to 0 over a group, so that those of different groups compare.
     """
     k = int(classes.max()) + 1
     if k <= MANY:
@@ -188,11 +191,11 @@ def left_out(
     *,
     intents: bool,
 ) -> LeftOut | None:
-    """Measure what sentences gain or lose that heads were fitted without; see `fit_head` for the arguments.
+    """Measure the gain or loss of sentences that heads were fitted without; see `fit_head` for the arguments.
 
-    Whole intents are left out (`new_intent_guard`), with heads of the penalty of the whole: one number, which all
-    labels chose, the left-out ones too. Or, where `intents` is false, sentences are (`cross_validation`): each head
-    chooses its own, and of many sentences a sample is taken, which finds less than all would.
+    If `intents` is true, whole intents are left out (`new_intent_guard`), and all heads have the given penalty, which
+    all labels chose. Otherwise sentences are left out (`cross_validation`): each head chooses its own penalty, and many
+    sentences are sampled, which finds less than all would.
     """
     few, classes = _few_intents(np.asarray(labels, dtype=np.int64))
     if not intents:
@@ -218,7 +221,7 @@ def _space(
     reference: Mapping[str, FloatArray],
     config: PosteriorConfig,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where the head compares sentences: their x (N, d), and the directions, the center and the map that lead there."""
+    """Return `x` (N, d), and the directions, the center and the map that lead to its space."""
     directions, center = language_space(reference, config, vectors.shape[1])
     x = neutral(torch.from_numpy(np.array(vectors, dtype=np.float32)), directions, center)
     spread = learn_spread(x.numpy().astype(np.float64), classes, config.whitening)
@@ -228,10 +231,10 @@ def _space(
 def language_space(
     reference: Mapping[str, FloatArray], config: PosteriorConfig, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """The directions (n, dim) in which the languages' means differ most, and the part of the mean that is taken out.
+    """Return the directions (n, dim) in which the languages' means differ most, and the part of the mean to remove.
 
     Raises:
-        TrainingError: the reference has too few languages for so many directions.
+        TrainingError: the reference has too few languages for the number of directions.
     """
     if not (config.language_directions or config.centering):
         return torch.zeros(0, dim), torch.zeros(dim)
@@ -250,22 +253,17 @@ def language_space(
 
 
 def learn_spread(x: NDArray[np.float64], classes: NDArray[np.int64], whitening: float) -> Tensor:
-    """The map (d, d) that evens out in which directions sentences of one intent differ; (0, d) for no whitening.
+    """Return the map (d, d) that evens out the variance within intents; (0, d) for no whitening.
 
-    It is (w S + (1 - w) I) ^ (-1/2), with w the whitening and S the covariance within the intents, scaled to a mean
-    variance of 1. What sentences of one intent differ by says little of the intent, and of intents without labels
-    too.
-
-    Args:
-        x: (N, d), of length 1.
-        classes: N class numbers, from 0.
-        whitening: 0 to 1.
+    It is (w S + (1 - w) I) ^ (-1/2), with w the whitening, 0 to 1, and S the covariance within the intents, scaled to a
+    mean variance of 1. The directions in which sentences of one intent differ say little about the intent, also for
+    intents without labels.
     """
     n, d = x.shape
     count = np.bincount(classes)
     means = np.zeros((len(count), d))
     np.add.at(means, classes, x)
-    # A sentence is nearer to a mean that it is part of than to its intent's own: by n / (n - 1) of the variance.
+    # The mean of a sample that includes the sentence is too near to it: by n / (n - 1) of the variance.
     unbiased = np.sqrt(count / np.maximum(count - 1, 1))[classes, None]
     apart = (x - (means / count[:, None])[classes]) * unbiased
     variance = np.square(apart).sum() / d
@@ -281,7 +279,7 @@ def learn_spread(x: NDArray[np.float64], classes: NDArray[np.int64], whitening: 
 
 
 def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
-    """How near each row is to the others, or a sample of many rows is: (N,) or fewer."""
+    """Return the nearness of each row to the others, or that of a sample of many rows: (N,) or fewer."""
     near = []
     rows = torch.arange(len(x))
     if len(x) > 2 * NEAR_ROWS:
@@ -302,37 +300,28 @@ def _unit(vectors: FloatArray) -> NDArray[np.float64]:
 INVERSE_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)  # C of the logistic regression
 USUAL = 10.0
 FOLDS = 5
-MOST_ROWS = 1500  # held out in turn; of more, so many are drawn
+MOST_ROWS = 1500  # held out in turn; of more, this many are drawn
 ALIKE = 0.02
-"""Nats of cross-entropy, a fiftieth of the right intent's probability, that a posterior may be worse than the best.
+"""Nats of cross-entropy, a fiftieth of the right intent's probability, by which a posterior may be worse than the best.
 
-Held-out sentences share wordings with the others of their language, and those flatter a loose fit; other languages'
-sentences do not."""
+Held-out sentences share wordings with others in their language, which flatters a loose fit; sentences in other
+languages do not."""
 MOST_ITERATIONS = 3000
-TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 the loose fits end where the one before them did
+TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 loose fits end where the previous one did
 TEMPERATURES = (0.5, 8.0)  # the smallest and the largest
 
 
 def choose_inverse_penalty(
     x: Matrix, classes: Classes, kernel_temperature: float, ids: Sequence[str] = ()
 ) -> float:
-    """C of the regression whose posterior tells sentences that are held out in turn best, or as good as best.
+    """Return C of the regression whose posterior predicts held-out sentences best, or nearly so.
 
-    By cross-entropy, each at the temperature that calibrates it (Guo et al. 2017, section 4.2): how sure a posterior is
-    does not decide, but what it ranks above what. Of those that are worse than the best by no more than `ALIKE`, or by
-    the standard error of the difference, the smallest C: the smoother a posterior, the closer it leaves two
-    translations.
-
-    Args:
-        x: (N, d), of length 1.
-        classes: N class numbers, from 0.
-        kernel_temperature: of the cosines.
-        ids: N, or none; sentences with the same one, but for the empty one, are held out together.
-
-    Returns:
-        `USUAL` where no sentence can be held out: each is its class's only one.
+    The measure is the cross-entropy at the temperature that calibrates each (Guo et al. 2017, section 4.2), so that not
+    the confidence of a posterior decides, but its ranking. Of those that are worse than the best by no more than
+    `ALIKE`, or than the standard error of the difference, the smallest C is taken: the smoother a posterior, the closer
+    it leaves two translations. `USUAL` is returned if each class has one sentence, so that none can be held out.
     """
-    draws = np.random.default_rng(0)  # always the same: the labels decide, and nothing else
+    draws = np.random.default_rng(0)
     group = _groups(ids) if ids else np.arange(len(x))
     group = draws.permutation(group.max() + 1)[group]
     rows = np.argsort(group, kind="stable")[:MOST_ROWS]
@@ -349,14 +338,14 @@ def choose_inverse_penalty(
 
 
 def regression(inverse_penalty: float, *, warm: bool = False) -> "LogisticRegression":
-    """Return a logistic regression that is not yet fitted; a warm one goes on from where it was last."""
+    """Return an unfitted logistic regression; a warm one starts each fit from the last."""
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=inverse_penalty, max_iter=MOST_ITERATIONS, tol=TOLERANCE, warm_start=warm)
 
 
 def weights(fitted: "LogisticRegression") -> tuple[Matrix, Matrix]:
-    """Weights (k, d) and biases (k,) whose softmax is the fitted probability, for two classes as for more."""
+    """Return weights (k, d) and biases (k,) whose softmax is the fitted probability, also for two classes."""
     weight, bias = fitted.coef_, fitted.intercept_
     if len(fitted.classes_) == 2:  # scikit-learn gives the second class's log-odds
         return np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
@@ -364,7 +353,7 @@ def weights(fitted: "LogisticRegression") -> tuple[Matrix, Matrix]:
 
 
 def members(classes: Classes, k: int) -> Matrix:
-    """(N, k): 1 / sqrt(n_c) in the column of a sentence's class, 0 elsewhere."""
+    """Return (N, k): 1 / sqrt(n_c) in the column of a sentence's class, 0 elsewhere."""
     count = np.bincount(classes, minlength=k)
     found = np.zeros((len(classes), k))
     found[np.arange(len(classes)), classes] = 1 / np.sqrt(count[classes])
@@ -372,7 +361,7 @@ def members(classes: Classes, k: int) -> Matrix:
 
 
 def _members_of_head(classes: Classes) -> Tensor:
-    """As a head takes them: `members` (N, k), or the class numbers (N,) where that would be large."""
+    """Return `members` (N, k), or the class numbers (N,) if that would be large, as a head takes them."""
     k = int(classes.max()) + 1
     if len(classes) * k > DENSE:
         return torch.from_numpy(classes)
@@ -380,13 +369,13 @@ def _members_of_head(classes: Classes) -> Tensor:
 
 
 def _groups(ids: Sequence[str]) -> Classes:
-    """A number for each id, and one for each sentence without an id, from 0 in the order in which they come."""
+    """Return the number of each sentence's id; sentences without an id have their own."""
     number: dict[str | int, int] = {}
     return np.array([number.setdefault(name or row, len(number)) for row, name in enumerate(ids)])
 
 
 def _held_out_scores(x: Matrix, classes: Classes, group: Classes, kernel_temperature: float) -> list[Matrix]:
-    """For each penalty (N, k): log f(c), fitted without the sentence; NaN where its class was not there."""
+    """Return for each penalty (N, k): log f(c), fitted without the sentence; NaN if its class was missing."""
     k = int(classes.max()) + 1
     scores = [np.full((len(x), k), np.nan) for _ in INVERSE_PENALTIES]
     names = np.unique(group)
@@ -410,7 +399,7 @@ def _held_out_scores(x: Matrix, classes: Classes, group: Classes, kernel_tempera
 
 
 def _calibrated_losses(scores: Matrix, classes: Classes) -> Matrix:
-    """Each sentence's cross-entropy (N,), at the temperature where their mean is least."""
+    """Return each sentence's cross-entropy (N,), at the temperature with the smallest mean."""
 
     def losses(log_temperature: float) -> Matrix:
         logs: Matrix = log_softmax(scores / np.exp(log_temperature), axis=1)
@@ -423,23 +412,14 @@ def _calibrated_losses(scores: Matrix, classes: Classes) -> Matrix:
 def learn_known(
     x: Tensor, classes: Classes, config: PosteriorConfig, inverse_penalty: float, ids: Sequence[str] = ()
 ) -> Tensor:
-    """Learn the weights of the gate: u_0, u_1 and u_2 of `PosteriorHead`, or none.
+    """Learn the weights (3,) of the gate: u_0, u_1 and u_2 of `PosteriorHead`.
 
-    The intents are divided into parts, and so are the sentences. A part of the intents and a part of the other
-    intents' sentences are left out; what the head would compute of both, fitted on the rest, are the examples of a
-    logistic regression: of no labelled intent, and of one. Both kinds weigh alike.
-
-    Args:
-        x: (N, d), as the head's training sentences.
-        classes: N class numbers, from 0.
-        config: how many parts of intents there are, and the temperature of nearness.
-        inverse_penalty: C of the head's own logistic regression.
-        ids: N, or none; sentences with the same one are left out together.
-
-    Returns:
-        (3,), or (0,) where there are too few intents to leave one out, or one part is asked for.
+    Intents and sentences are divided into parts. A part of the intents and a part of the other intents' sentences are
+    left out, and a head is fitted on the rest. What it computes for both are the examples of a logistic regression: of
+    no labelled intent, and of one. Both kinds have the same weight. With too few intents to leave one out, or a single
+    part, there are no weights: (0,).
     """
-    drawn = np.random.default_rng(0)  # always the same: the labels decide, and nothing else
+    drawn = np.random.default_rng(0)
     group = _groups(ids) if ids else np.arange(len(x))
     part_of_group = drawn.permutation(group.max() + 1) % SENTENCES
     rows = np.sort(drawn.permutation(len(x))[:MOST_ROWS])
@@ -474,7 +454,7 @@ def learn_known(
 def _left_out(
     classes: Classes, intent_part: Classes, sentence_part: Classes
 ) -> Iterator[tuple[Mask, Mask, Mask]]:
-    """Yield the sentences of a part of the intents, a part of the others, and the rest: of two intents or more."""
+    """Yield the sentences of a part of the intents, a part of the others, and the rest if it has several intents."""
     for part in range(int(intent_part.max()) + 1 if len(set(intent_part)) > 1 else 0):
         new = intent_part[classes] == part
         held = ~new & (sentence_part == part % SENTENCES)
