@@ -80,20 +80,14 @@ class BicvmExperiment(ParallelExperiment):
 
     def recipe(self, system: str) -> Recipe | None:
         """Return how a system is trained; None for glosses, which are counts."""
-        match System(system):
-            case System.GLOSSED:
-                return None
-            case System.SUM_OF_WORDS:
-                plain = {**SUM_OF_WORDS, **self.epochs_of(SUM_OF_WORDS["epochs"])}
-                return Recipe(DualEncoderConfig(**plain))
-            case System.PAPER:
-                paper = BicvmConfig()
-                return Recipe(replace(paper, **self.epochs_of(paper.epochs)))
-            case _:
-                tuned = {**TUNED_BICVM, **self.epochs_of(TUNED_BICVM["epochs"])}
-                if system == System.OURS_BIGRAM:
-                    tuned["composition"] = Composition.BIGRAM
-                return Recipe(BicvmConfig(**tuned))
+        configs: dict[System, DualEncoderConfig | BicvmConfig] = {
+            System.SUM_OF_WORDS: DualEncoderConfig(**SUM_OF_WORDS),
+            System.PAPER: BicvmConfig(),
+            System.OURS: BicvmConfig(**TUNED_BICVM),
+            System.OURS_BIGRAM: BicvmConfig(**{**TUNED_BICVM, "composition": Composition.BIGRAM}),
+        }
+        config = configs.get(System(system))
+        return None if config is None else Recipe(replace(config, **self.epochs_of(config.epochs)))
 
     def values(
         self, cell: Cell, encoder: Encoder | None

@@ -62,7 +62,7 @@ class Recipe:
         make: Callable[..., Trainer[Any]]
         if isinstance(config, BicvmConfig):
             encoder = bicvm = untrained_encoder(train, config, seed=seed).to(device)
-            make = partial(BicvmTrainer, bicvm, train)
+            make = partial(BicvmTrainer, bicvm, train, config)
         else:
             tasks = Tasks(
                 train,
@@ -71,8 +71,8 @@ class Recipe:
                 others.nli if self.nli else (),
             )
             encoder = dual = DualEncoder.random(config, languages_of(train), seed=seed).to(device)
-            make = partial(DualEncoderTrainer, dual, tasks)
-        trainer = make(config, seed=seed, score=lambda: mean_p_at_1(encoder.encode, dev))
+            make = partial(DualEncoderTrainer, dual, tasks, config)
+        trainer: Trainer[Any] = make(seed=seed, score=lambda: mean_p_at_1(encoder.encode, dev))
         return encoder, fit(trainer, on_record=pace, should_stop=lambda: False)
 
 
