@@ -10,6 +10,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from emu_core.errors import RunError
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
@@ -59,6 +61,20 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write text (in UTF-8) or bytes to a file atomically."""
     with whole_file(path) as partial:
         partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def write_named(path: str | Path, content: str) -> Path:
+    """Write a file that a user named, in a folder that is created if necessary, and return its path.
+
+    Raises:
+        RunError: the file can't be written.
+    """
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(Path(path), content)
+    except OSError as error:
+        raise RunError(f"can't write {path}: {disk_fault(error)}; choose another file") from None
+    return Path(path)
 
 
 def write_json(path: Path, values: Mapping[str, Any] | Sequence[Any]) -> None:

@@ -1,6 +1,7 @@
 """The evaluation in the model card."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -73,7 +74,7 @@ def test_what_intents_without_labels_lose_is_said_and_that_they_were_too_few() -
 
 def test_leakage_stands_beside_chance() -> None:
     base, new = Leakage(90.0, 25.0, 60.0, 24.9, 400, 4), Leakage(40.0, 25.0, 30.0, 24.9, 400, 4)
-    text = card(guard=guard(en=(1.0, 0.5, 2.0)), leakage={"base": base.facts(), "specialised": new.facts()})
+    text = card(guard=guard(en=(1.0, 0.5, 2.0)), leakage={"base": asdict(base), "specialised": asdict(new)})
     assert "400 held-out sentences predict which of 4 languages" in text
     assert "| a linear probe (balanced accuracy) | 90.0 | 40.0 | 25.0 |" in text
     assert "| the nearest neighbours (share in the own language) | 60.0 | 30.0 | 24.9 |" in text

@@ -91,7 +91,7 @@ def test_a_large_set_is_measured_on_the_same_sample_for_every_encoder(
 def test_two_sentences_a_language_are_enough() -> None:
     tiny = language_leakage(np.eye(4), ["en", "de", "en", "de"], ["a", "a", "b", "b"])
     assert isinstance(tiny, Leakage) and 0 <= tiny.probe <= 100 and tiny.neighbours_chance == 50
-    assert tiny.facts()["languages"] == 2
+    assert tiny.languages == 2
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.errors import DataError
+from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.nearest_intent import LEAST_ASKED, NearestIntent
 from emu_core.threads import give_memory_back
 
@@ -23,8 +24,6 @@ NO_INTENT = "no known intent"
 NEIGHBOURS = 3
 OF_A_NEIGHBOUR = ("text", "intent", "language", "cosine")
 _PLAIN = (".txt", ".gz")
-
-Vectors = NDArray[np.floating]
 
 
 class Predictor:

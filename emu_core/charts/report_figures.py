@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from emu_core.charts.marks import View
-from emu_core.charts.stills import drawing
+from emu_core.charts.stills import drawing, key
 from emu_core.charts.style import short
 
 _MARKERS = ("o", "x", "^", "s")
@@ -54,10 +54,10 @@ def maps(views: Mapping[str, View]) -> str:
                     {"facecolors": "none", "edgecolors": own} if marker == "o" else {"c": own}
                 )
                 axis.scatter(points[at, 0], points[at, 1], s=16, marker=marker, linewidths=0.9, **paint)
-        keys = [_key(code, "#555555", marker, fillstyle="none") for code, marker in marker_of.items()]
-        keys += [_key(short(name, _NAME), colours[name], "s") for name in names[:_MOST_NAMED]]
+        keys = [key(code, "#555555", marker, fillstyle="none") for code, marker in marker_of.items()]
+        keys += [key(short(name, _NAME), colours[name], "s") for name in names[:_MOST_NAMED]]
         if len(names) > _MOST_NAMED:
-            keys.append(_key(f"and {len(names) - _MOST_NAMED} more intents", "none", ""))
+            keys.append(key(f"and {len(names) - _MOST_NAMED} more intents", "none", ""))
         _legend(figure, keys, 6)
     return drawn.getvalue()
 
@@ -72,7 +72,7 @@ def group_maps(views: Mapping[str, View]) -> str:
                 at, marker = [own == name for own in view.groups], _MARKERS[i % len(_MARKERS)]
                 paint: dict[str, Any] = {"marker": marker, "color": colour, "linewidths": 0.8, "alpha": 0.8}
                 axis.scatter(points[at, 0], points[at, 1], s=size, **paint)
-                keys.append(_key(short(name, 60), colour, marker, markersize=5))
+                keys.append(key(short(name, 60), colour, marker, markersize=5))
             below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
             axis.legend(handles=keys, frameon=False, fontsize=8, **below)
     return drawn.getvalue()
@@ -89,7 +89,7 @@ def word_maps(views: Mapping[str, View], languages: Sequence[str]) -> str:
                 axis.annotate(short(word, _NAME), place, fontsize=8, color=colours[code], **beside)
             axis.margins(0.14)
             axis.set(title=short(view.note, 70))
-        _legend(figure, [_key(code, colour, "o") for code, colour in colours.items()], len(languages))
+        _legend(figure, [key(code, colour, "o") for code, colour in colours.items()], len(languages))
     return drawn.getvalue()
 
 
@@ -144,10 +144,6 @@ def _panels(figure: Figure, views: Mapping[str, View]) -> Iterator[tuple[Axes, s
 
 def _legend(figure: Figure, keys: Sequence[Line2D], columns: int) -> None:
     figure.legend(handles=keys, loc="outside lower center", ncols=columns, frameon=False)
-
-
-def _key(label: str, colour: Any, marker: str, **style: Any) -> Line2D:
-    return Line2D([], [], linestyle="none", marker=marker, color=colour, label=label, **style)
 
 
 def _colours(names: Sequence[str]) -> dict[str, Any]:

@@ -124,11 +124,13 @@ def _draw(
         )  # fmt: skip
 
 
+def key(label: str, colour: Any, marker: str, **style: Any) -> Line2D:
+    """Return a legend's entry."""
+    return Line2D([], [], linestyle="none", marker=marker, color=colour, label=label, **style)
+
+
 def _key(name: str, colour: str, marker: str = "o") -> Line2D:
-    return Line2D(
-        [], [], linestyle="none", label=short(name, 30), marker=marker, markersize=6, color=colour,
-        markeredgewidth=0,
-    )  # fmt: skip
+    return key(short(name, 30), colour, marker, markersize=6, markeredgewidth=0)
 
 
 def _named(keys: Sequence[Line2D]) -> list[Line2D]:

@@ -4,10 +4,11 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli.options import SPECS, add_data, add_languages, data_options
-from emu_core.cli.printing import print_guard, print_table, write_file
+from emu_core.cli.printing import print_guard, print_table
 from emu_core.cli.verb import add_verb
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
+from emu_core.files import write_named
 
 if TYPE_CHECKING:
     from emu_core.evaluation.comparison import Comparison
@@ -53,11 +54,9 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
         **data_options(options),
     )
     if options.html:
-        from emu_core.charts import comparison_page
-
-        write_file(options.html, comparison_page(comparison), "--html")
+        comparison.to_html(options.html)
     if options.animation:
-        write_file(options.animation, comparison.animation_page(), "--animation")
+        write_named(options.animation, comparison.animation_page())
     if options.json:
         return comparison.facts()
     _print(comparison)

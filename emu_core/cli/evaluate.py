@@ -14,8 +14,9 @@ from emu_core.cli.options import (
     encoder_of,
     taken,
 )
-from emu_core.cli.printing import print_guard, print_table, write_file
+from emu_core.cli.printing import print_guard, print_table
 from emu_core.cli.verb import STDOUT, add_verb
+from emu_core.files import write_named
 
 
 def add_evaluate(verbs: Any) -> None:
@@ -93,5 +94,5 @@ def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
             )
         print(f"\nfell by more than {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} points: {fallen}")
     if options.json and options.json != STDOUT:
-        write_file(options.json, json.dumps(result, indent=2, ensure_ascii=False) + "\n", "--json")
+        write_named(options.json, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     return result

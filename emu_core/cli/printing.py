@@ -1,12 +1,8 @@
-"""Output that several verbs share: tables, the guard, files and a progress line."""
+"""Output that several verbs share: tables, the guard and a progress line."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
-
-from emu_core.errors import RunError
-from emu_core.files import write_whole
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -27,19 +23,6 @@ def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
     print("\nWhat each language's queries gained or lost, points of Acc@1\n")
     print_table(GUARD_HEAD, guard_rows(guard))
     print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
-
-
-def write_file(path: str, content: str, option: str) -> None:
-    """Write the file that an option names, and create its folder if necessary.
-
-    Raises:
-        RunError: the file can't be written.
-    """
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(Path(path), content)
-    except OSError as error:
-        raise RunError(f"can't write {path}: {error.strerror}; choose another file with {option}") from None
 
 
 class Line:

@@ -1,8 +1,7 @@
 """Language leakage: how well sentence vectors predict the language of a sentence."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +39,6 @@ class Leakage:
     neighbours_chance: float
     sentences: int
     languages: int
-
-    def facts(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return asdict(self)
 
 
 def language_leakage(

@@ -26,12 +26,12 @@ from emu_core.charts.markup import (
 )
 from emu_core.charts.style import on_white, side_by_side
 from emu_core.data.wording import counted
-from emu_core.errors import DataError, RunError
+from emu_core.errors import DataError
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.film import Film
 from emu_core.evaluation.metric_rows import GUARD_HEAD, TextTable, guard_rows, leakage_table
 from emu_core.evaluation.projection import aligned, project, stratified_sample
-from emu_core.files import disk_fault, write_whole
+from emu_core.files import write_named
 from emu_core.notebook.explore import Explorer
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
@@ -145,12 +145,7 @@ class NotebookComparison(Comparison):
         Raises:
             RunError: the file can't be written.
         """
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(Path(path), charts.comparison_page(self))
-        except OSError as error:
-            raise RunError(f"can't write {path}: {disk_fault(error) or error}; choose another file") from None
-        return Path(path)
+        return write_named(path, charts.comparison_page(self))
 
     @cached_property
     def _film(self) -> Film:
