@@ -80,7 +80,7 @@ def _accuracy(comparison: Comparison) -> Iterable[str]:
     )
     if comparison.leakage is not None:
         yield "<h2>Language leakage</h2>"
-        yield html_table(leakage_table(comparison))
+        yield html_table(leakage_table(comparison.metrics["leakage"], comparison.names))
         yield paragraph(
             "How well the vectors reveal the language of a sentence; at chance, they do not. A sentence's own "
             "translations are left out.",

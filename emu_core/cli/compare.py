@@ -83,7 +83,7 @@ def _print(comparison: "Comparison") -> None:
     print_guard(comparison.metrics["guard"], "")
     if comparison.leakage is not None:
         print("\nLanguage leakage\n")
-        print_table(*rows.leakage_table(comparison))
+        print_table(*rows.leakage_table(comparison.metrics["leakage"], comparison.names))
     print("\nSentences whose nearest neighbour changed\n")
     print_table(*rows.change_counts_table(comparison))
     changes = comparison.changes()

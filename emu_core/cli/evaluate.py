@@ -82,11 +82,11 @@ def add_forgetting(verbs: Any) -> None:
 def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.forgetting import forgetting
     from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
-    from emu_core.evaluation.metric_rows import FORGETTING_HEAD, forgetting_rows
+    from emu_core.evaluation.metric_rows import forgetting_table
 
     result = forgetting(options.run, **taken(options, "sts", "translations", "device"))
     if options.json != STDOUT:
-        print_table(FORGETTING_HEAD, forgetting_rows(result))
+        print_table(*forgetting_table(result))
         fallen = ", ".join(result["flagged"]) or "nothing"
         if result["measured_on"]:
             print(

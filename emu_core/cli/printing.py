@@ -18,10 +18,10 @@ def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
     if guard is None:
         print(f"\nNot guarded: {reason}")
         return
-    from emu_core.evaluation.metric_rows import GUARD_HEAD, guard_rows, guard_sentences
+    from emu_core.evaluation.metric_rows import guard_sentences, guard_table
 
     print("\nWhat each language's queries gained or lost, points of Acc@1\n")
-    print_table(GUARD_HEAD, guard_rows(guard))
+    print_table(*guard_table(guard))
     print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
 
 

@@ -247,7 +247,7 @@ def _print_accuracy(metrics: Mapping[str, Any]) -> None:
         print_guard(metrics["guard"], "")
         if metrics["leakage"]:
             print("\nLanguage leakage\n")
-            print_table(metric_rows.LEAKAGE_HEAD, metric_rows.leakage_rows(metrics["leakage"]))
+            print_table(*metric_rows.leakage_table(metrics["leakage"]))
         if "parts" in metrics:
             _print_parts(metrics["parts"])
     else:

@@ -11,9 +11,6 @@ from emu_core.evaluation.comparison import SIGNIFICANT, Comparison, records
 from emu_core.evaluation.forgetting import PARTS
 from emu_core.evaluation.guard import Verdict, flagged
 
-GUARD_HEAD = ("language", "difference", "95 % interval", "queries", "verdict")
-LEAKAGE_HEAD = ("measure", "base %", "specialised %", "chance %")
-FORGETTING_HEAD = ("measure", "base", "specialised", "difference", "95 % interval", "pairs", "")
 MOST_NAMED = 6  # directions in a sentence
 _CHANGE = (
     "Acc@1 {base:.1f} → {specialised:.1f} %, {difference:+.1f} points "
@@ -46,12 +43,13 @@ def text_rows(found: Iterable[Facts] | pd.DataFrame, row: str) -> list[tuple[str
     return [tuple(cell.format(**record) for cell in cells) for record in each]
 
 
-def guard_rows(guard: Mapping[str, Facts]) -> list[tuple[str, ...]]:
-    """Return a row for each language of a guard as metrics.json has it, under `GUARD_HEAD`."""
-    return text_rows(
+def guard_table(guard: Mapping[str, Facts]) -> TextTable:
+    """Return a row for each language of a guard as metrics.json has it."""
+    rows = text_rows(
         ({"language": language, **change} for language, change in guard.items()),
         "{language} | {difference:+.1f} | {low:+.1f} to {high:+.1f} | {queries:,} | {verdict}",
     )
+    return TextTable(("language", "difference", "95 % interval", "queries", "verdict"), rows)
 
 
 def guard_sentences(guard: Mapping[str, Facts]) -> dict[Verdict, str]:
@@ -79,24 +77,29 @@ def cross_validation_sentence(found: Facts) -> str:
     )
 
 
-def leakage_rows(leakage: Mapping[str, Facts]) -> list[tuple[str, ...]]:
-    """Return a row for each measure of the leakage as metrics.json has it, under `LEAKAGE_HEAD`."""
+def leakage_table(
+    leakage: Mapping[str, Facts], names: tuple[str, str] = ("base", "specialised")
+) -> TextTable:
+    """Return a row for each measure of the leakage of two encoders as metrics.json has it."""
     base, specialised = leakage["base"], leakage["specialised"]
-    return [
+    rows = [
         (what, *(f"{value:.1f}" for value in (base[name], specialised[name], base[f"{name}_chance"])))
         for name, what in _LEAKAGE.items()
     ]
+    return TextTable(("measure", *(f"{name} %" for name in names), "chance %"), rows)
 
 
-def forgetting_rows(forgetting: Facts) -> list[tuple[str, ...]]:
-    """Return a row for each measure of a forgetting check as forgetting.json has it, under `FORGETTING_HEAD`."""
-    return _forgetting_rows(
-        {"part": part, "name": name, **found} for part in PARTS for name, found in forgetting[part].items()
-    )
-
-
-def _forgetting_rows(found: Iterable[Facts]) -> list[tuple[str, ...]]:
-    return text_rows(
+def forgetting_table(forgetting: Facts | pd.DataFrame) -> TextTable:
+    """Return a row for each measure of forgetting.json, or of `Comparison.forgetting`."""
+    if isinstance(forgetting, pd.DataFrame):
+        each = records(forgetting)
+    else:
+        each = [
+            {"part": part, "name": name, **found}
+            for part in PARTS
+            for name, found in forgetting[part].items()
+        ]
+    rows = text_rows(
         (
             {
                 **one,
@@ -104,11 +107,12 @@ def _forgetting_rows(found: Iterable[Facts]) -> list[tuple[str, ...]]:
                 "places": PARTS[one["part"]].places,
                 "fell": "fell" if one["flagged"] else "",
             }
-            for one in found
+            for one in each
         ),
         "{what} {name} | {base:.{places}f} | {specialised:.{places}f} | {difference:+.{places}f} | "
         "{low:+.{places}f} to {high:+.{places}f} | {count:,} | {fell}",
     )
+    return TextTable(("measure", "base", "specialised", "difference", "95 % interval", "pairs", ""), rows)
 
 
 def fallen_sentence(comparison: Comparison) -> str:
@@ -164,12 +168,6 @@ def means_table(comparison: Comparison) -> TextTable:
     return TextTable(("mean of", *comparison.names, "difference"), rows)
 
 
-def leakage_table(comparison: Comparison) -> TextTable:
-    """Return a row for each measure of the leakage, which has to have been measured."""
-    head = ("measure", *(f"{name} %" for name in comparison.names), "chance %")
-    return TextTable(head, leakage_rows(comparison.metrics["leakage"]))
-
-
 def change_counts_table(comparison: Comparison) -> TextTable:
     """Return how many neighbours changed, by language."""
     table = comparison.change_counts()
@@ -195,8 +193,3 @@ def triples_table(comparison: Comparison, *, across_languages: bool = False) -> 
     )
     cosines = [f"{name}: {which}" for name in comparison.names for which in ("S1-S2", "S1-S3")]
     return TextTable(("S1", "S2: another intent", "S3: the same intent", *cosines), rows)
-
-
-def forgetting_table(forgetting: pd.DataFrame) -> TextTable:
-    """Return `Comparison.forgetting` as text."""
-    return TextTable(FORGETTING_HEAD, _forgetting_rows(records(forgetting)))

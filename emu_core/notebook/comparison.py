@@ -29,7 +29,7 @@ from emu_core.data.wording import counted
 from emu_core.errors import DataError
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.film import Film
-from emu_core.evaluation.metric_rows import GUARD_HEAD, TextTable, guard_rows, leakage_table
+from emu_core.evaluation.metric_rows import guard_table, leakage_table
 from emu_core.evaluation.projection import aligned, project, stratified_sample
 from emu_core.files import write_named
 from emu_core.notebook.explore import Explorer
@@ -83,9 +83,9 @@ class NotebookComparison(Comparison):
         if "new_intents" in self._metrics:
             parts.append(new_intent_verdict(self._metrics["new_intents"]))
         parts += [paragraph(warning, "worse") for warning in self._metrics.get("warnings", ())]
-        parts.append(html_table(TextTable(GUARD_HEAD, guard_rows(self.metrics["guard"]))))
+        parts.append(html_table(guard_table(self.metrics["guard"])))
         if self.leakage is not None:
-            parts.append(html_table(leakage_table(self)))
+            parts.append(html_table(leakage_table(self.metrics["leakage"], self.names)))
         hint = "Figures: comparison.plot. and the Tab key. Tables: comparison.accuracy, .gains, .guards, .changes() ..."
         return [*parts, paragraph(hint, "note")]
 

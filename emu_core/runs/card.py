@@ -9,15 +9,12 @@ from emu_core.charts.curves import small_curves
 from emu_core.charts.markup import block, cards, escaped, html_table, new_intent_verdict, paragraph
 from emu_core.evaluation.guard import Verdict
 from emu_core.evaluation.metric_rows import (
-    FORGETTING_HEAD,
-    GUARD_HEAD,
-    LEAKAGE_HEAD,
     TextTable,
     cross_validation_sentence,
-    forgetting_rows,
-    guard_rows,
+    forgetting_table,
     guard_sentences,
-    leakage_rows,
+    guard_table,
+    leakage_table,
     new_intent_sentence,
     text_rows,
 )
@@ -86,7 +83,7 @@ def _figures(metrics: Facts) -> Iterator[str]:
         yield from (paragraph(one, "worse") for one in sentences)
         if not sentences:
             yield paragraph("No language is seen to lose.", "better")
-        yield html_table(TextTable(GUARD_HEAD, guard_rows(guard)))
+        yield html_table(guard_table(guard))
     if "new_intents" in metrics:
         yield new_intent_verdict(metrics["new_intents"])
     yield from (paragraph(warning, "worse") for warning in metrics.get("warnings", ()))
@@ -178,7 +175,7 @@ def _guard(metrics: Facts) -> list[str]:
         "The gain or loss of the queries in each language, in points of Acc@1 over all its directions, with a 95 % "
         "interval over the queries.",
         *([f"**{one}**" for one in guard_sentences(guard).values()] or ["No language is seen to lose."]),
-        _table(GUARD_HEAD, guard_rows(guard)),
+        _table(*guard_table(guard)),
     ]
 
 
@@ -203,7 +200,7 @@ def _leakage(metrics: Facts) -> list[str]:
         "## Language leakage",
         f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences predict which of "
         f"{leakage['base']['languages']} languages each is in; at chance level they carry no language identity.",
-        _table(LEAKAGE_HEAD, leakage_rows(leakage)),
+        _table(*leakage_table(leakage)),
     ]
 
 
@@ -219,7 +216,7 @@ def _forgetting(forgetting: Facts | None) -> list[str]:
         f"**Fell by more than 0.02 or 1 point: {', '.join(fallen)}.**"
         if fallen
         else "Nothing fell by more than 0.02 or 1 point.",
-        _table(FORGETTING_HEAD, forgetting_rows(forgetting)),
+        _table(*forgetting_table(forgetting)),
         *([f"Measured on {where}."] if where else []),
     ]
 
