@@ -147,7 +147,6 @@ class MeaningLanguage(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor) -> MeaningLanguageOutput:
         """Split sentences of token states (B, L, d), of which only [CLS] is read; the mask is not."""
-        del mask
         return self.split(states[:, 0])
 
     def split(self, cls: Tensor) -> MeaningLanguageOutput:
