@@ -15,6 +15,16 @@ def _weight(help: str, *, label: str, source: str, default: float = 1.0) -> Any:
     return setting(default, f"{help} 0 omits it.", label=label, source=source, low=0, group=_LOSSES)
 
 
+_identification = partial(
+    _weight,
+    "Weight of language identification: the language is predicted from the language embedding.",
+    label="Language identification",
+)
+_meaning_contrast = partial(
+    _weight,
+    "Weight of the contrast of meanings: translations are pulled together, other meanings are pushed apart.",
+    label="Contrast of meanings",
+)
 _step = partial(setting, group=_STEPS)
 _negatives = partial(
     _step,
@@ -83,11 +93,7 @@ class FmdaConfig(_WeightedLosses):
         low=1,
     )
     standardised: bool = _standardised()
-    language_weight: float = _weight(
-        "Weight of language identification: the language is predicted from the language embedding.",
-        label="Language identification",
-        source=f"{_WU}, section 3.2",
-    )
+    language_weight: float = _identification(source=f"{_WU}, section 3.2")
     utterance_weight: float = _weight(
         "Weight of rebuilding the sentence from its language, template and residual.",
         label="Sentence reconstruction",
@@ -124,11 +130,7 @@ class FmdaConfig(_WeightedLosses):
         label="Contrast of templates",
         source=f"{_WU}, eq. 3",
     )
-    meaning_contrast_weight: float = _weight(
-        "Weight of the contrast of meanings: translations are pulled together, other meanings are pushed apart.",
-        label="Contrast of meanings",
-        source=f"{_WU}, eq. 4",
-    )
+    meaning_contrast_weight: float = _meaning_contrast(source=f"{_WU}, eq. 4")
 
 
 @dataclass(frozen=True)
@@ -153,21 +155,13 @@ class MeaningLanguageConfig(_WeightedLosses):
         label="Cross-language sentence reconstruction",
         source=_TIYAJAMORN,
     )
-    meaning_weight: float = _weight(
-        "Weight of the contrast of meanings: translations are pulled together, other meanings are pushed apart.",
-        label="Contrast of meanings",
-        source=_TIYAJAMORN,
-    )
+    meaning_weight: float = _meaning_contrast(source=_TIYAJAMORN)
     attraction_weight: float = _weight(
         "Weight of pulling the language embeddings of one language together.",
         label="Attraction of one language",
         source=_TIYAJAMORN,
     )
-    language_weight: float = _weight(
-        "Weight of language identification: the language is predicted from the language embedding.",
-        label="Language identification",
-        source=_TIYAJAMORN,
-    )
+    language_weight: float = _identification(source=_TIYAJAMORN)
     repulsion_weight: float = _weight(
         "Weight of pushing the language embeddings of two languages apart.",
         label="Repulsion of two languages",
