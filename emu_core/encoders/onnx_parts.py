@@ -40,6 +40,7 @@ CHECK_TEXTS = (  # many languages and scripts, short and long
 )
 
 Graph = Callable[[Tensor, Tensor], Tensor]
+"""`forward` in operations of ONNX: from token ids (B, T) and a mask (B, T), 1 on tokens, to vectors (B, dim)."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,7 @@ class OnnxParts:
     """An encoder for programs without torch and, if possible, without emu_core."""
 
     graph: Graph
-    """`forward` in operations of ONNX: from token ids (B, T) and a mask (B, T), 1 on tokens, to vectors (B, dim)."""
-    imports: str
-    """Lines of Python that import what `token_ids` needs."""
-    token_ids: str
-    """Lines of Python that define `token_ids(text) -> list[int]`, from the folder's files alone."""
-    check_ids: Sequence[list[int]]
-    """Token ids of the sentences on which the graph is compared with torch."""
-    counted: str = "tokens"
-    """The unit of the encoder's `max_tokens`."""
+    imports: str  # lines of Python that import what `token_ids` needs
+    token_ids: str  # lines that define `token_ids(text) -> list[int]`, from the folder's files alone
+    check_ids: Sequence[list[int]]  # of the sentences on which the graph is compared with torch
+    counted: str = "tokens"  # the unit of the encoder's `max_tokens`

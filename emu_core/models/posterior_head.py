@@ -7,8 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-COSINES = 2**23
-"""Held at once (32 MB, and as much again for each step of their arithmetic)."""
+COSINES = 2**23  # held at once (32 MB, and as much again for each step of their arithmetic)
 KNOWN = 3  # weights of the gate
 LEAST = 1e-6  # of a length: at 0 its root has no gradient
 NUMBERS = ("share", "temperature", "softening", "gate_temperature", "gate_at", "gate_slope")

@@ -14,13 +14,12 @@ from emu_core.data.commands.wordings import Expander, Gap, Wording
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
+# The packages of this generator: another release gives other sentences for the same seed.
 WANTED = ("home-assistant-intents==2026.10.27", "hassil==3.12.1")
-"""The packages of this generator: another release gives other sentences for the same seed."""
 _MODULES = ("home_assistant_intents", "hassil")
+# Intents whose slots can be in different questions (are any, are all, which), which differ in their response.
 _ASKING = frozenset({"HassGetState", "HassGetWeather", "HassRespond", "HassClimateGetTemperature"})
-"""Intents whose slots can be in different questions (are any, are all, which), which differ in their response."""
-_WRITTEN_OUT = ("volume_step",)
-"""Lists whose values are words of the sentence in some languages and a list in others."""
+_WRITTEN_OUT = ("volume_step",)  # lists whose values are words of the sentence in some languages only
 _COMMON = frozenset(
     {"bs_open_states", "fan_mode", "cover_classes", "cover_states", "color", "brightness_level"}
     | {"color_temperature_names", "media_class", "on_off_states", "lock_states"}
@@ -43,8 +42,7 @@ NUMBERS: Mapping[str, tuple[str, ...]] = {
 
 A negative number is written without its sign, in a wording that subtracts."""
 _SHUFFLED = 50_000  # the places of a larger group are drawn one by one
-PATIENCE = 40
-"""A group is given up after this many meanings in succession that some language has no words for."""
+PATIENCE = 40  # meanings in succession that a language has no words for, before a group is given up
 _OUTER = frozenset(
     {"front_door", "back_door", "side_door", "terrace_door", "garden_gate", "garage_door", "gate", "mailbox"}
 )

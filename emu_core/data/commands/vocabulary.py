@@ -27,27 +27,20 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The words of a language for what users name, and patterns of unnatural sentences."""
+    """The words of a language for what users name, and patterns of unnatural sentences.
 
-    values: Mapping[str, Mapping[str, Word]]
-    """List, or domain of devices -> key -> word; the keys are the same in all languages."""
-    lists: Mapping[str, Mapping[str, tuple[str, ...]]]
-    """Replacements for lists of the package: list -> value -> words. Words that agree with the subject have a form
-    for each article: "el:abierto/la:abierta"."""
-    subjects: Mapping[str, str]
-    """Domain -> the article of a subject that has no name."""
-    leads: Mapping[str, Mapping[str, str]]
-    """Lead -> article -> what to write, such as "in" -> "la" -> "en la "."""
-    lead_of: Mapping[str, str]
-    """What is written -> its lead, such as "en el" -> "in"."""
-    needy: frozenset[str]
-    """Lists whose words need a lead, except at the start of a sentence."""
-    rules: Mapping[str, str]
-    """Replacements for expansion rules of the package that give unnatural or different sentences."""
-    replacements: tuple[tuple[re.Pattern[str], str], ...]
-    """Patterns in a template's text, and what replaces each."""
-    odd: Mapping[str, re.Pattern[str]]
-    """Intent, or "" for every intent -> what none of its sentences may contain."""
+    In `lists`, words that agree with the subject have a form for each article: "el:abierto/la:abierta".
+    """
+
+    values: Mapping[str, Mapping[str, Word]]  # list, or domain of devices -> key, of all languages -> word
+    lists: Mapping[str, Mapping[str, tuple[str, ...]]]  # list of the package, replaced -> value -> words
+    subjects: Mapping[str, str]  # domain -> the article of a subject that has no name
+    leads: Mapping[str, Mapping[str, str]]  # lead -> article -> what to write: "in" -> "la" -> "en la "
+    lead_of: Mapping[str, str]  # what is written -> its lead, such as "en el" -> "in"
+    needy: frozenset[str]  # lists whose words need a lead, except at the start of a sentence
+    rules: Mapping[str, str]  # replacements for rules of the package that give unnatural sentences or others
+    replacements: tuple[tuple[re.Pattern[str], str], ...]  # patterns in a template, with replacements
+    odd: Mapping[str, re.Pattern[str]]  # intent, or "" for every intent -> what no sentence may contain
     _led: re.Pattern[str] | None
 
     def cut_lead(self, before: str, source: str) -> tuple[str, str]:

@@ -141,14 +141,10 @@ class ParallelRows:
 
     texts: Mapping[str, Sequence[str | None]]
     """Language -> N texts without blanks at either end; "" if empty, None if the unit has none in this language."""
-    files: Mapping[str, str]
-    """Language -> name of its file."""
-    lines: Sequence[int]
-    """The N lines of the file at which the rows begin, from 1."""
-    place: str = "line"
-    """What `lines` counts: "line" or "row"."""
-    notes: tuple[str, ...] = ()
-    """Anything unusual about the file."""
+    files: Mapping[str, str]  # language -> name of its file
+    lines: Sequence[int]  # the N lines of the file at which the rows begin, from 1
+    place: str = "line"  # what `lines` counts: "line" or "row"
+    notes: tuple[str, ...] = ()  # anything unusual about the file
 
 
 def check_languages(languages: Sequence[str], name: str) -> None:

@@ -18,8 +18,7 @@ from emu_core.errors import DataError
 
 LABELS = ("entailment", "neutral", "contradiction")
 """In the order of the numbers in `Nli.labels`."""
-MAX_BYTES = 1024**3
-"""SNLI's training part, with all annotators' labels and parses, has 466 MB."""
+MAX_BYTES = 1024**3  # SNLI's training part, with all annotators' labels and parses, has 466 MB
 _MAX_LINE = 2**20
 _KEYS = ("sentence1", "sentence2", "gold_label")
 
