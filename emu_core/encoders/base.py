@@ -125,11 +125,7 @@ class Encoder(nn.Module, ABC):
         return self.collate(self.token_ids(texts))
 
     def encode(
-        self,
-        texts: Sequence[str],
-        *,
-        batch_tokens: int | None = None,
-        on_progress: Progress | None = None,
+        self, texts: Sequence[str], *, batch_tokens: int | None = None, on_progress: Progress | None = None
     ) -> FloatArray:
         """Encode texts without gradient, in evaluation mode.
 
@@ -147,11 +143,7 @@ class Encoder(nn.Module, ABC):
         return self.encode_ids(self.token_ids(texts), batch_tokens=batch_tokens, on_progress=on_progress)
 
     def encode_ids(
-        self,
-        ids: Sequence[TokenIds],
-        *,
-        batch_tokens: int | None = None,
-        on_progress: Progress | None = None,
+        self, ids: Sequence[TokenIds], *, batch_tokens: int | None = None, on_progress: Progress | None = None
     ) -> FloatArray:
         """Encode tokenised sentences like `encode`."""
         with evaluation_mode(self):
@@ -165,11 +157,7 @@ class Encoder(nn.Module, ABC):
 
     @torch.no_grad()
     def vectors(
-        self,
-        ids: Sequence[TokenIds],
-        *,
-        batch_tokens: int | None = None,
-        on_progress: Progress | None = None,
+        self, ids: Sequence[TokenIds], *, batch_tokens: int | None = None, on_progress: Progress | None = None
     ) -> Tensor:
         """Encode like `encode_ids`, but in the current mode and on the encoder's device: (N, dim)."""
         out = torch.empty((len(ids), self.dim), device=self.device)
