@@ -34,22 +34,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_VERBS = ("compare", "embed", "evaluate", "export", "forgetting", "predict", "pretrain", "resume", "train")
+_HOMES = {name: f"emu_core.api.{name}" for name in _VERBS} | {
     "Predictor": "emu_core.api.predict",
     "Suggester": "emu_core.api.suggest",
-    "compare": "emu_core.api.compare",
     "configure": "emu_core.methods.registry",
-    "embed": "emu_core.api.embed",
-    "evaluate": "emu_core.api.evaluate",
-    "export": "emu_core.api.export",
-    "forgetting": "emu_core.api.forgetting",
     "load_encoder": "emu_core.encoders.registry",
-    "predict": "emu_core.api.predict",
-    "pretrain": "emu_core.api.pretrain",
     "read_labelled": "emu_core.data.labelled.load",
-    "resume": "emu_core.api.resume",
     "suggest_labels": "emu_core.api.suggest",
-    "train": "emu_core.api.train",
 }
 __all__ = list(_HOMES)
 
