@@ -20,7 +20,7 @@ from emu_core.models.fmda import Fmda, MeaningLanguage
 from emu_core.models.parts import Part
 from emu_core.trainers.disentangle_data import DisentangleData, prepare_disentangling
 from emu_core.trainers.fit import fit
-from emu_core.trainers.fmda import DisentangleTrainer, disentangle_trainer
+from emu_core.trainers.fmda import DisentangleTrainer
 from tests.slot_set import slot_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -67,7 +67,7 @@ def batch(pairs: Tensor, data: DisentangleData, column: int = 0) -> Tensor:
 def fmda(
     encoder: TransformerEncoder, data: DisentangleData, config: FmdaConfig = SMALL
 ) -> tuple[Fmda, DisentangleTrainer]:
-    trainer = disentangle_trainer(encoder, data, config, seed=0)
+    trainer = DisentangleTrainer(encoder, data, config, seed=0)
     assert isinstance(trainer.model, Fmda)
     return trainer.model, trainer
 
@@ -147,7 +147,7 @@ def test_eq_5_is_the_sum_of_its_terms(encoder: TransformerEncoder, one_stage: Di
 def test_the_baselines_losses(encoder: TransformerEncoder) -> None:
     config = MeaningLanguageConfig(negatives=2, batch_size=4)
     data = prepared(encoder, config)
-    trainer = disentangle_trainer(encoder, data, config, seed=0)
+    trainer = DisentangleTrainer(encoder, data, config, seed=0)
     model, sentences, (stage,) = trainer.model, data.sentences, trainer.objectives
     assert isinstance(model, MeaningLanguage)
     pairs = data.pairs[[0, 5]]

@@ -36,7 +36,7 @@ from emu_core.trainers.dual_encoder import DualEncoderTrainer
 from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import TrainingData
 from emu_core.trainers.fit import OUTDATED, Fitted, Stage, Trainer, fit, ran_out
-from emu_core.trainers.fmda import disentangle_trainer
+from emu_core.trainers.fmda import DisentangleTrainer
 from tests.slot_set import slot_set
 from tests.test_dual_training import ALL, TINY
 from tests.test_dual_training import encoder as dual_encoder
@@ -86,7 +86,7 @@ def disentangling(
 ) -> Callable[[], Trainer[Any]]:
     train, dev = (slot_pairs(slot_set().select(splits=[part]), [("en", "de")]) for part in ("train", "dev"))
     data = prepare_disentangling(transformer, train, dev, config, seed=0)
-    return lambda: disentangle_trainer(transformer, data, config, seed=0)
+    return lambda: DisentangleTrainer(transformer, data, config, seed=0)
 
 
 def dual(optimizer: Optimizer) -> Trainer[Any]:

@@ -26,7 +26,7 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
     from emu_core.evaluation.disentangled import disentangled_metrics
     from emu_core.methods.job import Outcome
     from emu_core.trainers.disentangle_data import prepare_disentangling
-    from emu_core.trainers.fmda import disentangle_trainer
+    from emu_core.trainers.fmda import DisentangleTrainer
 
     base, labelled = require_transformer(job.encoder), job.labelled_data.labelled
     train, dev = training_pairs(labelled, job.config.pairs)
@@ -36,7 +36,7 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
     data = prepare_disentangling(
         base, train, dev, config, seed=seed, cache=job.cache, on_progress=job.progress.counted
     )
-    trainer = disentangle_trainer(base, data, config, seed=seed)
+    trainer = DisentangleTrainer(base, data, config, seed=seed)
     specialised = DisentangledEncoder(base, trainer.model)
     encode = job.encode_with(specialised)
     fitted = job.fit(trainer, encode)

@@ -1,6 +1,6 @@
 """Training of FMDA (Wu et al. 2022, sections 3.5 and 4.6) and of its baseline (Tiyajamorn et al. 2021)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -46,7 +46,7 @@ class Objective:
 
 
 class DisentangleTrainer(Trainer[Tensor]):
-    """Trains a model by Adam, in a stage per objective, each with early stopping.
+    """Trains the layers of FMDA or of its baseline by Adam, in a stage per objective, each with early stopping.
 
     A batch (B, 4) has the rows of pairs of sentences and then of a negative for each.
     """
@@ -56,18 +56,32 @@ class DisentangleTrainer(Trainer[Tensor]):
     optimizer: torch.optim.Optimizer
 
     def __init__(
-        self, model: Model, objectives: Sequence[Objective], negatives: Tensor, config: Config, *, seed: int
+        self, encoder: TransformerEncoder, data: DisentangleData, config: Config, *, seed: int
     ) -> None:
-        """Take a model on its device; `negatives` (N, each) are rows, of which each epoch uses the next column."""
-        self.model, self.objectives, self.negatives = model, objectives, negatives
-        self.config, self.seed = config, seed
+        """Initialise the layers on a frozen encoder; the same seed on the same CPU gives the same weights.
+
+        `data` is from `prepare_disentangling` with the same settings. Each epoch uses the next column of negatives.
+        """
+        torch.manual_seed(seed)
+        if isinstance(config, FmdaConfig):
+            self.model = fmda = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
+            self.objectives = _objectives(fmda, data, config)
+        else:
+            self.model = baseline = MeaningLanguage(encoder.state_dim, data.languages)
+            losses = partial(_baseline_losses, baseline, data, config)
+            score = _score(baseline, data.held_out, Part.MEANING)
+            weights = list(baseline.parameters())
+            self.objectives = [Objective("all losses", weights, data.pairs, losses, score)]
+        self.model.to(encoder.device)
+        if config.standardised:
+            self.model.standard.fit(data.sentences.cls)
+        self.negatives, self.config, self.seed, self.stage = data.sentences.negatives, config, seed, 0
         self.stages = [
             Stage(
                 config.epochs, -(-len(one.pairs) // config.batch_size), one.score, config.patience, one.name
             )
-            for one in objectives
+            for one in self.objectives
         ]
-        self.stage = 0
 
     @contextmanager
     def training(self) -> Iterator[None]:
@@ -115,29 +129,6 @@ class DisentangleTrainer(Trainer[Tensor]):
     def shortened(self, batch: Tensor, size: int) -> Tensor:
         """Return the first pairs."""
         return batch[:size]
-
-
-def disentangle_trainer(
-    encoder: TransformerEncoder, data: DisentangleData, config: Config, *, seed: int
-) -> DisentangleTrainer:
-    """Return the trainer of FMDA's layers, or of its baseline's, on a frozen encoder.
-
-    `data` is from `prepare_disentangling` with the same settings. The same seed on the same CPU gives the same weights.
-    """
-    torch.manual_seed(seed)
-    if isinstance(config, FmdaConfig):
-        fmda = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
-        model: Model = fmda
-        objectives = _objectives(fmda, data, config)
-    else:
-        model = baseline = MeaningLanguage(encoder.state_dim, data.languages)
-        losses = partial(_baseline_losses, baseline, data, config)
-        score = _score(model, data.held_out, Part.MEANING)
-        objectives = [Objective("all losses", list(model.parameters()), data.pairs, losses, score)]
-    model.to(encoder.device)
-    if config.standardised:
-        model.standard.fit(data.sentences.cls)
-    return DisentangleTrainer(model, objectives, data.sentences.negatives, config, seed=seed)
 
 
 def _score(model: Model, held_out: HeldOut | None, part: Part) -> Score | None:
