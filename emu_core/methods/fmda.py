@@ -79,7 +79,7 @@ def _check(data: "LabelledData", config: "RunConfig", settings: FmdaConfig | Mea
 
     if not config.pairs:
         raise DataError(
-            "translations are what is learnt from, and there are none; add the same sentences, with the same ids, in "
+            "the method learns from translations, and there are none; add the same sentences, with the same ids, in "
             "another language, or choose two languages"
         )
     train, _ = training_pairs(data.labelled, config.pairs)

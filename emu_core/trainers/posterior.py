@@ -141,12 +141,12 @@ def samples(labels: Sequence[int]) -> tuple[str, ...]:
     found, rows, k = [], sampled_rows(labels), max(labels) + 1
     if len(rows) < len(labels):
         found.append(
-            f"learnt from {len(rows):,} of {len(labels):,} labelled sentences, drawn with seed 0, of each intent its "
-            f"share and {LEAST_OF_INTENT} or more, so that it stays quick"
+            f"to save time, {len(rows):,} of {len(labels):,} labelled sentences were used, drawn with seed 0: each "
+            f"intent's share, but at least {LEAST_OF_INTENT}"
         )
     if k > MANY:
         found.append(
-            f"{k:,} intents are told apart in groups of at most {GROUP}; penalty, gate and new-intent guard come of "
+            f"{k:,} intents are told apart in groups of at most {GROUP}; penalty, gate and new-intent guard come from "
             f"{FEW} of them, drawn with seed 0"
         )
     return tuple(found)
