@@ -1,8 +1,8 @@
-"""What the default method does to every set: seen and new intents, other languages, similarity and translations.
+"""Measure the default method on several sets: seen and new intents, other languages, similarity and translations.
 
-Prints one JSON object a candidate: the encoder as it is, the method with its earlier and with its default settings, and
-with each setting that is asked for. English labels; the sentences are encoded once and their vectors kept, so that a
-candidate takes seconds. `measure` takes any function that fits a map of vectors, for methods that are no settings.
+Prints one JSON object for each candidate: the base encoder, the method with its earlier and with its default settings,
+and with each setting named on the command line. English labels; the sentences are encoded once and their vectors
+stored, so that a candidate takes seconds. `measure` takes any function that fits a map of vectors.
 """
 
 import argparse
@@ -40,7 +40,7 @@ EARLIER = {
     "gate_quantile": 0.05,
     "gate_width": 0.8,
 }
-"""The defaults before there was a map, and a gate learnt of intents left out."""
+"""The defaults of an earlier version, without a map and without a gate learnt from left-out intents."""
 PAIRS = ("deu", "spa", "fra", "jpn", "cmn")
 Vectors = NDArray[np.float32]
 Map = Callable[[Vectors], Vectors]
@@ -49,29 +49,21 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Labels:
-    """What a candidate may learn of: N labelled sentences of one language, and parallel sentences without labels.
+    """The training data of a candidate: N labelled sentences in one language, and parallel sentences without labels."""
 
-    Attributes:
-        vectors: (N, d).
-        classes: N class numbers, from 0.
-        ids: N.
-        reference: by language, the vectors (M, d) of the same M sentences.
-    """
-
-    vectors: Vectors
-    classes: NDArray[np.int64]
-    ids: Sequence[str]
-    reference: Mapping[str, Vectors]
+    vectors: Vectors  # (N, d)
+    classes: NDArray[np.int64]  # N class numbers, from 0
+    ids: Sequence[str]  # N
+    reference: Mapping[str, Vectors]  # by language, the vectors (M, d) of the same M sentences
 
 
 Fit = Callable[[Labels], Map]
 
 
 class Vault:
-    """The data, and each set's vectors by one encoder, which are kept in a folder."""
+    """The data in a folder, and each set's vectors by one encoder, which are stored in another folder."""
 
     def __init__(self, data: Path, folder: Path, encoder: str) -> None:
-        """Name the folders of the data and of the vectors."""
         self.data, self.folder, self.encoder = data, folder, encoder
 
     def vectors(self, name: str, texts: Callable[[], Sequence[str]]) -> Vectors:
@@ -140,7 +132,6 @@ class Labelled:
     """Rows of a labelled set with their vectors."""
 
     def __init__(self, frame: pd.DataFrame, vectors: Vectors) -> None:
-        """Take them as they are."""
         self.vectors = vectors
         self.intents = frame["intent"].to_numpy(dtype=str)
         self.languages = frame["language"].to_numpy(dtype=str)
@@ -148,13 +139,13 @@ class Labelled:
         self.splits = frame["split"].to_numpy(dtype=str)
 
     def labels(self, rows: NDArray[np.bool_], reference: Mapping[str, Vectors]) -> Labels:
-        """Return the English ones of some rows."""
+        """Return the English rows among some rows."""
         rows = rows & (self.languages == LABELLED)
         classes = np.unique(self.intents[rows], return_inverse=True)[1].astype(np.int64)
         return Labels(self.vectors[rows], classes, self.ids[rows].tolist(), reference)
 
     def accuracy(self, rows: NDArray[np.bool_], apply: Map) -> float:
-        """Mean Acc@1 of the directions with English, each row's own id left out."""
+        """Return the mean Acc@1 of the directions with English; a row's own id is no answer."""
         rows = np.flatnonzero(rows)
         units = unit(apply(self.vectors[rows]))
         languages, ids, intents = self.languages[rows], self.ids[rows], self.intents[rows]
@@ -168,14 +159,14 @@ class Labelled:
         return 100 * float(np.mean(found))
 
     def halves(self) -> list[NDArray[np.bool_]]:
-        """Return for each random half of the intents the rows that have one of them."""
+        """Return the rows of each random half of the intents."""
         names = np.unique(self.intents)
         draws = [np.random.default_rng(seed).permutation(names) for seed in range(HALVES)]
         return [np.isin(self.intents, order[: len(order) // 2]) for order in draws]
 
 
 def unit(vectors: NDArray[np.floating]) -> Vectors:
-    """(N, d) of length 1."""
+    """Return vectors (N, d) scaled to length 1."""
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -185,27 +176,13 @@ def measure(fit: Fit, vault: Vault) -> dict[str, float]:
     sib, demo, home = (Labelled(*of) for of in (vault.sib, vault.demo, vault.home))
     of_sib = fit(sib.labels(sib.splits == "train", vault.reference))
     found["sib dev"] = sib.accuracy(sib.splits == "dev", of_sib)
-    parts = np.array_split(
-        np.random.default_rng(0).permutation(np.unique(sib.ids[sib.splits == "train"])), QUARTERS
-    )
-    held = [np.isin(sib.ids, part) for part in parts]
     train = sib.splits == "train"
-    found["sib quarters"] = float(
-        np.mean([sib.accuracy(part, fit(sib.labels(train & ~part, vault.reference))) for part in held])
-    )
+    found["sib quarters"] = quarters(sib, train, fit, vault)
     found["sib new"] = new_intents(sib, train, np.ones_like(train), fit, vault)
     train = demo.splits == "train"
     of_demo = fit(demo.labels(train, vault.reference))
     found["demo test"] = demo.accuracy(demo.splits == "test", of_demo)
-    parts = np.array_split(np.random.default_rng(0).permutation(np.unique(demo.ids[train])), QUARTERS)
-    found["demo quarters"] = float(
-        np.mean(
-            [
-                demo.accuracy(part, fit(demo.labels(train & ~part, vault.reference)))
-                for part in (np.isin(demo.ids, ids) for ids in parts)
-            ]
-        )
-    )
+    found["demo quarters"] = quarters(demo, train, fit, vault)
     found["demo new"] = new_intents(demo, train, demo.splits == "test", fit, vault)
     found["demo new train"] = new_intents(demo, train, train, fit, vault)
     of_home = fit(home.labels(np.ones(len(home.ids), dtype=bool), vault.reference))
@@ -218,22 +195,25 @@ def measure(fit: Fit, vault: Vault) -> dict[str, float]:
     return found
 
 
+def quarters(data: Labelled, train: NDArray[np.bool_], fit: Fit, vault: Vault) -> float:
+    """Return the mean Acc@1 of quarters of the training sentences, each held out in turn."""
+    ids = np.random.default_rng(0).permutation(np.unique(data.ids[train]))
+    held = [np.isin(data.ids, part) for part in np.array_split(ids, QUARTERS)]
+    found = [data.accuracy(part, fit(data.labels(train & ~part, vault.reference))) for part in held]
+    return float(np.mean(found))
+
+
 def new_intents(
     data: Labelled, train: NDArray[np.bool_], asked: NDArray[np.bool_], fit: Fit, vault: Vault
 ) -> float:
-    """Mean Acc@1 among sentences of intents that no label was given for, over random halves of the intents."""
-    return float(
-        np.mean(
-            [
-                data.accuracy(asked & ~half, fit(data.labels(train & half, vault.reference)))
-                for half in data.halves()
-            ]
-        )
-    )
+    """Return the mean Acc@1 among sentences of intents without labels, over random halves of the intents."""
+    halves = data.halves()
+    found = [data.accuracy(asked & ~half, fit(data.labels(train & half, vault.reference))) for half in halves]
+    return float(np.mean(found))
 
 
 def commands(home: Labelled, apply: Map) -> dict[str, float]:
-    """Acc@1 of each language's queries against the English pool, their mean, and the changes that are flagged."""
+    """Return the mean Acc@1 of queries in other languages against the English pool, and its changes by language."""
 
     def right(of: Map) -> dict[str, NDArray[np.bool_]]:
         units = unit(of(home.vectors))
@@ -257,24 +237,24 @@ def commands(home: Labelled, apply: Map) -> dict[str, float]:
 
 
 def spearman(vectors: Vectors, scores: NDArray[np.float64]) -> float:
-    """Spearman's correlation of the cosines of the first and the second half of some vectors with scores."""
+    """Return Spearman's correlation of scores with the cosines of the first and the second half of some vectors."""
     first, second = np.split(unit(vectors), 2)
     return float(spearmanr((first * second).sum(axis=1), scores).statistic)
 
 
 def precision(a: Vectors, b: Vectors) -> float:
-    """P@1 in percent, mean of both ways."""
+    """Return P@1 in percent, mean of both ways."""
     cosines, rows = a @ b.T, np.arange(len(a))
     return 50 * float((cosines.argmax(axis=1) == rows).mean() + (cosines.argmax(axis=0) == rows).mean())
 
 
 def base(_: Labels) -> Map:
-    """The encoder as it is."""
+    """Leave the encoder's vectors unchanged."""
     return lambda vectors: vectors
 
 
 def posterior(config: PosteriorConfig) -> Fit:
-    """The method with these settings."""
+    """Return a function that fits the method with these settings."""
 
     def fit(labels: Labels) -> Map:
         head = fit_head(labels.vectors, labels.classes.tolist(), labels.reference, config, labels.ids)
@@ -293,7 +273,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="a folder with sib200, home_assistant, stsb and tatoeba")
-    parser.add_argument("--vectors", type=Path, required=True, help="folder in which vectors are kept")
+    parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
     parser.add_argument("--encoder", default="use")
     for field in fields(PosteriorConfig):
         kind = type(getattr(PosteriorConfig(), field.name))

@@ -1,7 +1,7 @@
-"""What the posterior method gains on a parallel labelled set, each part of it held out in turn.
+"""Measure the gain of the posterior method on a parallel labelled set, each part of it held out in turn.
 
-Prints one JSON object a setting, with what LDA gains on the same parts beside it: divisions differ by more than methods
-do. English labels; the sentences are encoded once, so that many settings take seconds.
+Prints one JSON object for each setting, with the gain of LDA on the same parts, since divisions differ by more than
+methods do. English labels; the sentences are encoded once, so that many settings take seconds.
 """
 
 import argparse
@@ -66,25 +66,21 @@ def main() -> None:
             - before
             for (held, own), before in zip(parts, base, strict=True)
         ]
-        print(
-            json.dumps(
-                {
-                    "benchmark": "posterior",
-                    "encoder": options.encoder,
-                    "changes": changes,
-                    "base": round(float(np.mean(base)), 2),
-                    "gain": round(float(np.mean(gains)), 2),
-                    "worst_direction_of_a_fold": round(float(np.min(gains)), 1),
-                    "gain_of_lda": round(float(np.mean(lda)), 2),
-                    "folds": options.folds,
-                }
-            ),
-            flush=True,
-        )
+        found = {
+            "benchmark": "posterior",
+            "encoder": options.encoder,
+            "changes": changes,
+            "base": round(float(np.mean(base)), 2),
+            "gain": round(float(np.mean(gains)), 2),
+            "worst_direction_of_a_fold": round(float(np.min(gains)), 1),
+            "gain_of_lda": round(float(np.mean(lda)), 2),
+            "folds": options.folds,
+        }
+        print(json.dumps(found), flush=True)
 
 
 def divide(labelled: LabelledSet, folds: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """For each part the rows that are held out, in every language, and the English rows that are not."""
+    """Return for each part the held-out rows, in every language, and the other English rows."""
     frame = labelled.frame
     english = (frame["language"] == LANGUAGE).to_numpy()
     ids = np.random.default_rng(seed).permutation(np.unique(frame["id"][english].to_numpy(dtype=str)))
@@ -100,7 +96,7 @@ def posterior_vectors(
     own: Rows,
     config: PosteriorConfig,
 ) -> FloatArray:
-    """The held-out rows' vectors under a head fitted on the labels of the rows `own`."""
+    """Return the held-out rows' vectors under a head fitted on the labels of the rows `own`."""
     _, labels = np.unique(labelled.frame["intent"].iloc[own].to_numpy(dtype=str), return_inverse=True)
     head = fit_head(vectors[own], labels.tolist(), reference, config)
     with torch.no_grad():
@@ -109,7 +105,7 @@ def posterior_vectors(
 
 
 def lda_vectors(labelled: LabelledSet, vectors: FloatArray, held: Rows, own: Rows) -> NDArray[np.floating]:
-    """The held-out rows' discriminant scores, by the benchmark's own peer."""
+    """Return the held-out rows' discriminant scores, by the benchmark's own peer."""
     texts = labelled.frame["text"]
     of = dict(zip(texts, vectors, strict=True))
     sentences = LabelledSet(labelled.frame.iloc[own].reset_index(drop=True), labelled.name)
@@ -118,7 +114,7 @@ def lda_vectors(labelled: LabelledSet, vectors: FloatArray, held: Rows, own: Row
 
 
 def accuracies(labelled: LabelledSet, held: Rows, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Acc@1 of each direction with English among the held-out rows."""
+    """Return Acc@1 of each direction with English among the held-out rows."""
     frame = labelled.frame.iloc[held]
     found = leave_one_out(
         vectors, frame["intent"].tolist(), frame["language"].tolist(), frame["id"].tolist()
