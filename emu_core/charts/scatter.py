@@ -28,7 +28,6 @@ from emu_core.charts.style import (
     CLOSEST,
     FAINT,
     GREY,
-    TRANSPARENT,
     frame_map,
     on_page,
     on_white,
@@ -78,7 +77,7 @@ def sentence_maps(
         density: whether to draw contour lines of the density.
         stars: positions (M, 2) of the user's own sentences by the panel's title, as `place_on_map` returns them.
         legend: whether to draw one.
-        ink: colour of the names; None for the text's.
+        ink: colour of the names and contour lines; None for the text's and grey.
     """
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
     coloured, shaped = groups(points, colour_by), shapes(points, colour_by)
@@ -108,7 +107,7 @@ def sentence_maps(
     for column, places in enumerate(panels.values(), start=1):
         x, y = np.asarray(places, dtype=np.float32).T
         if density:
-            traces.append(_density(x[lit], y[lit]))
+            traces.append(_density(x[lit], y[lit], ink or GREY))
         if not lit.all():
             traces.append(
                 go.Scattergl(
@@ -188,11 +187,10 @@ def _size(points: int) -> float:
     )
 
 
-def _density(x: NDArray[np.float32], y: NDArray[np.float32]) -> go.Histogram2dContour:
+def _density(x: NDArray[np.float32], y: NDArray[np.float32], colour: str) -> go.Histogram2dContour:
     return go.Histogram2dContour(
-        x=x, y=y, nbinsx=40, nbinsy=40, ncontours=8, showscale=False, hoverinfo="skip", name="density",
-        colorscale=[[0, TRANSPARENT], [1, "rgba(138,138,138,0.45)"]],
-        line={"width": 1, "color": "rgba(138,138,138,0.5)", "smoothing": 1.3},
+        x=x, y=y, nbinsx=40, nbinsy=40, ncontours=8, showlegend=False, showscale=False, hoverinfo="skip",
+        contours={"coloring": "none"}, line={"width": 1.2, "color": colour, "smoothing": 1.3}, opacity=0.7,
     )  # fmt: skip
 
 
