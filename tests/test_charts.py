@@ -90,6 +90,14 @@ def test_loss_curves_have_a_panel_for_each_part() -> None:
     assert axes == ["log", "log", "linear"]  # 40 to 1 and all above zero; below zero there is no logarithm
 
 
+def test_the_names_of_many_epochs_do_not_overlap() -> None:
+    log = [one for n in range(1, 21) for one in (step(n, epoch=n, loss=1.0), {"kind": "epoch", "epoch": n})]
+    figure = charts.loss_curves(log)
+    assert len(figure.layout.shapes) == 20
+    names = [note.text for note in figure.layout.annotations if "epoch" in note.text]
+    assert names == [f"epoch {n}" for n in range(2, 21, 2)]
+
+
 def test_only_epochs_that_are_over_are_marked() -> None:
     steps = [step(n, epoch=1 + (n > 5), loss=1.0) for n in range(1, 9)]
     ends = [{"kind": "epoch", "epoch": 1, "seconds": 1.0, "dev_accuracy": 61.5}]
@@ -378,8 +386,10 @@ def test_very_many_points_say_their_group_alone(monkeypatch: pytest.MonkeyPatch)
 
 def test_density_and_a_star_are_drawn_where_they_are_asked_for() -> None:
     panels, star = places(30), np.array([[0.2, 0.7]], dtype=np.float32)
-    figure = charts.sentence_maps(panels, points(30), "intent", density=True, stars={"Specialised": star})
-    assert [trace.xaxis for trace in figure.data if trace.type == "histogram2dcontour"] == ["x", "x2"]
+    stars = {"Specialised": star}
+    figure = charts.sentence_maps(panels, points(30), "intent", density=True, stars=stars, ink="#FAFAFA")
+    lines = [trace for trace in figure.data if trace.type == "histogram2dcontour"]
+    assert [(trace.xaxis, trace.line.color) for trace in lines] == [("x", "#FAFAFA"), ("x2", "#FAFAFA")]
     [drawn] = [trace for trace in figure.data if trace.name == "your sentence"]
     assert (drawn.xaxis, drawn.x.tolist(), drawn.y.tolist()) == ("x2", *map(pytest.approx, ([0.2], [0.7])))
     plain = charts.sentence_maps(panels, points(30), "intent")

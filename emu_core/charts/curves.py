@@ -19,6 +19,7 @@ _TITLES = {"loss": "Loss: all parts", "dev_accuracy": "Accuracy on dev"}  # of o
 MOST_POINTS = 600  # of a curve; longer ones are drawn as means over equal stretches
 LOG_FROM = 10.0  # times the minimum of a positive curve: from this maximum on, its scale is logarithmic
 MOST_MARKS = 30  # epochs; more marks would hide the curves
+MOST_LABELLED = 10  # of these; more labels would overlap on a phone
 COLUMNS = 2
 SYMBOLS = ("circle", "diamond-open")
 BINS = 40
@@ -133,8 +134,11 @@ class _Log:
 def _mark_epochs(figure: go.Figure, log: _Log) -> None:
     """Draw a line at the end of each epoch, and at the start of each stage but the first."""
     if len(log.ends) <= MOST_MARKS:
-        for epoch, step in log.ends.items():
+        every = math.ceil(len(log.ends) / MOST_LABELLED)
+        for number, (epoch, step) in enumerate(log.ends.items(), start=1):
             figure.add_vline(x=step, line={"color": GREY, "width": 1, "dash": "dot"}, row="all", col="all")
+            if number % every:
+                continue
             figure.add_annotation(
                 x=step, y=1, yref="y domain", xanchor="right", yanchor="top", showarrow=False,
                 text=f"epoch {epoch}", textangle=-90, font={"size": 10, "color": GREY}, row=1, col=1,
