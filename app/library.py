@@ -34,6 +34,7 @@ FOLDER = ".data"  # in the folder of runs; the dot tells it from a run
 _ROWS, _FACTS, _SCORE, _NOT_NAME = "rows.parquet", "data.json", "score.json", r"[^a-z0-9._-]+"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
 _FRESH, _UNDO = "data-added", "data-deleted"
+_DAMAGE = (DataError, OSError, ValueError, KeyError, TypeError)
 _ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # of a file's name
 
 
@@ -116,19 +117,22 @@ def add(
     Raises:
         DataError: it can't be stored.
     """
-    known = (name for name, folder in library().items() if _facts(folder).get("sha256") == chosen.sha256)
-    if chosen.name or not (name := next(known, "")):
-        name = chosen.name or free_name(chosen.labelled.name)
-        facts = {"title": chosen.labelled.name, "hold_out": hold_out, "seed": seed, "sha256": chosen.sha256}
-        facts |= {"changes": list(changes), "sentences": len(chosen.labelled)}
-        facts |= {"intents": len(chosen.labelled.intents), "languages": list(chosen.labelled.languages)}
-        try:
-            _root().mkdir(parents=True, exist_ok=True)
-            with whole_folder(_root() / name) as new:
-                rows.to_parquet(new / _ROWS, index=False)
-                write_json(new / _FACTS, facts | {"translations": dict(chosen.translations)})
-        except OSError as error:
-            raise DataError(f"the set can't be stored: {error.strerror or error}; free some space") from error
+    known = (folder for folder in library().values() if _facts(folder).get("sha256") == chosen.sha256)
+    if not chosen.name and (stored := next(filter(_is_whole, known), None)):
+        st.session_state.pop(_FRESH, None)  # the stored set has its own title and rows left out
+        keep("data", stored.name)
+        return stored.name
+    name = chosen.name or free_name(chosen.labelled.name)
+    facts = {"title": chosen.labelled.name, "hold_out": hold_out, "seed": seed, "sha256": chosen.sha256}
+    facts |= {"changes": list(changes), "sentences": len(chosen.labelled)}
+    facts |= {"intents": len(chosen.labelled.intents), "languages": list(chosen.labelled.languages)}
+    try:
+        _root().mkdir(parents=True, exist_ok=True)
+        with whole_folder(_root() / name) as new:
+            rows.to_parquet(new / _ROWS, index=False)
+            write_json(new / _FACTS, facts | {"translations": dict(chosen.translations)})
+    except OSError as error:
+        raise DataError(f"the set can't be stored: {error.strerror or error}; free some space") from error
     st.session_state[_FRESH] = replace(chosen, name=name)
     keep("data", name)
     return name
@@ -307,7 +311,7 @@ def draw_data_chooser() -> list[str]:
         del choices["data"]
     try:
         chosen_data()
-    except (DataError, OSError, ValueError, KeyError, TypeError):
+    except _DAMAGE:
         problems.append(
             f"The data set {literal(named)} is damaged: this is the demo set. Upload its file again."
         )
@@ -318,6 +322,13 @@ def draw_data_chooser() -> list[str]:
 
 def _root() -> Path:
     return runs_root() / FOLDER
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        return bool(_opened(str(folder), _stamp(folder)))
+    except _DAMAGE:
+        return False
 
 
 def _stamp(folder: Path) -> int:

@@ -102,9 +102,9 @@ def app(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     return with_data(file.read_bytes())
 
 
-def with_data(content: bytes) -> AppTest:
+def with_data(content: bytes, name: str = "small.csv") -> AppTest:
     app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
-    app.file_uploader[0].set_value([("small.csv", content, "")])
+    app.file_uploader[0].set_value([(name, content, "")])
     app.run()
     assert not app.error
     return app

@@ -1,5 +1,6 @@
 """The library of data: uploaded sets stay, have names, and are part of the address."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,25 @@ def test_an_upload_stays_and_a_link_opens_it_in_another_session(file: Path) -> N
     sizes = [[metric.value for metric in app.metric] for app in (first, other)]
     assert sizes[0] == sizes[1] and sizes[0][0] == str(len(read_labelled([file])[0]))
     assert in_use(opened("demo")) == "In use: Demo set"
+    columns = json.loads(other.dataframe[-1].proto.columns)
+    assert columns["Sentences"]["type_config"]["format"] == "localized"
 
 
 def test_the_same_rows_are_stored_once_and_others_get_a_name_of_their_own(file: Path, runs: Path) -> None:
     for content in (file.read_bytes(), file.read_bytes(), file.read_bytes().replace(b"taxi", b"cab")):
         with_data(content)
     assert sorted(path.name for path in (runs / ".data").iterdir()) == ["small", "small-2"]
+
+
+def test_the_same_rows_in_another_file_are_the_stored_set(file: Path, runs: Path) -> None:
+    with_data(file.read_bytes())
+    app = with_data(file.read_bytes(), "other.csv")
+    assert app.query_params["data"] == "small" and in_use(app) == "In use: small.csv"
+    assert "already: small" in app.toast[0].value
+    (runs / ".data" / "small" / "rows.parquet").write_bytes(b"no")
+    (runs / ".data" / "small" / "data.json").touch()  # a new set of the same name, for the cache
+    again = with_data(file.read_bytes(), "other.csv")
+    assert again.query_params["data"] == "other" and in_use(again) == "In use: other.csv" and not again.toast
 
 
 def test_a_set_is_renamed_deleted_and_brought_back(file: Path) -> None:

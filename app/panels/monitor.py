@@ -67,7 +67,7 @@ def _draw_runs(runs: Sequence[Run], key: str, label: str) -> Run | None:
         wait = "waits or runs" if others == 1 else "wait or run"
         st.caption(f"{counted(others, 'job')} of other people {wait}.")
     if not runs:
-        draw_note(f"{label}s appear here. Start the first one on the left.")
+        draw_note(f"{label}s appear here. Start the first one with the form.")
         _draw_undo(key)
         return None
     name = linked(key, label, [run.name for run in runs], key=key)

@@ -81,9 +81,12 @@ def page() -> None:
     if not (table := library_table()).empty:
         st.subheader("Your data sets")
         st.caption("The first field of the bar chooses one.")
-        size = st.column_config.NumberColumn(format="%.1f")
-        stored = st.column_config.DatetimeColumn(format="distance")
-        columns = {"Size, MB": size, "Stored": stored}
+        column = st.column_config
+        columns = {
+            **dict.fromkeys(("Sentences", "Intents"), column.NumberColumn(format="localized")),
+            "Size, MB": column.NumberColumn(format="%.1f"),
+            "Stored": column.DatetimeColumn(format="distance"),
+        }
         st.dataframe(table, hide_index=True, key="library", column_config=columns)
 
 
@@ -186,6 +189,8 @@ def _draw_upload(upload: Upload) -> None:
     if before and before[0] == upload.key and before[1] != name:  # the same files, read differently
         discard(before[1])
     st.session_state[ADDED] = None if name in there else (upload.key, name)
+    if name in there:
+        st.toast(f"The library has these sentences already: {literal(name)}.", icon=":material/content_copy:")
     st.session_state[AUDITED] = asked
     st.rerun()
 
