@@ -13,10 +13,9 @@ _PARAMS = {
 }  # fmt: skip
 _RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # parameters that may name a run
 _CHOICES, _WRITTEN = "choices", "choices-written"
-PROBLEMS = (
-    "choices-problems"  # of the session: what the address names and can't be opened, until another choice
-)
-CHOSEN = "choices-made"  # of the session: the parameters that a person chose; the others are defaults
+# Of the session: what the address names and can't be opened, until another choice; and the parameters that a person
+# chose, while the others are defaults.
+PROBLEMS, CHOSEN = "choices-problems", "choices-made"
 
 
 def take_address() -> set[str]:

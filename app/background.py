@@ -190,7 +190,7 @@ class Background:
                 connection.send(task)
                 end = None if limit_s is None else time.monotonic() + limit_s
                 message = self._last_message(connection, key, end)
-            except (TimeoutError, EOFError, OSError) as error:
+            except (EOFError, OSError) as error:
                 process.kill()
                 process.join()
                 timed_out = isinstance(error, TimeoutError)

@@ -41,9 +41,7 @@ LOG = "process.log"
 POLL_S = 0.5
 NICENESS = 10  # of background work, so that pages come first
 UNDO_S = 3_600.0  # how long a deletion can be undone
-GRACE_S = (
-    30.0  # until a cancelled run is killed; it checks at each step, and loading and evaluating have none
-)
+GRACE_S = 30.0  # until a cancelled run is killed: it stops at a step, and loading and evaluating have none
 OUTDATED = "it was queued by an earlier version, without its data; start it again"
 
 

@@ -67,6 +67,10 @@ def test_a_file_is_read_and_one_that_is_none_is_refused(app: AppTest) -> None:
     app.file_uploader[0].set_value([("mails.csv", b"text\nCan I bring my dog?\n", "")])
     app.run()
     assert app.dataframe[0].value["Sentence"].tolist() == ["Can I bring my dog?"]
+    many = "\n".join(["text", *(f"Room {n}?" for n in range(1_001))])
+    app.file_uploader[0].set_value([("mails.csv", many.encode(), "")])
+    app.run()
+    assert len(app.dataframe[0].value) == 1_001
     app.file_uploader[0].set_value([("mails.parquet", b"text", "")])
     app.run()
     assert app.error and not app.dataframe

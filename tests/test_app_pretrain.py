@@ -91,7 +91,7 @@ def test_uploaded_files_are_shown_before_anything_is_trained(app: AppTest) -> No
         ["English and German", 30, "talks.en, talks.de.gz"]
     ]
     assert any(list(found.value.iloc[0]) == ["dog 0", "Hund 0"] for found in app.dataframe)
-    assert any("30 pairs are few" in info.value for info in app.info)
+    assert any("Only 30 pairs" in info.value for info in app.info)
     assert any(re.fullmatch(r"\d+ pairs: about [\d,]+ MB of memory, .*", line.value) for line in app.caption)
     assert not button(app, "Start the run").disabled
     assert not app.file_uploader[0].value  # the box is empty again

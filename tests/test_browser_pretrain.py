@@ -42,7 +42,7 @@ def test_two_files_become_an_encoder_that_finds_translations(
     start = page.get_by_role("button", name="Start the run")
     expect(start).to_be_disabled()
     page.locator('input[type="file"]').set_input_files(files(tmp_path))
-    expect(page.get_by_text("200 pairs are few")).to_be_visible()
+    expect(page.get_by_text("Only 200 pairs")).to_be_visible()
     settle(page)
     name = page.get_by_role("textbox", name="Name of the run")
     name.fill(RUN)

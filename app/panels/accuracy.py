@@ -141,6 +141,7 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
             "emu-accuracy.csv",
             {"A %": one, "B %": one, "Difference": one, "p (McNemar)": three},
             download=accuracy,
+            most=len(table),
         )
 
 

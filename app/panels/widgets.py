@@ -92,28 +92,23 @@ def draw_table(
     columns: Mapping[str, Any] | None = None,
     *,
     download: pd.DataFrame | None = None,
+    most: int = MOST_ROWS,
     **about: Any,
 ) -> None:
-    """Draw the first rows of a table and a button that downloads all of it.
+    """Draw at most the first `most` rows of a table and a button that downloads all of it.
 
-    Args:
-        table: the table.
-        key: the key of the widgets.
-        which: identifies the table in all sessions.
-        file_name: the name of the CSV file.
-        columns: the `column_config`.
-        download: what the file holds, if not the table.
-        about: other options of `st.dataframe`.
+    `which` identifies the table in all sessions, `columns` is the `column_config`, `download` is what the CSV file
+    holds, if not the table, and the other options are those of `st.dataframe`.
     """
-    say_cut(table)
-    st.dataframe(table.head(MOST_ROWS), hide_index=True, column_config=columns, key=key, **about)
+    say_cut(table, most)
+    st.dataframe(table.head(most), hide_index=True, column_config=columns, key=key, **about)
     draw_csv_button(table if download is None else download, which, file_name, key=f"{key}-csv")
 
 
-def say_cut(table: pd.DataFrame) -> None:
+def say_cut(table: pd.DataFrame, most: int = MOST_ROWS) -> None:
     """Say how many rows of a table are shown if it is a long one."""
-    if len(table) > MOST_ROWS:
-        st.caption(f"The first {MOST_ROWS:,} of {len(table):,} rows; the download has them all.")
+    if len(table) > most:
+        st.caption(f"The first {most:,} of {len(table):,} rows; the download has them all.")
 
 
 def draw_download(label: str, data: Any, file_name: str, *, place: Any = st, **about: Any) -> None:

@@ -124,6 +124,7 @@ def _draw_table(found: dict[str, pd.DataFrame], which: tuple[Hashable, ...]) -> 
         "emu-predictions.csv",
         {f"{name}: confidence": percent for name in found},
         download=pd.concat([texts, *parts], axis=1),
+        most=MOST_OF_A_FILE,
     )
 
 
