@@ -6,10 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.address import CHOSEN, PROBLEMS, choices_of_session, draw_link, keep, linked, take_address
+from app.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, must_be_fetched, short_name
 from app.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
-from app.panels.widgets import errors_shown
+from app.panels.widgets import errors_shown, strangers_note
 from app.state import config_of, data_sha_of, finished_runs
 from app.users import runs_root, server
 from app.wording import literal, sentence
@@ -33,21 +33,13 @@ _HELP = {  # by the parameter of the address
 
 @dataclass(frozen=True)
 class Context:
-    """The data, encoders and split that every page shows.
-
-    Attributes:
-        chosen: the data.
-        a: encoder A in the address: a spec of `load_encoder`, but for a run "run:" and its name.
-        b: encoder B, or `NONE`.
-        on: the split that is measured, or "all".
-        problems: what the address names and can't be opened, as markdown.
-    """
+    """The data, encoders and split that every page shows."""
 
     chosen: ChosenData
-    a: str
-    b: str
-    on: str
-    problems: tuple[str, ...] = ()
+    a: str  # encoder A in the address: a spec of `load_encoder`, but for a run "run:" and its name
+    b: str  # encoder B, or `NONE`
+    on: str  # the split that is measured, or "all"
+    problems: tuple[str, ...]  # what the address names and can't be opened, as markdown
 
     @property
     def specs(self) -> dict[str, str]:
@@ -62,6 +54,16 @@ class Context:
     def titles(self) -> tuple[str, ...]:
         """The encoders' names in figures, such as "A: use"."""
         return tuple(f"{name}: {short_name(spec)}" for name, spec in self.specs.items())
+
+    @property
+    def strangers(self) -> list[str]:
+        """A note for each encoder that was not trained on some of the data's languages."""
+        known = {encoder.spec: encoder.languages for encoder in available_encoders()}
+        known |= {f"{RUN}{run.folder}": config.languages for run in self.runs if (config := config_of(run))}
+        languages = self.chosen.labelled.languages
+        named = zip(self.titles, self.specs.values(), strict=True)
+        notes = [strangers_note(title, known.get(spec, ()), languages) for title, spec in named]
+        return [note for note in notes if note]
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -218,15 +220,6 @@ def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
     if by_link and must_be_fetched(spec):
         return f"{literal(shown(value, 80))} is not on this machine yet; type its name above to download it."
     return ""
-
-
-def choose_run(runs: Mapping[str, Run], missing: str, **choices: str) -> Run | None:
-    """Ask for one of the runs; if there are none, draw what is missing with a link to Train, and return None."""
-    if runs:
-        return runs[linked("run", "Run", list(runs))]
-    st.info(missing)
-    draw_link("views/train.py", "Train one", ":material/model_training:", **choices)
-    return None
 
 
 def _run(value: str, runs: Mapping[str, Run]) -> Run | None:

@@ -24,7 +24,7 @@ from app.library import (
 )
 from app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
 from app.panels.labelling import LABELLING, draw_labelling
-from app.panels.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown, strangers_note
+from app.panels.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown
 from app.upload.tables import (
     DETECT,
     Upload,
@@ -44,7 +44,6 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_name
 from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.data.wording import counted
-from emu_core.encoders.registry import available_encoders
 from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
@@ -315,11 +314,8 @@ def _draw_size(labelled: LabelledSet, audit: Audit, waiting: int) -> None:
     intents.metric("Intents", f"{len(labelled.intents):,}")
     names = literal(", ".join(language_name(code) for code in labelled.languages))
     languages.metric("Languages", f"{len(labelled.languages)}", help=names)
-    for encoder in available_encoders():
-        if encoder.spec in context().specs.values() and (
-            note := strangers_note(f"The encoder {encoder.name}", encoder.languages, labelled.languages)
-        ):
-            draw_note(literal(note))
+    for note in context().strangers:
+        draw_note(literal(note))
     sizes = labelled.frame["split"].value_counts()
     splits.metric(
         "Test sentences",

@@ -8,8 +8,9 @@ from contextlib import suppress
 import numpy as np
 import streamlit as st
 
+from app.address import draw_link, linked
 from app.cache import computed, encoded
-from app.context import choose_run, context
+from app.context import context
 from app.library import chosen_data
 from app.maps import draw_downloads, draw_progress, laid_out
 from app.panels.run_table import run_facts
@@ -66,10 +67,6 @@ from emu_core.evaluation.projection import FEWEST, Projection
 from emu_core.models.parts import Part
 from emu_core.runs.run import Run
 
-NO_RUN = (
-    "No finished run splits sentences yet. Train one with FMDA or its baseline: with the demo set this takes three to "
-    "five minutes on two idle cores."
-)
 FROM_DATA, TYPED = "From the data", "Typed"
 EXAMPLE = "wake me up at [time : five am]"
 MOST_TOKENS = 80  # drawn
@@ -100,11 +97,15 @@ _WITHOUT_TEMPLATE = (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
 def page() -> None:
     """Draw the page."""
     st.caption("A sentence taken apart into its language, its template, the rest, and its meaning.")
-    run = choose_run(
-        {name: run for name, run in finished_runs().items() if _splits(run)}, NO_RUN, method="fmda"
-    )
-    if run is None:
+    runs = {name: run for name, run in finished_runs().items() if _splits(run)}
+    if not runs:
+        draw_note(
+            "No finished run splits sentences yet. Train one with FMDA or its baseline: with the demo set this takes "
+            "three to five minutes on two idle cores."
+        )
+        draw_link("views/train.py", "Train one", ":material/model_training:", method="fmda")
         return
+    run = runs[linked("run", "Run", list(runs))]
     st.caption(run_facts(run))
     utterance, numbers, maps = st.tabs(
         ["One utterance", "Evaluation of the parts", "Maps"], key="split-tab", on_change="rerun"

@@ -9,9 +9,8 @@ from app.address import draw_link
 from app.background import Done
 from app.cache import encoded, outcome_of
 from app.context import Context, context
-from app.forms.model_name import RUN
 from app.maps import FIRST_POINTS, MOST_POINTS, sample
-from app.panels.widgets import KEPT, draw_note, strangers_note
+from app.panels.widgets import KEPT, draw_note
 from app.vectors import weights_of
 from app.wording import literal, sentence
 from app.workbench.drawer import draw_drawer, is_seen, languages_key
@@ -21,7 +20,6 @@ from app.workbench.subject import Space, Subject
 from emu_core.api.compare import choose_rows, training_notes
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.registry import available_encoders
 from emu_core.errors import DataError
 from emu_core.evaluation.comparison import Comparison
 
@@ -83,8 +81,7 @@ def _measure(space: Space, now: Context) -> Subject | None:
         notes += training_notes(
             run, now.chosen.labelled, now.on, sha256=now.chosen.sha256, title=now.chosen.title
         )
-    notes += _strangers(now)
-    for note in dict.fromkeys(notes):
+    for note in dict.fromkeys([*notes, *now.strangers]):
         draw_note(literal(note))
     key = f"{now.chosen.sha256}:{now.on}:{','.join(languages)}"
     vectors = _vectors(space, key, part.frame["text"].tolist())
@@ -104,15 +101,6 @@ def _measure(space: Space, now: Context) -> Subject | None:
     if isinstance(outcome, Done):
         comparison.with_computed(outcome.value)
     return Subject(space.specs, key, comparison, isinstance(outcome, Done))
-
-
-def _strangers(now: Context) -> list[str]:
-    """Return a note for each encoder that was not trained on some of the data's languages."""
-    known = {encoder.spec: encoder.languages for encoder in available_encoders()}
-    known |= {f"{RUN}{run.folder}": run.config().languages for run in now.runs}
-    specs, languages = zip(now.titles, now.specs.values(), strict=True), now.chosen.labelled.languages
-    notes = (strangers_note(title, known.get(spec, ()), languages) for title, spec in specs)
-    return [note for note in notes if note]
 
 
 def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArray] | None:
