@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_runs import PATIENCE_S, config, manager, past, until
+from fake_runs import PATIENCE_S, manager, past, until
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from app import jobs
-from app.panels.pretrained import found_table, languages_of, losses_of, mean_p_at_1
+from app.panels.pretrained import found_table, losses_of, mean_p_at_1
 from app.panels.run_table import P_AT_1, runs_frame
 from app.state import runs_to_specialise
 from app.upload.texts import Kind, read_files, safe_name, typed_languages
+from emu_core.data.languages import language_name
 from emu_core.errors import DataError
 from emu_core.methods.registry import configure, method_named
 from emu_core.runs.run import Run, RunState, Status
@@ -296,7 +297,9 @@ def test_losses_of_several_tasks_have_a_curve_each() -> None:
 
 
 def test_codes_may_have_a_hyphen_of_their_own() -> None:
-    assert languages_of("en-zh-tw", ["en", "zh-tw"]) == ("en", "zh-tw")
-    assert languages_of("zh-tw-en", ["en", "zh-tw"]) == ("zh-tw", "en")
+    found = dict.fromkeys(("en-zh-tw", "zh-tw-en"), FOUND | {"trained": True})
+    ways = found_table({"translation": found})["Direction"].tolist()
+    chinese = language_name("zh-tw")
+    assert ways == [f"English → {chinese}", f"{chinese} → English"]
     assert mean_p_at_1({}) is None
-    assert found_table({}, config()).empty
+    assert found_table({}).empty

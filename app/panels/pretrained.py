@@ -11,8 +11,7 @@ from app.forms.model_name import RUN
 from app.panels.widgets import draw_chart, draw_note, draw_table
 from app.wording import sentence
 from emu_core import charts
-from emu_core.data.languages import language_name
-from emu_core.runs.config import RunConfig
+from emu_core.data.languages import language_name, split_pair
 from emu_core.runs.run import Run
 
 FOUND = ("Direction", "P@1", "95 % interval", "P@3", "P@10", "Among", "Trained on")
@@ -22,7 +21,7 @@ _NAMES = {"hinge": "Hinge loss", "l2": "L2 penalty"}
 def draw_results(run: Run) -> None:
     """Draw a finished run's figures. Raises RunError if its folder is damaged."""
     metrics = run.metrics()
-    table = found_table(metrics, run.config())
+    table = found_table(metrics)
     st.markdown(f"**Translations found**, on {metrics.get('measured_on', 'pairs held out')}")
     percent = st.column_config.NumberColumn(format="%.1f")
     about = "Percent of sentences whose nearest neighbour in the other language is their translation."
@@ -50,23 +49,15 @@ def draw_results(run: Run) -> None:
         draw_note(sentence(warning))
 
 
-def found_table(metrics: Mapping[str, Any], config: RunConfig) -> pd.DataFrame:
+def found_table(metrics: Mapping[str, Any]) -> pd.DataFrame:
     """Return the columns of `FOUND`, a row for each direction of a run from scratch."""
     rows = []
     for way, found in metrics.get("translation", {}).items():
-        source, target = languages_of(way, config.languages)
-        direction = f"{language_name(source)} → {language_name(target)}"
+        direction = " → ".join(map(language_name, split_pair(way) or [way]))
         interval, trained = f"{found['low']:.1f} to {found['high']:.1f}", "yes" if found["trained"] else "no"
         precisions = found["p_at_3"], found["p_at_10"]
         rows.append((direction, found["p_at_1"], interval, *precisions, found["candidates"], trained))
     return pd.DataFrame(rows, columns=list(FOUND))
-
-
-def languages_of(way: str, languages: Sequence[str]) -> tuple[str, str]:
-    """Return the two codes in a direction such as "en-zh-tw"; a code may contain a hyphen."""
-    known = ((source, target) for source in languages for target in languages if f"{source}-{target}" == way)
-    first, _, rest = way.partition("-")
-    return next(known, (first, rest))
 
 
 def draw_held_out(history: Sequence[dict[str, Any]]) -> None:
