@@ -16,13 +16,14 @@ import streamlit as st
 
 from app.address import choices_of_session, keep, linked
 from app.state import data_sha_of
+from app.upload.tables import audited
 from app.users import runs_root
 from app.wording import literal
 from emu_core.data.cleaning import stripped
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import COLUMNS, LabelledSet
 from emu_core.data.labelled.audit import Audit
-from emu_core.data.labelled.load import labelled_from_frame, read_labelled
+from emu_core.data.labelled.load import read_labelled
 from emu_core.data.labelled.rows import located
 from emu_core.data.languages import is_known, language_codes
 from emu_core.data.wording import shown
@@ -40,19 +41,12 @@ _ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # of a file's name
 
 @dataclass(frozen=True)
 class ChosenData:
-    """A labelled set with its audit.
-
-    Attributes:
-        labelled: the set.
-        audit: its audit.
-        name: in the library and in the address.
-        translations: machine translations of its sentences in its files, by text.
-    """
+    """A labelled set with its audit."""
 
     labelled: LabelledSet
     audit: Audit
-    name: str
-    translations: Mapping[str, str] = field(default_factory=dict)
+    name: str  # in the library and in the address
+    translations: Mapping[str, str] = field(default_factory=dict)  # by machine, in the set's files, by text
 
     @property
     def is_demo(self) -> bool:
@@ -107,15 +101,8 @@ def add(
 ) -> str:
     """Store a set, unless its rows are stored already; choose it and return its name.
 
-    Args:
-        chosen: the set; if it has no name, it gets one that is made of its title.
-        rows: the rows that it was made of by `labelled_from_frame`.
-        hold_out: the share of every intent that became split test if no row has a split.
-        seed: the seed of that draw.
-        changes: what was changed in each version before it.
-
-    Raises:
-        DataError: it can't be stored.
+    A set without a name gets one that is made of its title. It was made by `audited` of rows, hold_out and seed;
+    `changes` are what was changed in each version. Raises DataError if it can't be stored.
     """
     known = (folder for folder in library().values() if _facts(folder).get("sha256") == chosen.sha256)
     if not chosen.name and (stored := next(filter(_is_whole, known), None)):
@@ -208,14 +195,9 @@ def changes_of(chosen: ChosenData) -> list[str]:
 def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: str) -> str:
     """Store a changed set as a new version, choose it, and return its name.
 
-    Args:
-        chosen: the set before the change.
-        rows: the rows of the new version, as `rows_of` or `all_rows` returns them; or the changed set with its
-            splits, to which the rows left out are added.
-        change: what was changed, in a few words.
-
-    Raises:
-        DataError: it can't be stored, or is no longer a labelled set.
+    `rows` are all rows of the new version, as `rows_of` or `all_rows` returns them, or the changed set with its splits,
+    to which the rows left out are added; `change` says what was changed, in a few words. Raises DataError if it can't
+    be stored, or is no longer a labelled set.
     """
     facts = _facts(library()[chosen.name]) if chosen.name in library() else {}
     hold_out, seed = float(facts.get("hold_out", 0)), int(facts.get("seed", 0))
@@ -225,25 +207,13 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
         rows = located(rows, chosen.title)
     stem, title = (_VERSION.sub("", name) for name in (chosen.name, chosen.title))
     number = next(n for n in count(2) if f"{stem}-v{n}" not in {*library(), DEMO})
-    new = _made(rows, f"{title} v{number}", hold_out, seed, f"{stem}-v{number}", chosen.translations)
+    made = audited(rows, f"{title} v{number}", hold_out, seed)
+    new = ChosenData(*made, f"{stem}-v{number}", chosen.translations)
     return add(new, rows, hold_out, seed, [*changes_of(chosen), change])
 
 
-def _made(
-    rows: pd.DataFrame, title: str, hold_out: float, seed: int, name: str, translations: Mapping[str, str]
-) -> ChosenData:
-    labelled, audit = labelled_from_frame(rows, title)
-    if hold_out and not labelled.splits:
-        labelled = labelled.hold_out(hold_out, seed)
-    return ChosenData(labelled, audit, name, translations)
-
-
 def data_of_run(run: Run) -> str:
-    """Return the name of the set that a run was trained on; a finished run itself keeps no sentences.
-
-    Raises:
-        DataError: the library does not have it.
-    """
+    """Return the name of the set that a run was trained on. Raises DataError if the library does not have it."""
     sha256 = data_sha_of(run)
     if sha256 and sha256 == _demo().sha256:
         return DEMO
@@ -356,7 +326,7 @@ def _rows(folder: str, stamp: int) -> pd.DataFrame:
 def _opened(folder: str, stamp: int) -> ChosenData:
     place, facts = Path(folder), _facts(Path(folder))
     about = str(facts["title"]), float(facts["hold_out"]), int(facts["seed"])
-    return _made(pd.read_parquet(place / _ROWS), *about, place.name, facts["translations"])
+    return ChosenData(*audited(pd.read_parquet(place / _ROWS), *about), place.name, facts["translations"])
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

@@ -64,11 +64,7 @@ def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
 
 
 def read_texts(name: str, payload: bytes) -> list[str]:
-    """Return the non-empty sentences of a file.
-
-    Raises:
-        DataError: it is not a table, has no column of sentences, or no sentence.
-    """
+    """Return the non-empty sentences of a file. Raises DataError if it is not a table or has none."""
     found: list[str] = _sentences(name, payload)["text"].tolist()
     return found
 
@@ -76,10 +72,8 @@ def read_texts(name: str, payload: bytes) -> list[str]:
 def read_unlabelled(name: str, payload: bytes, language: str) -> pd.DataFrame:
     """Return text and language of the distinct sentences of a file or, if the name is "", of lines.
 
-    `language` is that of sentences for which neither a column nor the name states one; `DETECT` detects it.
-
-    Raises:
-        DataError: it is not a table, has no column of sentences, or no sentence.
+    `language` is that of sentences for which neither a column nor the name states one; `DETECT` detects it. Raises
+    DataError if the file is not a table or has no sentences.
     """
     if name:
         table = _sentences(name, payload)
@@ -107,8 +101,7 @@ def _sentences(name: str, payload: bytes) -> pd.DataFrame:
 def read_triples(name: str, payload: bytes) -> pd.DataFrame:
     """Return the triples of a file: s1, s2, s3, and language and language_s3 if it has them.
 
-    Raises:
-        DataError: it is not a table, or a column or a sentence is missing.
+    Raises DataError if it is not a table, or a column or a sentence is missing.
     """
     frame = read_table(payload, name)
     frame.columns = [str(column).strip().lower() for column in frame.columns]
@@ -158,8 +151,8 @@ def labelled_from_upload(
         upload: the tables.
         mapping: the columns' roles.
         language: of all sentences if neither a column nor the files' names state one; `DETECT` detects each.
-        hold_out: the share of every intent that becomes split test if no row has a split.
-        seed: the seed of that draw.
+        hold_out: as in `audited`.
+        seed: likewise.
         languages: the codes of unknown values in the language column.
 
     Raises:
@@ -175,5 +168,13 @@ def labelled_from_upload(
     if mapping.language is None and language == DETECT:
         rows["language"] = pd.Series(detect_languages(rows["text"].tolist()), dtype="str")
     rows["language"] = stripped(rows["language"]).replace(dict(languages))
-    labelled, audit = labelled_from_frame(rows, upload.title)
-    return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit, rows
+    return *audited(rows, upload.title, hold_out, seed), rows
+
+
+def audited(rows: pd.DataFrame, title: str, hold_out: float, seed: int) -> tuple[LabelledSet, Audit]:
+    """Return the labelled set of rows and its audit.
+
+    If no row has a split, a share `hold_out` of every intent, drawn with `seed`, becomes split test.
+    """
+    labelled, audit = labelled_from_frame(rows, title)
+    return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit
