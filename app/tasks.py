@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from app.background import report
 from app.vectors import prune
 from emu_core.api.export import export
-from emu_core.api.forgetting import forgetting
 from emu_core.api.predict import Predictor
 from emu_core.api.split import SplitSentence, split_sentence
 from emu_core.api.suggest import Suggester
@@ -25,11 +24,9 @@ from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EncoderError
-from emu_core.evaluation.film import Film
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
 from emu_core.runs.run import Run, cant_write
-from emu_core.runs.snapshots import read_film
 
 MOST_WORDS = 20_000  # of each language, the most frequent; a page can't hold them all
 
@@ -60,19 +57,13 @@ def split(spec: str, weights: str, text: str) -> SplitSentence:
 def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], FloatArray]]:
     """Return each language's most frequent words and their vectors (words, dim).
 
-    Raises:
-        EncoderError: the encoder can't be loaded, or has no word vectors.
+    Raises EncoderError if the encoder can't be loaded, or has no word vectors.
     """
     encoder = _encoder(spec, weights).bare
     if not isinstance(encoder, BicvmEncoder):
         raise EncoderError(f"{spec} has no word vectors; choose a run of the method bicvm")
     spaces = {code: encoder.word_vectors(code) for code in encoder.languages}
     return {code: (words[:MOST_WORDS], vectors[:MOST_WORDS]) for code, (words, vectors) in spaces.items()}
-
-
-def film_of(folder: Path) -> Film:
-    """Lay out and evaluate the snapshots of the run in a folder; raises what `read_film` raises."""
-    return read_film(Run(folder))
 
 
 def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int:
@@ -104,12 +95,6 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
 
 def _exported(done: int, _parts: int) -> None:
     report(done, 3)  # packing is the third part
-
-
-def measure_forgetting(folder: Path) -> bool:
-    """Measure forgetting of the run in a folder on the bundled set; raises what `forgetting` raises."""
-    forgetting(folder, on_progress=report)
-    return True
 
 
 def predictions(

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from app import tasks
 from app.address import kept_tab
 from app.cache import computed
 from app.context import Context
@@ -40,6 +39,7 @@ from emu_core.evaluation.comparison import Change
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
 from emu_core.runs.run import Run
+from emu_core.runs.snapshots import read_film
 
 # Headings and widths in pixels, at which both neighbours are in view.
 _TEXTS = {
@@ -247,7 +247,7 @@ def _draw_epochs(run: Run) -> None:
     colour_by = choose_one("Colour by", ["intent", "language"], "epochs-colour")
     stamp = run.snapshots_folder.stat().st_mtime_ns
     label = f"{run.name}: laying out and measuring the sentences at each epoch"
-    film = computed(f"film:{run.folder}:{stamp}", label, tasks.film_of, run.folder)
+    film = computed(f"film:{run.folder}:{stamp}", label, read_film, run)
     if film is None:
         return
     st.plotly_chart(charts.animation(film, colour_by), key="explore-film", config={"displaylogo": False})

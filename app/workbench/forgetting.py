@@ -1,18 +1,20 @@
 """The forgetting check: which abilities of its base a specialised encoder has lost."""
 
 import shlex
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from app import cache, tasks
+from app import cache
+from app.background import report
 from app.panels.widgets import draw_chart, draw_note, draw_table
 from app.state import is_from_scratch
 from app.vectors import weights_of
 from app.wording import literal
 from emu_core import charts
-from emu_core.api.forgetting import read_forgetting
+from emu_core.api.forgetting import forgetting, read_forgetting
 from emu_core.charts.intervals import ROW
 from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN, PARTS, measure_name
 from emu_core.runs.run import Run
@@ -75,7 +77,7 @@ def _draw_offer(run: Run) -> None:
     if st.session_state.get(asked):
         key = f"forgetting:{weights_of(f'run:{run.folder}')}"
         label = f"{run.name}: encoding the small set with both encoders; small ones take up to a minute"
-        if cache.computed(key, label, tasks.measure_forgetting, run.folder):
+        if cache.computed(key, label, partial(forgetting, on_progress=report), run.folder):
             st.session_state.pop(asked)
             cache.background().forget(key)  # the result is in the run's folder
             st.rerun()
