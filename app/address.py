@@ -37,16 +37,9 @@ def linked(
     changed: Callable[[str], str] = str,
     **about: Any,
 ) -> str:
-    """Ask for one of several options and keep the choice in the address.
+    """Ask for one of several options, at first the `first`, and keep the choice in the address.
 
-    Args:
-        param: the parameter of the address.
-        label: the chooser's label.
-        options: what to choose from.
-        key: the chooser's key; by default it is made of the parameter.
-        first: the choice at first; by default the first option.
-        changed: turns a person's choice into the parameter's value.
-        about: other options of `st.selectbox`.
+    `changed` turns a person's choice into the parameter's value; the other options are those of `st.selectbox`.
     """
     choices, widget = choices_of_session(), key or f"choose-{param}"
     if choices.get(param) not in options:

@@ -127,11 +127,7 @@ class Background:
             self._askers.get(key, {}).pop(asker, None)
 
     def result(self, key: str, asker: str | None = None) -> Outcome:
-        """Return a task's outcome so far; the `asker` keeps wanting it.
-
-        Raises:
-            KeyError: the key is unknown: never submitted, forgotten, or evicted.
-        """
+        """Return a task's outcome so far; the `asker` keeps wanting it. Raises KeyError if the key is unknown."""
         with self._changed:
             self._outcomes.move_to_end(key)
             self._note(key, asker)
@@ -242,10 +238,7 @@ class Background:
 def report(done: float, total: float, value: Any = None) -> None:
     """Report the running task's progress and its result so far; outside a helper process this does nothing.
 
-    It can be passed as an `on_progress` callback.
-
-    Raises:
-        StoppedError: nobody waits for the task any more.
+    It can be passed as an `on_progress` callback. Raises StoppedError if nobody waits for the task any more.
     """
     if _listener is None or not total:
         return

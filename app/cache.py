@@ -138,11 +138,7 @@ def read_in_limits(
 ) -> Any | None:
     """Return `function(*args)`, which reads uploaded files; None, with progress drawn, while it takes long.
 
-    Args:
-        key: identifies the work.
-        files: names and bytes of the files; their size determines the time limit.
-        function: importable by name; never returns None.
-        args: its arguments.
+    The size of the files, given as names and bytes, determines the time limit.
 
     Raises:
         DataError: the function raised one, or a file takes too much memory or time.
@@ -178,17 +174,9 @@ def computed(key: str, label: str, function: Any, *args: Any) -> Any | None:
 
 
 def done_or_shown(key: str, size: int, label: str, function: Callable[..., Any], *args: Any) -> Any | None:
-    """Return `function(*args)`, at once for small data; None, with progress drawn, while large data take time.
+    """Return `function(*args)`, at once for data of few bytes; None, with progress drawn, while more take time.
 
-    Args:
-        key: identifies the work.
-        size: bytes of the data.
-        label: of the progress bar.
-        function: importable by name; never returns None.
-        args: its arguments.
-
-    Raises:
-        DataError: the function raised one.
+    Raises DataError if the function did.
     """
     if size <= QUICK_BYTES:
         with st.spinner(label):

@@ -69,10 +69,7 @@ class JobManager:
     ) -> None:
         """Create an empty queue, empty the trash and delete sentences that finished trainings may have left.
 
-        Args:
-            root: the folder of all users' runs.
-            command: runs the `emu` command; `resume` and a run's folder are appended.
-            limits: the limits of a user; by default there are none.
+        `root` has the runs of all users, `command` runs `emu`, and `limits` are those of each user, if any.
         """
         self._root, self._command, self._limits = root, tuple(command), limits or ServerSettings()
         self._starting = threading.Lock()  # held from checking a user's limits until the run is queued

@@ -34,27 +34,16 @@ _SCRIPT = Path(__file__).with_name("maps.js")
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A map so far.
+    """A map so far."""
 
-    Attributes:
-        key: of its task.
-        places: (N, 2); the PCA until the method's first map is there.
-        method: the method that lays it out.
-        progress: from 0 to 1.
-        over: whether it is final: laid out, stopped or failed.
-        stopped: whether a person stopped it; `places` is the last map there was.
-        trust: the trustworthiness of `places`, None until it is measured.
-        problem: why the method failed; "" if it did not.
-    """
-
-    key: str
-    places: NDArray[np.float32]
+    key: str  # of its task
+    places: NDArray[np.float32]  # (N, 2); the PCA until the method's first map is there
     method: Projection
-    progress: float = 0.0
-    over: bool = False
-    stopped: bool = False
-    trust: float | None = None
-    problem: str = ""
+    progress: float = 0.0  # up to 1
+    over: bool = False  # it is final: laid out, stopped or failed
+    stopped: bool = False  # a person stopped it; `places` is the last map there was
+    trust: float | None = None  # the trustworthiness of `places`, None until it is measured
+    problem: str = ""  # why the method failed; "" if it did not
 
 
 def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
@@ -95,10 +84,7 @@ def laid_out(
     and draws the result; then it calls `draw_progress`, which runs the page again when a map has changed. Maps that
     the session's last call asked for and this one does not are stopped, unless another session wants them.
 
-    Args:
-        vectors: by name.
-        keys: by name; a key identifies vectors and method.
-        method: how to lay them out.
+    Vectors and keys are by name; a key identifies vectors and method.
 
     Raises:
         DataError: a vector is zero or not finite.

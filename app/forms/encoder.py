@@ -37,14 +37,10 @@ def draw_encoder(
     label: str = "Encoder",
     param: str | None = None,
 ) -> Choice:
-    """Ask for an encoder and, for "hf:", for the model's name.
+    """Ask for an encoder, at first the one with the spec `first`, and for the model's name if that is "hf:".
 
-    Args:
-        key: the chooser's key.
-        first: the spec that is chosen at first; by default the first of the list.
-        runs: finished runs, whose encoders are offered, too.
-        label: the chooser's label.
-        param: the parameter of the address that keeps the choice, if any; it names a run without its folder.
+    The encoders of finished `runs` are offered, too. `param` is the parameter of the address that keeps the choice, if
+    any; it names a run without its folder.
     """
     encoders = {encoder.spec: encoder for encoder in (*available_encoders(), *map(of_run, runs))}
 

@@ -29,10 +29,7 @@ PLACE = "train"
 def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerator) -> tuple[str, Plan | str]:
     """Draw the form; return the run's name, and its plan or why it can't be started.
 
-    Args:
-        chosen: the data.
-        choices: the place of method, encoder and languages.
-        details: the place of everything else.
+    Method, encoder and languages are drawn in the place `choices`, everything else in `details`.
     """
     with choices:
         method = draw_method("method", Needs.INTENTS, Needs.SLOTS)

@@ -202,10 +202,7 @@ def _detected(chosen: ChosenData, rows: pd.DataFrame) -> "pd.Series[str] | None"
 def _draw_editor(chosen: ChosenData, found: pd.DataFrame, key: str) -> None:
     """Draw the rows of a finding as a table to edit, and save the edits as a new version of the set.
 
-    Args:
-        chosen: the set.
-        found: columns row, source, and explanation or reason; and, of detected languages, `language`.
-        key: of the finding.
+    `found` has columns row, source, and explanation or reason; and, of detected languages, `language`.
     """
     rows, detected = rows_of(chosen), key == "detected"
     why = "reason" if "reason" in found else "explanation"

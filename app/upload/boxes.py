@@ -42,11 +42,7 @@ def ask_sentences(prefix: str, number: int = 0, *, placeholder: str = "", **abou
 
 
 def read_box(read: Callable[..., Any], name: str, payload: bytes, *args: Any) -> Any | None:
-    """Return `read(name, payload, *args)`; None, with progress drawn, while it takes long.
-
-    Raises:
-        DataError: the function raised one, or the file takes too much memory or time or has too many rows.
-    """
+    """Return `read(name, payload, *args)` as `read_in_limits` does. Raises DataError, too, for too many rows."""
     key = f"{read.__name__}:{args}:{name}:{hashlib.sha256(payload).hexdigest()}"
     found = read_in_limits(key, [(name, payload)], read, name, payload, *args)
     check_upload(0 if found is None else len(found))

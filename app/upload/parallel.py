@@ -87,8 +87,8 @@ def _draw_parallel(read: Read) -> None:
     draw_notes(read)
     if (smallest := min(map(len, read.parallel))) < SMALL:
         draw_note(
-            f"Only {counted(smallest, 'pair')}: the encoder will only work for very similar sentences. A useful one takes "
-            "tens of thousands."
+            f"Only {counted(smallest, 'pair')}: the encoder will only work for very similar sentences. A useful one "
+            "takes tens of thousands."
         )
     with st.expander("The first rows", icon=":material/table_rows:"):
         for text in read.parallel:

@@ -67,9 +67,7 @@ def read_files(
     """Read uploaded files, given as untrusted names and bytes.
 
     `languages` are those of parallel text that states none; a pair with an empty side is an error unless it is dropped.
-
-    Raises:
-        DataError: a file can't be read; the message names file and line.
+    Raises DataError, with file and line, if a file can't be read.
     """
     with TemporaryDirectory() as folder:
         paths = []
@@ -103,11 +101,7 @@ def safe_name(name: str) -> str:
 
 
 def typed_languages(typed: str) -> list[str]:
-    """Return the codes of languages typed with commas or spaces between them.
-
-    Raises:
-        DataError: one is not a language.
-    """
+    """Return the codes of languages typed with commas or spaces between them. Raises DataError if one is unknown."""
     codes = []
     for word in filter(None, re.split(r"[,;\s]+", typed)):
         if (code := language_code(word)) is None or not is_known(code):

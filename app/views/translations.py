@@ -54,10 +54,9 @@ from emu_core.evaluation.word_neighbours import (
 from emu_core.runs.run import Run
 
 LISTS, EIGEN, WORDS = "Ranked lists", "Eigen-similarity", "Words"
-FROM_TEXT, TYPED = "From the text", "Typed"
+FROM_TEXT, CALENDAR, FREQUENT, TYPED = "From the text", "Weekdays and months", "Most frequent", "Typed"
 TRUE = "✓ translation"
 SIZE = 10  # pairs in a sample: the paper's K and the default of `eigen_similarity`
-CALENDAR, FREQUENT, TYPED = "Weekdays and months", "Most frequent", "Typed"
 Spaces = Mapping[str, Words]
 
 
