@@ -1,6 +1,6 @@
 """Evaluate an encoder: leave-one-out Acc@1, or queries against a labelled pool from another file."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
@@ -78,7 +78,6 @@ def evaluate(
     part, notes = (asked, list[str]()) if run is None else _not_trained_on(run, labelled, asked, split)
     place = pick_device(device)
     model = load_encoder(encoder, device=place)
-    base, unguarded = (None, "") if run is None else _base(run, place)
 
     def measure(model: Encoder) -> NeighbourAccuracy:
         if pooled is None:
@@ -105,11 +104,7 @@ def evaluate(
         out["classifier"] = _classifier(part, pooled, model)
     elif isinstance(found, LeaveOneOut) and "en" in part.languages:
         out["mean_with_en"] = found.mean_with("en")
-    if base is not None:
-        out["guard"] = {language: change.facts() for language, change in guard(measure(base), found).items()}
-    elif unguarded:
-        out |= {"guard": None, "guard_note": unguarded}
-    return out
+    return out if run is None else out | _guarded(run, place, measure, found)
 
 
 def _trained_on(run: Run, labelled: LabelledSet) -> bool:
@@ -143,13 +138,18 @@ def _not_trained_on(
     return LabelledSet(asked.frame[new].reset_index(drop=True), asked.name), [note]
 
 
-def _base(run: Run, device: str) -> tuple[Encoder | None, str]:
-    """Return a run's base encoder (None for a run from scratch), or the reason why it can't be opened."""
+def _guarded(
+    run: Run, device: str, measure: Callable[[Encoder], NeighbourAccuracy], found: NeighbourAccuracy
+) -> dict[str, Any]:
+    """Return the guard of what was found with a run's encoder, or why there is none; nothing for a run from scratch."""
     try:
-        spec = run.config().encoder
-        return (load_encoder(spec, device=device) if spec else None), ""
+        if not (spec := run.config().encoder):
+            return {}
+        base = load_encoder(spec, device=device)
     except EmuError as error:
-        return None, f"the encoder it was trained from can't be opened: {error}"
+        reason = f"the encoder it was trained from can't be opened: {error}"
+        return {"guard": None, "guard_note": reason}
+    return {"guard": {language: change.facts() for language, change in guard(measure(base), found).items()}}
 
 
 def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict[str, Any] | None:

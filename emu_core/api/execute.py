@@ -82,20 +82,10 @@ def execute(
                     snapshots.take(snapshots.last + 1, "trained", outcome.encode)
                 snapshots.finish()
             progress.phase("evaluating")
-            warnings = outcome.fitted.warnings
-            if isinstance(data, ParallelData):
-                warnings = tuple(dict.fromkeys((*data.tasks.notes, *warnings)))
-                measured = {
-                    "measured_on": "the test pairs" if data.test else "pairs held out, which chose the epoch",
-                    **parallel_metrics(outcome.encode, data.test or data.dev),
-                }
-            else:
-                specialised = None if held_out is None else measure_all(held_out, outcome.encode)
-                measured = labelled_metrics(held_out, base[0] if base else None, specialised)
+            measured = _measured(data, base[0] if base else None, outcome)
             metrics = {
                 "selected_epoch": outcome.fitted.selected_epoch,
                 "seconds": round(progress.seconds, 1),
-                "warnings": list(warnings),
                 **measured,
                 **outcome.metrics,
             }
@@ -103,6 +93,20 @@ def execute(
             if processes.main:
                 _finish(run, config, outcome, metrics, progress)
     return run
+
+
+def _measured(data: LabelledData | ParallelData, base: Measured | None, outcome: Outcome) -> dict[str, Any]:
+    """Return the warnings, and the figures of the trained encoder and of the base encoder."""
+    warnings = list(outcome.fitted.warnings)
+    if isinstance(data, ParallelData):
+        return {
+            "warnings": list(dict.fromkeys([*data.tasks.notes, *warnings])),
+            "measured_on": "the test pairs" if data.test else "pairs held out, which chose the epoch",
+            **parallel_metrics(outcome.encode, data.test or data.dev),
+        }
+    held_out = data.labelled.held_out_part()
+    specialised = None if held_out is None else measure_all(held_out, outcome.encode)
+    return {"warnings": warnings, **labelled_metrics(held_out, base, specialised)}
 
 
 def _finish(

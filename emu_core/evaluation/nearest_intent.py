@@ -158,15 +158,9 @@ class NearestIntent:
         pool_keys: NDArray[np.int64] | None = None,
     ) -> Answers:
         """Answer unit vectors (Q, d); with keys (Q,), none meets a row of the pool with the same of `pool_keys`."""
-        count, k = len(units), min(k, len(self._units))
-        answers = Answers(
-            np.empty(count, dtype=np.int64),
-            np.empty(count, dtype=np.float32),
-            np.empty((count, k), dtype=np.int64),
-            np.empty((count, k), dtype=np.float32),
-        )
         pool_keys = self._keys if pool_keys is None else pool_keys
-        for block in blocks(count, len(self._units)):
+        found, k = [], min(k, len(self._units))
+        for block in blocks(len(units), len(self._units)):
             cosines = units[block] @ self._units.T  # (B, P)
             if keys is not None:
                 cosines[keys[block, None] == pool_keys] = -np.inf
@@ -179,10 +173,9 @@ class NearestIntent:
                 margins = np.where(own, best, -np.inf).max(axis=1) - other
             none = np.isneginf(best)
             rows[none], best[none] = -1, np.nan
-            answers.labels[block], answers.rows[block] = labels, rows
-            answers.cosines[block] = np.clip(best, -1, 1)
-            answers.margins[block] = np.where(np.isfinite(margins), margins, np.nan)
-        return answers
+            margins[~np.isfinite(margins)] = np.nan
+            found.append((labels, margins, rows, np.clip(best, -1, 1)))
+        return Answers(*map(np.concatenate, zip(*found, strict=True)))
 
     def _elected(self, rows: NDArray[np.int64], cosines: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the intent with the largest sum of cosines over (B, v) rows, (B,); of equals the nearest one's."""

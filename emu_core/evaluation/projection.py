@@ -155,12 +155,10 @@ def place_on_map(
             "a sentence is placed by 1 neighbour or more; give the map's sentences, and a k of 1 or more"
         )
     units, others, k = unit_vectors(vectors), unit_vectors(new_vectors), min(k, len(points))
-    rows = np.empty((len(others), k), dtype=np.int64)
-    weights = np.empty((len(others), k), dtype=np.float32)
-    for block in blocks(len(others), len(units)):
-        rows[block], weights[block] = _highest(others[block] @ units.T, k)
+    found = [_highest(others[block] @ units.T, k) for block in blocks(len(others), len(units))]
+    rows, cosines = map(np.concatenate, zip(*found, strict=True))
     # A cosine below 0 would push away; if none is above, all count alike.
-    weights = np.maximum(weights, 1e-6)
+    weights = np.maximum(cosines, 1e-6)
     weights /= weights.sum(axis=1, keepdims=True)
     return np.einsum("mkd,mk->md", np.asarray(points, dtype=np.float32)[rows], weights)
 

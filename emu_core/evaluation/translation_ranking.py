@@ -116,11 +116,11 @@ def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64
     if k < 1:
         raise DataError(f"can't return {k} results; choose 1 or more")
     tolerance = _tolerance(queries, targets)
-    k = min(k, len(targets))
-    rows = np.empty((len(queries), k), dtype=np.int64)
-    scores = np.empty((len(queries), k), dtype=np.float32)
-    for block in blocks(len(queries), len(targets)):
-        rows[block], scores[block] = best_columns(queries[block] @ targets.T, k, tolerance[block, None])
+    found = [
+        best_columns(queries[block] @ targets.T, min(k, len(targets)), tolerance[block, None])
+        for block in blocks(len(queries), len(targets))
+    ]
+    rows, scores = map(np.concatenate, zip(*found, strict=True))
     return rows, scores
 
 
