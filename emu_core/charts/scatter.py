@@ -57,7 +57,6 @@ def sentence_maps(
     named: int = NAMED,
     density: bool = False,
     stars: Mapping[str, NDArray[np.floating]] | None = None,
-    legend: bool = True,
     ink: str | None = None,
 ) -> go.Figure:
     """Return a map for each encoder, side by side and zoomed together, with one legend that hides groups in all.
@@ -76,7 +75,6 @@ def sentence_maps(
         named: the largest number of intents named on their clusters.
         density: whether to draw contour lines of the density.
         stars: positions (M, 2) of the user's own sentences by the panel's title, as `place_on_map` returns them.
-        legend: whether to draw one.
         ink: colour of the names and contour lines; None for the text's and grey.
     """
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
@@ -157,8 +155,7 @@ def sentence_maps(
     figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
     figure.update_layout(annotations=[*figure.layout.annotations, *names])
     _add_stars(figure, panels, stars or {})
-    if legend:
-        _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
+    _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
     _frame(figure, frame)
     on_page(figure, height=700)
     return figure.update_layout(

@@ -43,11 +43,15 @@ def text_rows(found: Iterable[Facts] | pd.DataFrame, row: str) -> list[tuple[str
     return [tuple(cell.format(**record) for cell in cells) for record in each]
 
 
+def named(found: Mapping[str, Facts]) -> list[dict[str, Any]]:
+    """Return records with their names among their fields."""
+    return [{"name": name, **one} for name, one in found.items()]
+
+
 def guard_table(guard: Mapping[str, Facts]) -> TextTable:
     """Return a row for each language of a guard as metrics.json has it."""
     rows = text_rows(
-        ({"language": language, **change} for language, change in guard.items()),
-        "{language} | {difference:+.1f} | {low:+.1f} to {high:+.1f} | {queries:,} | {verdict}",
+        named(guard), "{name} | {difference:+.1f} | {low:+.1f} to {high:+.1f} | {queries:,} | {verdict}"
     )
     return TextTable(("language", "difference", "95 % interval", "queries", "verdict"), rows)
 
@@ -94,11 +98,7 @@ def forgetting_table(forgetting: Facts | pd.DataFrame) -> TextTable:
     if isinstance(forgetting, pd.DataFrame):
         each = records(forgetting)
     else:
-        each = [
-            {"part": part, "name": name, **found}
-            for part in PARTS
-            for name, found in forgetting[part].items()
-        ]
+        each = [{"part": part, **found} for part in PARTS for found in named(forgetting[part])]
     rows = text_rows(
         (
             {

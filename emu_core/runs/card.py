@@ -15,6 +15,7 @@ from emu_core.evaluation.metric_rows import (
     guard_sentences,
     guard_table,
     leakage_table,
+    named,
     new_intent_sentence,
     text_rows,
 )
@@ -88,7 +89,7 @@ def _figures(metrics: Facts) -> Iterator[str]:
         yield new_intent_verdict(metrics["new_intents"])
     yield from (paragraph(warning, "worse") for warning in metrics.get("warnings", ()))
     if translation := metrics.get("translation"):
-        rows = text_rows(_named(translation), "{name} | {p_at_1:.1f} | {candidates:,}")
+        rows = text_rows(named(translation), "{name} | {p_at_1:.1f} | {candidates:,}")
         yield html_table(TextTable(("direction", "P@1 %", "among"), rows))
 
 
@@ -223,10 +224,7 @@ def _forgetting(forgetting: Facts | None) -> list[str]:
 
 def _translations(metrics: Facts) -> list[str]:
     rows = text_rows(
-        (
-            found | {"trained": "yes" if found["trained"] else "no"}
-            for found in _named(metrics["translation"])
-        ),
+        (found | {"trained": "yes" if found["trained"] else "no"} for found in named(metrics["translation"])),
         "{name} | {p_at_1:.1f} | {low:.1f} to {high:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {trained}",
     )
     head = ("direction", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs")
@@ -240,17 +238,12 @@ def _translations(metrics: Facts) -> list[str]:
 def _eigen(metrics: Facts) -> list[str]:
     if not (found := metrics["eigen_similarity"]):
         return []
-    rows = text_rows(_named(found), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
+    rows = text_rows(named(found), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
     return [
         "## Eigen-similarity",
         "How differently two languages arrange the same sentences (0: alike), over samples of ten pairs.",
         _table(("pair", "mean", "standard error", "variance between samples"), rows),
     ]
-
-
-def _named(found: Mapping[str, Facts]) -> list[dict[str, Any]]:
-    """Return records with their names among their fields."""
-    return [{"name": name, **one} for name, one in found.items()]
 
 
 def _literal(name: str) -> str:
