@@ -8,7 +8,7 @@ stored, so that a candidate takes seconds. `measure` takes any function that fit
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from emu_core.data.demo import load_demo, reference_texts
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.guard import Verdict, language_change
 from emu_core.methods.registry import configure
-from emu_core.trainers.posterior import fit_head
+from emu_core.trainers.posterior import Examples, fit_head
 
 LABELLED = "en"
 HALVES = 4  # random halves of the intents
@@ -47,17 +47,7 @@ Map = Callable[[Vectors], Vectors]
 Rows = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The training data of a candidate: N labelled sentences in one language, and parallel sentences without labels."""
-
-    vectors: Vectors  # (N, d)
-    classes: NDArray[np.int64]  # N class numbers, from 0
-    ids: Sequence[str]  # N
-    reference: Mapping[str, Vectors]  # by language, the vectors (M, d) of the same M sentences
-
-
-Fit = Callable[[Labels], Map]
+Fit = Callable[[Examples], Map]
 
 
 class Vault:
@@ -138,11 +128,11 @@ class Labelled:
         self.ids = frame["id"].to_numpy(dtype=str)
         self.splits = frame["split"].to_numpy(dtype=str)
 
-    def labels(self, rows: NDArray[np.bool_], reference: Mapping[str, Vectors]) -> Labels:
+    def labels(self, rows: NDArray[np.bool_], reference: Mapping[str, Vectors]) -> Examples:
         """Return the English rows among some rows."""
         rows = rows & (self.languages == LABELLED)
-        classes = np.unique(self.intents[rows], return_inverse=True)[1].astype(np.int64)
-        return Labels(self.vectors[rows], classes, self.ids[rows].tolist(), reference)
+        classes = np.unique(self.intents[rows], return_inverse=True)[1].tolist()
+        return Examples(self.vectors[rows], classes, reference, self.ids[rows].tolist())
 
     def accuracy(self, rows: NDArray[np.bool_], apply: Map) -> float:
         """Return the mean Acc@1 of the directions with English; a row's own id is no answer."""
@@ -248,7 +238,7 @@ def precision(a: Vectors, b: Vectors) -> float:
     return 50 * float((cosines.argmax(axis=1) == rows).mean() + (cosines.argmax(axis=0) == rows).mean())
 
 
-def base(_: Labels) -> Map:
+def base(_: Examples) -> Map:
     """Leave the encoder's vectors unchanged."""
     return lambda vectors: vectors
 
@@ -256,8 +246,8 @@ def base(_: Labels) -> Map:
 def posterior(config: PosteriorConfig) -> Fit:
     """Return a function that fits the method with these settings."""
 
-    def fit(labels: Labels) -> Map:
-        head = fit_head(labels.vectors, labels.classes.tolist(), labels.reference, config, labels.ids)
+    def fit(examples: Examples) -> Map:
+        head = fit_head(examples, config)
 
         def apply(vectors: Vectors) -> Vectors:
             with torch.no_grad():

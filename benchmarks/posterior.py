@@ -25,7 +25,7 @@ from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.methods.registry import configure
-from emu_core.trainers.posterior import fit_head
+from emu_core.trainers.posterior import Examples, fit_head
 
 LANGUAGE = "en"
 Rows = NDArray[np.intp]
@@ -98,7 +98,7 @@ def posterior_vectors(
 ) -> FloatArray:
     """Return the held-out rows' vectors under a head fitted on the labels of the rows `own`."""
     _, labels = np.unique(labelled.frame["intent"].iloc[own].to_numpy(dtype=str), return_inverse=True)
-    head = fit_head(vectors[own], labels.tolist(), reference, config)
+    head = fit_head(Examples(vectors[own], labels.tolist(), reference), config)
     with torch.no_grad():
         found: FloatArray = head(torch.from_numpy(vectors[held])).numpy()
     return found

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.default_method import LABELLED, Fit, Labelled, Labels, Map, Vault, Vectors, base, posterior
+from benchmarks.default_method import LABELLED, Fit, Labelled, Map, Vault, Vectors, base, posterior
 
 # isort: split
 import numpy as np
@@ -22,6 +22,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import COLUMNS
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
 from emu_core.methods.registry import configure
+from emu_core.trainers.posterior import Examples
 
 ENCODERS = ("use", "e5-small")
 OUT = Path(__file__).parent / "results" / "frozen.csv"
@@ -55,7 +56,7 @@ def parts(vault: Vault) -> Iterator[Part]:
 def peer(kind: Peer) -> Fit:
     """Return a function that fits a peer on vectors; a text is the number of its vector."""
 
-    def fit(labels: Labels) -> Map:
+    def fit(labels: Examples) -> Map:
         known: dict[str, Vectors] = {}
 
         def named(vectors: Vectors) -> list[str]:

@@ -30,7 +30,7 @@ from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import EncoderError
 from emu_core.exporting import writers
 from emu_core.models.fmda import Fmda, MeaningLanguage
-from emu_core.trainers.posterior import fit_head
+from emu_core.trainers.posterior import Examples, fit_head
 
 TEXTS = [
     "Where is the pool?",
@@ -88,7 +88,7 @@ def with_head(base: Encoder) -> PosteriorEncoder:
     """An encoder of the posterior method, over a base whose head was fitted on a few sentences."""
     texts = [*TEXTS, *ABROAD, "When does the pool open?", "A taxi, please.", "Call me a taxi."]
     config = PosteriorConfig(language_directions=0, gate_width=1.0, centering=0.0)
-    head = fit_head(base.encode(texts), [i % 3 for i in range(len(texts))], {}, config)
+    head = fit_head(Examples(base.encode(texts), [i % 3 for i in range(len(texts))]), config)
     return PosteriorEncoder(base, head)
 
 

@@ -33,6 +33,7 @@ from emu_core.runs.run import Run, RunState, Status
 from emu_core.trainers import posterior
 from emu_core.trainers.posterior import (
     USUAL,
+    Examples,
     choose_inverse_penalty,
     fit_head,
     language_space,
@@ -129,7 +130,7 @@ def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig, kn
 def test_the_head_is_its_formula(config: PosteriorConfig) -> None:
     x, labels = classes(60, 4, 12)
     queries = unit(np.vstack([x[:5], np.random.default_rng(1).normal(size=(10, 12))]))
-    head = fit_head(x.astype(np.float32), labels, {}, config)
+    head = fit_head(Examples(x.astype(np.float32), labels), config)
     assert len(head.known) == (0 if config is PLAIN else 3)
     out = head(torch.from_numpy(3 * queries).float()).numpy()  # of any length
     assert out.shape == (15, 16) == (15, head.dim)
@@ -169,25 +170,25 @@ def test_a_sentence_of_no_labelled_intent_keeps_more_of_its_vector() -> None:
     x = unit(means[labels] + 0.8 * rng.normal(size=(240, 40)))
     known = unit(means[labels] + 0.8 * rng.normal(size=(240, 40)))
     new = unit(means[12:].repeat(20, axis=0) + 0.8 * rng.normal(size=(240, 40)))
-    head = fit_head(x.astype(np.float32), labels, {}, replace(FULL, intent_parts=4))
+    head = fit_head(Examples(x.astype(np.float32), labels), replace(FULL, intent_parts=4))
     beside = [head(torch.from_numpy(q).float())[:, 40:].norm(dim=1).mean() for q in (known, new)]
     assert beside[0] > 2 * beside[1]
 
 
 def test_too_few_intents_leave_the_gate_of_nearness() -> None:
     x, labels = classes(40, 2, 6)
-    head = fit_head(x.astype(np.float32), labels, {}, FULL)
+    head = fit_head(Examples(x.astype(np.float32), labels), FULL)
     assert len(head.known) == 0 and len(head.spread) == 6
-    alone = fit_head(np.eye(3, dtype=np.float32), [0, 1, 2], {}, FULL)
+    alone = fit_head(Examples(np.eye(3, dtype=np.float32), [0, 1, 2]), FULL)
     assert len(alone.spread) == 0  # no intent has two sentences
     x, labels = classes(20, 3, 30)
     with pytest.raises(TrainingError, match="--whitening"):
-        fit_head(x.astype(np.float32), labels, {}, replace(PLAIN, whitening=1.0))
+        fit_head(Examples(x.astype(np.float32), labels), replace(PLAIN, whitening=1.0))
 
 
 def test_a_head_of_an_earlier_version_opens() -> None:
     x, labels = classes(30, 3, 5)
-    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    head = fit_head(Examples(x.astype(np.float32), labels), PLAIN)
     tensors = {name: part for name, part in head.state_dict().items() if name not in ("spread", "known")}
     opened = PosteriorHead(tensors, **head.numbers())
     queries = torch.from_numpy(x).float()
@@ -196,7 +197,7 @@ def test_a_head_of_an_earlier_version_opens() -> None:
 
 def test_two_classes_are_as_good_as_more() -> None:
     x, labels = classes(40, 2, 6)
-    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    head = fit_head(Examples(x.astype(np.float32), labels), PLAIN)
     chosen = choose_inverse_penalty(x, np.array(labels), PLAIN.kernel_temperature)
     regression = LogisticRegression(C=chosen, tol=1e-8, max_iter=3000).fit(x, labels)
     logits = torch.from_numpy(x).float() @ head.weight.T + head.bias
@@ -206,12 +207,12 @@ def test_two_classes_are_as_good_as_more() -> None:
 def test_what_is_unlike_the_training_sentences_stays_as_it_was() -> None:
     x, labels = classes(60, 4, 64)
     far = unit(np.random.default_rng(2).normal(size=(30, 64)))
-    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    head = fit_head(Examples(x.astype(np.float32), labels), PLAIN)
     posterior_far = head(torch.from_numpy(far).float())[:, 64:].norm(dim=1)
     posterior_near = head(torch.from_numpy(x).float())[:, 64:].norm(dim=1)
     assert posterior_far.max() < 0.01
     assert posterior_near.median() > 0.4
-    nothing = fit_head(x.astype(np.float32), labels, {}, replace(PLAIN, share=0))
+    nothing = fit_head(Examples(x.astype(np.float32), labels), replace(PLAIN, share=0))
     np.testing.assert_allclose(nothing(torch.from_numpy(far).float())[:, :64].numpy(), far, atol=1e-6)
 
 
@@ -239,7 +240,7 @@ def test_language_directions_and_the_mean_are_taken_out() -> None:
 
 def test_gradients_reach_the_encoder_through_the_head() -> None:
     x, labels = classes(30, 3, 5)
-    head = fit_head(x.astype(np.float32), labels, {}, replace(FULL, gate_width=1.0))
+    head = fit_head(Examples(x.astype(np.float32), labels), replace(FULL, gate_width=1.0))
     vectors = torch.randn(4, 5, requires_grad=True)
     head(vectors).square()[:, 5:].sum().backward()
     assert vectors.grad is not None and vectors.grad.abs().sum() > 0
@@ -249,14 +250,14 @@ def test_gradients_reach_the_encoder_through_the_head() -> None:
 
 def test_one_intent_is_too_few() -> None:
     with pytest.raises(TrainingError, match="two intents"):
-        fit_head(np.eye(20, dtype=np.float32), [0] * 20, {}, PLAIN)
+        fit_head(Examples(np.eye(20, dtype=np.float32), [0] * 20), PLAIN)
 
 
 def test_as_few_sentences_as_intents_are_enough() -> None:
     """Nothing can be held out then: the usual penalty is taken."""
     x = np.eye(3, dtype=np.float32)
     assert choose_inverse_penalty(x.astype(np.float64), np.arange(3), 0.05) == USUAL
-    out = fit_head(x, [0, 1, 2], {}, PLAIN)(torch.from_numpy(x))
+    out = fit_head(Examples(x, [0, 1, 2]), PLAIN)(torch.from_numpy(x))
     assert out.isfinite().all() and out[:, 3:].argmax(dim=1).tolist() == [0, 1, 2]
 
 
@@ -387,7 +388,7 @@ def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.Monke
     rng = np.random.default_rng(0)
     labels = [n % 3 for n in range(120)]
     vectors = (np.eye(3, 8)[labels] + 0.3 * rng.normal(size=(120, 8))).astype(np.float32)
-    given = vectors, labels, ["en"] * 120, {}, FULL, [""] * 120, 10.0
+    given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0
     found = posterior.left_out(*given, intents=False)
     assert found is not None and found.change.queries == 60
 
@@ -488,7 +489,7 @@ def test_settings_and_method_must_fit(tmp_path: Path) -> None:
 
 def test_head_of_wrong_shapes_is_refused() -> None:
     x, labels = classes(30, 3, 5)
-    head = fit_head(x.astype(np.float32), labels, {}, PLAIN)
+    head = fit_head(Examples(x.astype(np.float32), labels), PLAIN)
     tensors = head.state_dict()
     with pytest.raises(ValueError, match="members has the shape"):
         PosteriorHead(tensors | {"bias": torch.zeros(4)}, **head.numbers())
@@ -515,9 +516,9 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
 ) -> None:
     x, labels = classes(120, 12, 16)
     vectors = x.astype(np.float32)
-    whole = fit_head(vectors, labels, {}, FULL, (), 10.0)
+    whole = fit_head(Examples(vectors, labels), FULL, 10.0)
     monkeypatch.setattr(posterior, "DENSE", 0)
-    numbered = fit_head(vectors, labels, {}, FULL, (), 10.0)
+    numbered = fit_head(Examples(vectors, labels), FULL, 10.0)
     assert numbered.members.shape == (120,) and whole.members.shape == (120, 12)
     out = numbered(torch.from_numpy(vectors))
     np.testing.assert_allclose(out, whole(torch.from_numpy(vectors)), atol=1e-6)
@@ -530,15 +531,15 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     monkeypatch.setattr(posterior, "FEW", 5)
     seen = []
     monkeypatch.setattr(posterior, "regression", lambda c, **how: seen.append(c) or regression(c, **how))
-    grouped = fit_head(vectors, labels, {}, PLAIN, (), 10.0)
+    grouped = fit_head(Examples(vectors, labels), PLAIN, 10.0)
     assert len(seen) == 3 and grouped.weight.shape == (12, 16)
     seen.clear()
-    assert posterior.choose_penalty(vectors, labels, {}, FULL) in posterior.INVERSE_PENALTIES
+    assert posterior.choose_penalty(Examples(vectors, labels), FULL) in posterior.INVERSE_PENALTIES
     right = [
         head(torch.from_numpy(vectors))[:, 16:].argmax(dim=1).numpy() == labels for head in (whole, grouped)
     ]
     assert right[1].mean() >= right[0].mean() - 0.05 > 0.8
-    given = vectors, labels, ["en"] * 120, {}, FULL, [""] * 120, 10.0
+    given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0
     found = posterior.left_out(*given, intents=True)
     assert found is not None and found.change.queries < 120
     assert "12 intents" in posterior.samples(labels)[0]

@@ -12,7 +12,7 @@ from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.config import PosteriorConfig
 from emu_core.devices import available_devices
 from emu_core.evaluation.leakage import language_leakage
-from emu_core.trainers.posterior import fit_head
+from emu_core.trainers.posterior import Examples, fit_head
 from tests.small import small_set
 
 VECTORS = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
@@ -20,7 +20,7 @@ LABELS = [row % 3 for row in range(60)]
 
 
 def head() -> None:
-    fit_head(VECTORS, LABELS, {}, PosteriorConfig(language_directions=0, centering=0.0))
+    fit_head(Examples(VECTORS, LABELS), PosteriorConfig(language_directions=0, centering=0.0))
 
 
 def leakage() -> None:

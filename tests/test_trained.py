@@ -17,7 +17,7 @@ from emu_core.encoders.transformer import encoder as transformer
 from emu_core.errors import TrainingError
 from emu_core.methods.registry import configure
 from emu_core.trainers.emu import trained_weights
-from emu_core.trainers.posterior import fit_head
+from emu_core.trainers.posterior import Examples, fit_head
 from tests.small import small_set
 from tests.tiny_transformer import tiny_transformer
 
@@ -145,12 +145,8 @@ def test_a_transformers_training_step_is_computed_in_parts_on_a_cpu(
     vectors = encoder.vectors_with_gradient(ids)
     assert vectors.requires_grad and len(seen) > 1 and sum(seen) == len(TEXTS)
     assert vectors.detach().numpy() == pytest.approx(encoder.encode(TEXTS), abs=1e-5)
-    head = fit_head(
-        encoder.encode(TEXTS),
-        [n % 2 for n in range(len(TEXTS))],
-        {},
-        PosteriorConfig(language_directions=0, centering=0.0),
-    )
+    examples = Examples(encoder.encode(TEXTS), [n % 2 for n in range(len(TEXTS))])
+    head = fit_head(examples, PosteriorConfig(language_directions=0, centering=0.0))
     assert PosteriorEncoder(encoder, head).step_tokens == encoder.step_tokens is not None
 
 

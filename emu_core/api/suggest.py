@@ -19,7 +19,7 @@ from emu_core.encoders.encode import head_after
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
 from emu_core.evaluation.arrays import Encode
 from emu_core.methods.registry import configure
-from emu_core.trainers.posterior import fit_head, sampled_rows
+from emu_core.trainers.posterior import Examples, fit_head, sampled_rows
 
 
 class Suggester:
@@ -57,14 +57,12 @@ class Suggester:
         self.pool_ = labelled.train_part()
         frame, settings = self.pool_.frame, self.settings
         labels = np.searchsorted(self.pool_.intents, frame["intent"]).tolist()
-        some = sampled_rows(labels)
         reference = {language: self._encode(texts) for language, texts in self.reference().items()}
         vectors, ids = self._encode(frame["text"].tolist()), frame["id"].tolist()
+        examples = Examples(vectors, labels, reference, ids)
         with warnings.catch_warnings():  # scikit-learn expects more than two sentences per intent
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            self.head_ = fit_head(
-                vectors[some], [labels[row] for row in some], reference, settings, [ids[row] for row in some]
-            )
+            self.head_ = fit_head(examples.take(sampled_rows(labels)), settings)
         return self
 
     def suggest(

@@ -19,9 +19,9 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.encoders.encode import head_after, once
     from emu_core.encoders.posterior import PosteriorEncoder
     from emu_core.methods.job import Outcome
+    from emu_core.trainers import posterior
     from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.fit import Fitted
-    from emu_core.trainers.posterior import choose_penalty, fit_head, left_out, sampled_rows, samples
 
     encode = once(job.encode_with(job.encoder))  # the encoder under the head does not change
     job.measure_base(encode)
@@ -29,8 +29,8 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     part = job.labelled_data.labelled.train_part()
     texts, labels, ids = labelled_rows(part, job.config.train_languages)
     languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
-    warnings = samples(labels)
-    rows = sampled_rows(labels)
+    warnings = posterior.samples(labels)
+    rows = posterior.sampled_rows(labels)
     texts, ids, languages = ([of[row] for row in rows] for of in (texts, ids, languages))
     labels = [labels[row] for row in rows]
     reference = (
@@ -38,9 +38,9 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
         if config.language_directions or config.centering
         else {}
     )
-    vectors = encode(texts)
-    penalty = choose_penalty(vectors, labels, reference, config, ids)
-    head = fit_head(vectors, labels, reference, config, ids, inverse_penalty=penalty)
+    examples = posterior.Examples(encode(texts), labels, reference, ids)
+    penalty = posterior.choose_penalty(examples, config)
+    head = posterior.fit_head(examples, config, penalty)
     specialised = PosteriorEncoder(job.encoder, head)
     if job.snapshots is not None:
         job.snapshots.take(
@@ -49,12 +49,12 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
             lambda texts: head.moved(torch.from_numpy(encode(texts)).to(head.bias.device)).cpu().numpy(),
         )
     job.progress.phase("leaving intents out")
-    fitted_on = vectors, labels, languages, reference, config, ids, penalty
-    new = left_out(*fitted_on, intents=True)
+    new = posterior.left_out(examples, languages, config, penalty, intents=True)
     metrics = {"new_intents": None if new is None else new.facts()}
     if job.labelled_data.labelled.held_out_part() is None:
         job.progress.phase("cross-validating")
-        if (validated := left_out(*fitted_on, intents=False)) is not None:
+        validated = posterior.left_out(examples, languages, config, penalty, intents=False)
+        if validated is not None:
             metrics["cross_validation"] = validated.facts()
     return Outcome(specialised, head_after(encode, specialised.head), Fitted(0, warnings), metrics)
 

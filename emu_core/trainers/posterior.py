@@ -6,6 +6,8 @@ which are held out together so that they do not reveal each other's class. All d
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp] | Sequence[int]
 
 BLOCK = 1024  # rows of cosines in memory at once
 SENTENCES = 4  # parts of the sentences, one of which is left out together with a part of the intents
@@ -44,38 +47,49 @@ NEAR_ROWS = 4096  # rows whose nearness to all others is measured; of more, this
 EVEN = 1e-9  # a variance below this share of the largest counts as none
 
 
-def fit_head(
-    vectors: FloatArray,
-    labels: Sequence[int],
-    reference: Mapping[str, FloatArray],
-    config: PosteriorConfig,
-    ids: Sequence[str] = (),
-    inverse_penalty: float | None = None,
-) -> PosteriorHead:
-    """Fit the head on the training sentences' vectors.
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """N labelled sentences to fit a head on."""
 
-    Args:
-        vectors: (N, d), of the base encoder.
-        labels: N class numbers, from 0, without gaps.
-        reference: by language, vectors (M, d) of the same M sentences, whose means differ only by language. May be
-            empty if `config` removes neither language directions nor a center.
-        config: the settings.
-        ids: see the module.
-        inverse_penalty: C of the logistic regression; None chooses it on held-out sentences.
+    vectors: FloatArray  # (N, d), of the base encoder
+    labels: Sequence[int]  # N class numbers, from 0, without gaps
+    # By language, vectors (M, d) of the same M sentences, whose means differ only by language. May be empty if the
+    # settings remove neither language directions nor a center.
+    reference: Mapping[str, FloatArray] = field(default_factory=dict)
+    ids: Sequence[str] = ()
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The labels (N,)."""
+        return np.asarray(self.labels, dtype=np.int64)
+
+    def ids_of(self, rows: Rows) -> Sequence[str]:
+        """Return the ids of some rows, if there are ids."""
+        return [self.ids[row] for row in rows] if self.ids else ()
+
+    def take(self, rows: Rows) -> "Examples":
+        """Return some rows, with their classes numbered from 0."""
+        labels = np.unique(self.classes[rows], return_inverse=True)[1].tolist()
+        return replace(self, vectors=self.vectors[rows], labels=labels, ids=self.ids_of(rows))
+
+
+def fit_head(
+    examples: Examples, config: PosteriorConfig, inverse_penalty: float | None = None
+) -> PosteriorHead:
+    """Fit the head, with C of the logistic regression as given or chosen on held-out sentences.
 
     Raises:
         TrainingError: there are fewer than two classes.
     """
-    if len(set(labels)) < 2:
+    classes = examples.classes
+    if len(set(examples.labels)) < 2:
         raise TrainingError("a posterior is over two intents or more; add sentences of another")
-    classes = np.asarray(labels, dtype=np.int64)
     if inverse_penalty is None:
-        inverse_penalty = choose_penalty(vectors, labels, reference, config, ids)
-    x, directions, center, spread = _space(vectors, classes, reference, config)
+        inverse_penalty = choose_penalty(examples, config)
+    x, directions, center, spread = _space(examples, config)
     with one_thread_for_small_products():
         rows, few = _few_intents(classes)
-        few_ids = [ids[row] for row in rows] if ids else ()
-        known = learn_known(x[torch.from_numpy(rows)], few, config, inverse_penalty, few_ids)
+        known = learn_known(x[torch.from_numpy(rows)], few, config, inverse_penalty, examples.ids_of(rows))
         weight, bias = _weights_of_all(x.numpy().astype(np.float64), classes, inverse_penalty)
     near = _nearness(x, config.gate_temperature)
     return PosteriorHead(
@@ -101,21 +115,12 @@ def fit_head(
     )
 
 
-def choose_penalty(
-    vectors: FloatArray,
-    labels: Sequence[int],
-    reference: Mapping[str, FloatArray],
-    config: PosteriorConfig,
-    ids: Sequence[str] = (),
-) -> float:
-    """Choose C of the logistic regression; see `choose_inverse_penalty`, and `fit_head` for the arguments."""
-    classes = np.asarray(labels, dtype=np.int64)
-    x = _space(vectors, classes, reference, config)[0].numpy().astype(np.float64)
+def choose_penalty(examples: Examples, config: PosteriorConfig) -> float:
+    """Choose C of the logistic regression; see `choose_inverse_penalty`."""
+    x = _space(examples, config)[0].numpy().astype(np.float64)
     with one_thread_for_small_products():
-        rows, classes = _few_intents(classes)
-        return choose_inverse_penalty(
-            x[rows], classes, config.kernel_temperature, [ids[row] for row in rows] if ids else ()
-        )
+        rows, classes = _few_intents(examples.classes)
+        return choose_inverse_penalty(x[rows], classes, config.kernel_temperature, examples.ids_of(rows))
 
 
 def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]:
@@ -181,50 +186,38 @@ def _weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tupl
 
 
 def left_out(
-    vectors: FloatArray,
-    labels: Sequence[int],
+    examples: Examples,
     languages: Sequence[str],
-    reference: Mapping[str, FloatArray],
     config: PosteriorConfig,
-    ids: Sequence[str],
     inverse_penalty: float,
     *,
     intents: bool,
 ) -> LeftOut | None:
-    """Measure the gain or loss of sentences that heads were fitted without; see `fit_head` for the arguments.
+    """Measure the gain or loss of sentences that heads were fitted without.
 
     If `intents` is true, whole intents are left out (`new_intent_guard`), and all heads have the given penalty, which
     all labels chose. Otherwise sentences are left out (`cross_validation`): each head chooses its own penalty, and many
     sentences are sampled, which finds less than all would.
     """
-    few, classes = _few_intents(np.asarray(labels, dtype=np.int64))
+    few, classes = _few_intents(examples.classes)
     if not intents:
-        drawn = sampled_rows(classes.tolist(), CROSS_VALIDATED)
-        few, classes = few[drawn], classes[drawn]
-    vectors, languages = vectors[few], [languages[row] for row in few]
-    ids = [ids[row] for row in few] if ids else ids
+        few = few[sampled_rows(classes.tolist(), CROSS_VALIDATED)]
+    own = examples.take(few)
 
     def refit(rows: NDArray[np.intp]) -> Callable[[FloatArray], FloatArray]:
-        own = np.unique(classes[rows], return_inverse=True)[1]
-        names = [ids[row] for row in rows] if ids else ()
-        penalty = inverse_penalty if intents else None
-        head = fit_head(vectors[rows], own.tolist(), reference, config, names, penalty)
+        head = fit_head(own.take(rows), config, inverse_penalty if intents else None)
         return lambda asked: head.in_parts(torch.from_numpy(asked)).numpy()
 
     measure = new_intent_guard if intents else cross_validation
-    return measure(vectors, [str(label) for label in classes], languages, ids, refit, most_rows=MOST_ROWS)
+    names, languages = list(map(str, own.labels)), [languages[row] for row in few]
+    return measure(own.vectors, names, languages, own.ids, refit, most_rows=MOST_ROWS)
 
 
-def _space(
-    vectors: FloatArray,
-    classes: NDArray[np.int64],
-    reference: Mapping[str, FloatArray],
-    config: PosteriorConfig,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _space(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return `x` (N, d), and the directions, the center and the map that lead to its space."""
-    directions, center = language_space(reference, config, vectors.shape[1])
-    x = neutral(torch.from_numpy(np.array(vectors, dtype=np.float32)), directions, center)
-    spread = learn_spread(x.numpy().astype(np.float64), classes, config.whitening)
+    directions, center = language_space(examples.reference, config, examples.vectors.shape[1])
+    x = neutral(torch.from_numpy(np.array(examples.vectors, dtype=np.float32)), directions, center)
+    spread = learn_spread(x.numpy().astype(np.float64), examples.classes, config.whitening)
     return spread_out(x, spread), directions, center, spread
 
 
