@@ -88,19 +88,12 @@ def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
 def embeddings(
     encoder_spec: str, data_sha: str, texts: Sequence[str], *, parts: bool = False
 ) -> Pending | FloatArray:
-    """Return the vectors (N, dim) of texts, float32 and read-only, or Pending while they are being encoded.
+    """Return the vectors (N, dim) of N texts, float32 and read-only, or Pending while they are being encoded.
 
-    A hub model that is not in the cache is downloaded first, in a task of its own. Vectors are stored on disk by
-    encoder, weights and texts, so that nothing is encoded twice, even after a restart.
-
-    Args:
-        encoder_spec: a spec of `load_encoder`, such as "use", "hf:NAME", or "run:DIR" of a finished run.
-        data_sha: the hash of the set that the texts belong to, or "" if they belong to none.
-        texts: N sentences.
-        parts: return all embeddings (P, N, dim) into which a run of FMDA or its baseline splits a text.
-
-    Raises:
-        EncoderError: the encoder can't be loaded, or the worker failed.
+    With `parts`, these are all embeddings (P, N, dim) into which a run of FMDA or its baseline splits a text, and
+    `data_sha` is the hash of the set that the texts belong to, or "". A hub model that is not in the cache is
+    downloaded first, in a task of its own. Vectors are stored on disk by encoder, weights and texts, so that nothing is
+    encoded twice, even after a restart. Raises EncoderError if the encoder can't be loaded, or the worker failed.
     """
     if must_be_fetched(encoder_spec):
         outcome = _taken(f"{FETCH}{encoder_spec}", fetch, encoder_spec)

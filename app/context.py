@@ -24,11 +24,6 @@ NONE = "none"  # as B: encoder A alone
 USUAL = "use"
 _OF_DATA, _CONTEXT = "choices-of-data", "context"
 _OF_ENCODERS = {"a", "b", "on"}  # parameters of the address
-_HELP = {  # by the parameter of the address
-    "a": f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE}.",
-    "b": "The encoder that is compared with A: a finished run or another encoder.",
-    "on": "Only sentences that an encoder was not trained on show how well it does on new ones.",
-}
 
 
 @dataclass(frozen=True)
@@ -125,9 +120,11 @@ def draw_bar() -> None:
             choices["a"] = base_of(_run(value, runs)) or choices["a"]
         return value
 
-    for param, label, options, changed in (
-        ("a", A, encoders, take),
-        ("b", B, [NONE, *encoders], take_b),
+    about_a = f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE}."
+    about_b = "The encoder that is compared with A: a finished run or another encoder."
+    for param, label, options, changed, about in (
+        ("a", A, encoders, take, about_a),
+        ("b", B, [NONE, *encoders], take_b, about_b),
     ):
         if stranger := _stranger(_run(choices[param], runs), chosen):
             st.html(f"<style>.st-key-choose-{param} label p {{ color: var(--red-text, #c62828) }}</style>")
@@ -137,13 +134,14 @@ def draw_bar() -> None:
             options,
             changed=changed,
             format_func=_title,
-            help=stranger or _HELP[param],
+            help=stranger or about,
             width=220,
             accept_new_options=True,
         )
     splits = [*chosen.labelled.splits, ALL]
     titles = {ALL: "all rows"} | {split: f"split {split}" for split in chosen.labelled.splits}
-    linked("on", "Measured on", splits, format_func=titles.__getitem__, help=_HELP["on"], width=150)
+    about = "Only sentences that an encoder was not trained on show how well it does on new ones."
+    linked("on", "Measured on", splits, format_func=titles.__getitem__, help=about, width=150)
     if named or problems:
         st.session_state[PROBLEMS] = tuple(problems)
     known_problems = st.session_state.get(PROBLEMS, ())

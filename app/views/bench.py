@@ -83,7 +83,7 @@ def _draw_found(run: Run) -> None:
         report = draw_report(run.name, run.folder)
     if over and report is None:
         draw_resume(run, "Write the report again", "The finished runs are kept.")
-    elif over and report is not None and report.errors:
+    elif over and report and report.errors:
         draw_resume(
             run,
             "Try again what was not measured",
