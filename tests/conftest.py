@@ -10,12 +10,16 @@ import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from emu_core.runs.run import list_runs
+
+if TYPE_CHECKING:
+    from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 
 ROOT = Path(__file__).parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -113,13 +117,28 @@ def quick_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "get_context", lambda method: context)
 
 
+@cache
+def compiled_pages() -> "ScriptCache":
+    """The pages that an AppTest of this process has compiled."""
+    from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+
+    return ScriptCache()
+
+
 @pytest.fixture(autouse=True)
 def patient_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a page of an AppTest, which nothing runs again by itself, wait until an uploaded file is read.
 
     The process that lays out maps is not warmed up: UMAP would be compiled, ten seconds of CPU time, and hardly used.
+    Every AppTest would look through all installed packages for components, which takes a third of a second, and
+    every run of one would compile the page anew.
     """
     if request.path.name.startswith(("test_app_", "test_outside_method")):
+        from streamlit.components.v2 import manifest_scanner
+        from streamlit.testing.v1 import app_test
+
+        monkeypatch.setattr(manifest_scanner, "scan_component_manifests", list)
+        monkeypatch.setattr(app_test, "ScriptCache", compiled_pages)
         monkeypatch.setattr("app.cache.MOMENT_S", 60.0)
         monkeypatch.setattr("app.cache.warm_up", None)
 

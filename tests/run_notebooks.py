@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
@@ -24,12 +25,16 @@ CELL_TIMEOUT_S = 1800  # a machine may be busy; a cell that hangs must still end
 INLINE = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 # These two run in the kernel, before and after the notebook. Whoever asks for a figure, the canvas's print_figure draws
-# it. An axes' data limits are infinite until something with a finite point was drawn in it.
+# it. An axes' data limits are infinite until something with a finite point was drawn in it. A kernel that has run
+# another notebook forgets its names, but for the modules that are imported.
 WATCH = """
+%reset -f
 import matplotlib.backend_bases as _bases
 import numpy as _np
 
-_empty, _print_figure = [], _bases.FigureCanvasBase.print_figure
+_empty = []
+_print_figure = getattr(_bases, "_print_figure", _bases.FigureCanvasBase.print_figure)
+_bases._print_figure = _print_figure
 
 
 def _watched(canvas, *args, **kwargs):
@@ -45,12 +50,15 @@ NO_AXES = "with 0 Axes>"  # what IPython shows of a figure without axes, which i
 VERDICT = "if _empty:\n    raise RuntimeError('empty figure: ' + '; '.join(_empty))"
 
 
-def execute(path: Path, instead: Mapping[str, str] | None = None) -> NotebookNode:
-    """Run a notebook in its folder in a new kernel and return it with its outputs; the file stays as it is.
+def execute(
+    path: Path, instead: Mapping[str, str] | None = None, kernel: AsyncKernelManager | None = None
+) -> NotebookNode:
+    """Run a notebook in its folder and return it with its outputs; the file stays as it is.
 
     Args:
         path: of the notebook.
         instead: code to run in place of some of the notebook's, which has to hold it.
+        kernel: to run it in, which goes on; a new one by default.
 
     Raises:
         ValueError: the notebook does not hold the code that is to be replaced.
@@ -66,9 +74,11 @@ def execute(path: Path, instead: Mapping[str, str] | None = None) -> NotebookNod
         for cell in holding:
             cell.source = cell.source.replace(old, new)
     watch, verdict = (nbformat.v4.new_code_cell(source) for source in (WATCH, VERDICT))
+    watch.source += f"\n%cd -q {path.parent}"  # of a kernel that runs, `resources` say nothing
     notebook.cells = [watch, *cells, verdict]
     NotebookClient(
         notebook,
+        km=kernel,
         timeout=CELL_TIMEOUT_S,
         kernel_name="python3",
         record_timing=False,

@@ -2,17 +2,21 @@
 
 import ast
 import base64
+import os
 import re
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
+from jupyter_client.manager import AsyncKernelManager
 from matplotlib.image import imread
 from nbclient.exceptions import CellExecutionError
+from nbclient.util import run_sync
 from nbformat import NotebookNode
-from run_notebooks import BADGE, FOLDER, PLOTLY, add_badge, execute, repository
+from run_notebooks import BADGE, FOLDER, INLINE, PLOTLY, add_badge, execute, repository
 
 from tests.tiny_transformer import tiny_transformer
 
@@ -66,6 +70,16 @@ each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An encoder of hardly any size."""
     return f"hf:{tiny_transformer(tmp_path_factory.mktemp('tiny'), letters=True)}"
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[AsyncKernelManager]:
+    """A kernel that runs all notebooks, so that it imports torch and the rest once."""
+    manager = AsyncKernelManager(kernel_name="python3")
+    quiet = {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # of loading the tiny transformer
+    run_sync(manager.start_kernel)(extra_arguments=["--log-level=ERROR"], env=os.environ | INLINE | quiet)
+    yield manager
+    run_sync(manager.shutdown_kernel)(now=True)
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
@@ -122,10 +136,9 @@ def test_there_are_notebooks() -> None:
 
 
 @each_notebook
-def test_runs_as_stored(path: Path, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # of loading the tiny transformer
+def test_runs_as_stored(path: Path, tiny: str, kernel: AsyncKernelManager) -> None:
     instead = {old: new.replace(TINY, tiny) for old, new in SHORTER.get(path.stem, {}).items()}
-    stored, fresh = nbformat.read(path, as_version=4), execute(path, instead)
+    stored, fresh = nbformat.read(path, as_version=4), execute(path, instead, kernel)
     assert shapes(stored) == shapes(fresh), f"{path.name} holds other outputs than it has: make notebooks"
     for notebook in (stored, fresh):
         check_figures(notebook)
@@ -218,10 +231,12 @@ def test_the_address_is_the_one_in_pyproject(
         ("1 / 0", "ZeroDivisionError"),
     ],
 )
-def test_a_fault_in_a_notebook_is_found(tmp_path: Path, cell: str, fault: str) -> None:
+def test_a_fault_in_a_notebook_is_found(
+    tmp_path: Path, cell: str, fault: str, kernel: AsyncKernelManager
+) -> None:
     path = written(tmp_path, "import matplotlib.pyplot as plt\nimport numpy as np", cell)
     with pytest.raises((CellExecutionError, RuntimeError), match=fault):
-        execute(path)
+        execute(path, kernel=kernel)
 
 
 def test_code_to_replace_has_to_be_there(tmp_path: Path) -> None:
