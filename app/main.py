@@ -33,7 +33,7 @@ _STYLE = """
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }
   .st-key-bar { padding-right: 0; }
-  .st-key-ways { padding-right: 2.5rem; column-gap: 0.25rem; flex-wrap: nowrap; }  /* beside the menu */
+  .st-key-ways { padding-right: 2.5rem; column-gap: 0.25rem; }  /* beside the menu */
   .st-key-ways [data-testid="stIconMaterial"] { display: none; }
   .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }
   /* The maps before their controls. */
@@ -75,8 +75,9 @@ def main() -> None:
         for tab in tabs:
             draw_link(tab, tab.title, tab.icon)
         kind: Literal["primary", "tertiary"] = "primary" if page in lab else "tertiary"
+        label = f"Lab: {page.title}" if page in lab else "Lab"
         key = f"lab-{page.url_path}"  # a new key closes the menu on the next page
-        with st.popover("Lab", icon=":material/science:", type=kind, key=key):
+        with st.popover(label, icon=":material/science:", type=kind, key=key):
             for tab in lab:
                 draw_link(tab, tab.title, tab.icon)
         draw_account()

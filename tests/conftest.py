@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -183,7 +184,7 @@ def go_to(page: Page, name: str) -> None:
     """Press the link to another page of the app and wait until it is drawn."""
     link = page.get_by_role("link", name=name, exact=True)
     if name in LAB:
-        page.get_by_role("button", name="Lab", exact=True).click()
+        page.get_by_role("button", name=re.compile("^Lab")).click()
     link.click()
     page.get_by_role("heading", name=name, level=1).wait_for()
     settle(page)

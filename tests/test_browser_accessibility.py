@@ -50,10 +50,11 @@ def test_axe_finds_nothing_serious_on_any_page(tab: Page, app_url: str) -> None:
     assert found == {}
 
 
-def test_the_browser_names_the_page(page: Page, app_url: str) -> None:
-    for path, title in (("data", "Data - Emu"), ("", "Workbench - Emu")):
+def test_the_browser_and_the_bar_name_the_page(page: Page, app_url: str) -> None:
+    for path, title, lab in (("data", "Data", "Lab"), ("split", "Split", "Lab: Split")):
         page.goto(f"{app_url}/{path}")
-        expect(page).to_have_title(title)
+        expect(page).to_have_title(f"{title} - Emu")
+        expect(page.get_by_role("button", name=lab, exact=True)).to_be_visible()
 
 
 def test_few_tabs_lead_to_the_start_of_a_run(page: Page, app_url: str) -> None:
