@@ -72,11 +72,8 @@ def guard_intervals(
 ) -> go.Figure:
     """Return a point with its interval for each language, the worst on top, and a line at zero.
 
-    Args:
-        changes: a row for each language, in points: `language` (its code), `difference`, `low`, `high`, `verdict`,
-            `queries`.
-        names: of the two encoders; differences are the second's minus the first's.
-        seen: whether the queries were seen in training; gains are then grey, as they do not generalise.
+    Each row has, in points of the second encoder minus the first: `language` (its code), `difference`, `low`, `high`,
+    `verdict`, `queries`. Gains on queries that were `seen` in training are grey, as they do not generalise.
     """
     first, second = (plain(short(name, 30)) for name in names)
     rows = changes.assign(name=changes["language"].map(language_name), kind=changes["verdict"])
@@ -99,12 +96,8 @@ def guard_intervals(
 def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:
     """Return a point with its interval for each measure, the worst on top, with lines at zero and the largest fall.
 
-    Args:
-        measured: columns `name`, `base`, `specialised`, `difference`, `low`, `high`, `count` (pairs of sentences) and
-            `flagged`, whether it fell too far.
-        most_fall: the largest fall that is harmless.
-        title: the title of the axis.
-        places: decimals of the measures.
+    Each row has `name`, `base`, `specialised`, `difference`, `low`, `high`, `count` (pairs of sentences) and `flagged`,
+    whether it fell by more than `most_fall`; the measures are printed with `places` decimals.
     """
     rows = measured.assign(kind=RETAINED)
     rows.loc[rows["low"] > 0, "kind"] = ROSE

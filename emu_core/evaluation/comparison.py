@@ -31,12 +31,7 @@ _SLOW = ("measured", "suggested", "accuracy", "metrics", "wilcoxon")  # properti
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The measures of one encoder on labelled sentences.
-
-    Attributes:
-        accuracy: leave-one-out accuracy of every direction.
-        leakage: None if there are too few sentences or languages.
-    """
+    """One encoder's leave-one-out accuracy, and its leakage, None with too few sentences or languages."""
 
     accuracy: LeaveOneOut
     leakage: Leakage | None

@@ -19,10 +19,8 @@ Distance = Literal["angular", "cosine", "euclidean"]
 class EigenSimilarity:
     """Psi(S, T) of several samples; smaller is more similar, 0 is identical.
 
-    Attributes:
-        rows: (samples, size) the pairs of each sample.
-        first: (samples, size) the first language's Laplacian eigenvalues, ascending.
-        second: (samples, size) the second language's.
+    Each sample has the rows of its pairs, and the Laplacian eigenvalues of the first and of the second language,
+    ascending, (samples, size) each.
     """
 
     rows: NDArray[np.int64]

@@ -64,12 +64,10 @@ def nearest_rows(
 def best_columns(
     scores: NDArray[np.float32], k: int, tolerance: float | NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the columns of the k best scores of each row, and those scores, (B, k) each, the best first.
+    """Return the columns of the k best scores of each row (B, P), and those scores, (B, k) each, the best first.
 
-    Args:
-        scores: (B, P); overwritten.
-        k: at most P.
-        tolerance: scores that differ by at most this, or (B, 1) for each row, are equal; the first of them is best.
+    Scores that differ by at most the tolerance, or (B, 1) for each row, are equal; the first of them is best. The array
+    of scores is overwritten.
     """
     columns = np.empty((len(scores), k), dtype=np.int64)
     best = np.empty((len(scores), k), dtype=np.float32)
@@ -94,12 +92,7 @@ def ranks_before(
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The nearest neighbours of Q sentences, the nearest first.
-
-    Attributes:
-        rows: (Q, k) row numbers; -1 where a sentence has fewer than k.
-        cosines: (Q, k), NaN there.
-    """
+    """The rows and cosines (Q, k) of Q sentences' nearest neighbours, the nearest first; -1 and NaN for none."""
 
     rows: NDArray[np.int64]
     cosines: NDArray[np.float32]
@@ -108,13 +101,9 @@ class Neighbours:
 def nearest(
     vectors: Vectors, query_rows: Sequence[int], k: int, ids: Sequence[str] | None = None
 ) -> Neighbours:
-    """Find the k nearest sentences by cosine of each of Q sentences.
+    """Find the k nearest sentences, or all N - 1 others, by cosine of each of Q rows of vectors (N, d).
 
-    Args:
-        vectors: (N, d), the queries among them.
-        query_rows: Q row numbers.
-        k: neighbours a query, at least 1; N - 1 are returned where there are fewer than k others.
-        ids: N ids; a sentence then never meets its own id, so no translation of it. It never meets itself.
+    A sentence never meets itself and, given N ids, never its own id, so no translation of it.
 
     Raises:
         DataError: a vector is zero or not finite, a row number or k is out of range, or the lengths differ.

@@ -47,13 +47,7 @@ def heat_map_order(intents: Sequence[str], languages: Sequence[str]) -> NDArray[
 
 @dataclass(frozen=True)
 class Correlation:
-    """The correlation of similarities with human scores.
-
-    Attributes:
-        pearson: Pearson's r, which the paper reports.
-        spearman: Spearman's rank correlation.
-        count: the number of sentence pairs.
-    """
+    """Pearson's r, which the paper reports, and Spearman's correlation of `count` similarities with human scores."""
 
     pearson: float
     spearman: float

@@ -20,12 +20,7 @@ PAPER_DISTRACTORS = 999
 
 @dataclass(frozen=True, eq=False)
 class TranslationRanking:
-    """The ranks of the true targets of N sources.
-
-    Attributes:
-        ranks: (N,) int64, 1 for the best.
-        candidates: the number of targets that each source was compared with, including its own.
-    """
+    """The ranks (N,), 1 for the best, of N sources' true targets among as many `candidates`, including these."""
 
     ranks: NDArray[np.int64]
     candidates: int
@@ -126,13 +121,9 @@ def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64
 
 @dataclass(frozen=True, eq=False)
 class FoundTranslations:
-    """The sentences of another language that are nearest to N sentences by cosine.
+    """The rows of the sentences of another language nearest to N sentences by cosine, and the cosines, (N,) each.
 
-    Attributes:
-        ranking: the ranks of their translations.
-        nearest: (N,) the row of each sentence's nearest sentence.
-        cosines: (N,) the cosine to it.
-        own: (N,) the cosine to the translation.
+    `own` has the cosine of each sentence to its translation, (N,), and `ranking` the ranks of these.
     """
 
     ranking: TranslationRanking
