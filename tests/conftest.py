@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from emu_core.runs.run import list_runs
 
@@ -157,19 +157,30 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def page(browser: Browser, app_url: str) -> Iterator[Page]:
-    """A fresh tab; an error in the page's own scripts fails the test, and so does a request to any other address."""
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """One window for the tabs of all tests, in which the app's scripts are compiled once."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
     context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(window: BrowserContext, app_url: str) -> Iterator[Page]:
+    """A fresh tab; an error in the page's own scripts fails the test, and so does a request to any other address."""
+    page = window.new_page()
     errors: list[str] = []
     own = (app_url, app_url.replace("http", "ws", 1), "data:", "blob:", "about:")
     strangers: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("request", lambda request: None if request.url.startswith(own) else strangers.append(request.url))
     yield page
-    context.close()
+    if page.url.startswith(app_url):
+        page.evaluate("localStorage.clear()")
+    window.clear_cookies()
+    for tab in window.pages:
+        tab.close()
     assert errors == []
     assert strangers == []
 
