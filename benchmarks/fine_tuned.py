@@ -40,12 +40,14 @@ def correct_queries(folder: Path, data: str) -> pd.DataFrame:
 def main() -> None:
     """Read the benchmarks and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sib", type=Path, required=True, help="folder of `emu bench emu` on SIB-200")
-    parser.add_argument("--demo", type=Path, required=True, help="folder of `emu bench emu` on the demo set")
+    folders = {"type": Path, "required": True, "nargs": "+", "metavar": "DIR"}
+    parser.add_argument("--sib", help="folders of `emu bench emu` on SIB-200", **folders)
+    parser.add_argument("--demo", help="folders of `emu bench emu` on the demo set", **folders)
     options = parser.parse_args()
-    tables = [correct_queries(options.sib, "sib dev"), correct_queries(options.demo, "demo test")]
+    tables = [correct_queries(folder, "sib dev") for folder in options.sib]
+    tables += [correct_queries(folder, "demo test") for folder in options.demo]
     columns = ["encoder", "data", "system", "seed", "where", "right", "queries"]
-    pd.concat(tables)[columns].to_csv(OUT, index=False)
+    pd.concat(tables)[columns].drop_duplicates(columns[:5]).to_csv(OUT, index=False)
 
 
 if __name__ == "__main__":
