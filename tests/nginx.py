@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.request import urlopen
+from socket import create_connection
 
 import pytest
 from conftest import PATIENCE_MS
@@ -36,8 +36,8 @@ def nginx(app: str, port: int, folder: Path) -> Iterator[None]:
         try:
             until = time.monotonic() + PATIENCE_MS / 1000
             while time.monotonic() < until and server.poll() is None:
-                with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/_stcore/health"):
-                    break
+                with suppress(OSError), create_connection(("127.0.0.1", port)):
+                    break  # the app may be started after it
             yield
         finally:
             server.terminate()
