@@ -106,10 +106,11 @@ class Suggester:
         return found[columns].reset_index(drop=True)
 
     def score(self, held_out: LabelledSet) -> dict[str, float]:
-        """Measure in percent how many held-out sentences have the same intent as their nearest labelled sentence.
+        """Measure how many held-out sentences have the same intent as their nearest labelled sentence.
 
-        It is averaged over the held-out sentences' languages: `base` for the encoder alone, `fitted` for the fitted
-        method.
+        Returns:
+            Percentages, averaged over the held-out sentences' languages: `base` for the encoder alone, `fitted` for
+            the fitted method.
         """
 
         def mean_accuracy(encode: Encode) -> float:

@@ -68,7 +68,8 @@ class Report:
 def doctor(runs: str | Path | None = None) -> Report:
     """Check the installation and the machine, without changing anything or using the network.
 
-    The folder of runs is by default $EMU_RUNS, or else ./runs, as for the app.
+    Args:
+        runs: the folder of runs; None takes $EMU_RUNS, or else ./runs, as the app does.
     """
     folder = Path(runs or os.environ.get("EMU_RUNS") or "runs").absolute()
     return Report((*_packages(), *_device(), *_encoders(), *_runs(folder), _browser()))

@@ -34,9 +34,12 @@ class EncoderOnBase(Encoder):
     @classmethod
     @abstractmethod
     def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
-        """Put layers with the weights `state` on their base; `config` has `dim` and what `facts` returned.
+        """Put saved layers on their base. Any error means that they are damaged.
 
-        Any error means that they are damaged.
+        Args:
+            base: the encoder under them.
+            config: `dim`, and what `facts` returned.
+            state: the weights of `head`.
         """
 
     def facts(self) -> dict[str, Any]:

@@ -48,10 +48,15 @@ def uncertainty(probabilities: Vectors, by: Uncertainty = Uncertainty.MARGIN) ->
 
 
 def fair_shares(labelled: Sequence[str], unlabelled: Sequence[str], count: int) -> dict[str, int]:
-    """Return how many of `count` sentences, or of all if there are fewer, to choose in each language.
+    """Return how many of `count` sentences to choose in each language.
 
-    Given the language of each labelled and of each unlabelled sentence, each in turn goes to the language with the
-    fewest labelled and chosen sentences that has any left; ties go to the first code.
+    Each in turn goes to the language with the fewest labelled and chosen sentences that has any left; ties go to the
+    first code.
+
+    Args:
+        labelled: the language of each labelled sentence.
+        unlabelled: the language of each sentence to choose from.
+        count: the number of sentences to choose; all where there are fewer.
     """
     have, left, shares = Counter(labelled), Counter(unlabelled), Counter[str]()
     for _ in range(min(count, len(unlabelled))):
@@ -72,8 +77,12 @@ def choose_sentences(
 ) -> NDArray[np.int64]:
     """Choose sentences to label; return their rows, the most uncertain first, (count,), or as many as there are.
 
-    The N unlabelled sentences have vectors (N, d), a classifier's uncertainty (N,), 0 or more, which weights K-means,
-    and language codes. For the shares of the languages, see `fair_shares`.
+    Args:
+        vectors: (N, d), of the unlabelled sentences.
+        unsure: (N,) a classifier's uncertainty about them, 0 or more: the weights of K-means.
+        languages: N language codes; see `fair_shares`.
+        count: the number of sentences to choose.
+        labelled_languages: the language of each labelled sentence.
 
     Raises:
         DataError: `count` is below 1, a vector is zero or not finite, or the lengths differ.

@@ -77,10 +77,15 @@ def similarity_change(
     *,
     seed: int = 0,
 ) -> MeasureChange:
-    """Compare Spearman's correlation of cosines with N human similarity scores (STS), of which only the order matters.
+    """Compare Spearman's correlation of cosines with human similarity scores (STS).
 
-    Each encoder gives the vectors (N, d) of the pairs' first and of their second sentences. The interval is a
-    percentile bootstrap over sentence pairs, with the same draws for both encoders.
+    The interval is a percentile bootstrap over sentence pairs, with the same draws for both encoders.
+
+    Args:
+        base: vectors (N, d) of the pairs' first and of their second sentences, by the base encoder.
+        specialised: the same by the specialised encoder.
+        scores: N similarities; only their order matters.
+        seed: of the draws.
 
     Raises:
         DataError: there are fewer than 3 pairs, all scores or all of an encoder's cosines are equal, a score or a
@@ -106,8 +111,12 @@ def retrieval_change(
 ) -> MeasureChange:
     """Compare how often a sentence's translation is its nearest neighbour by cosine among all translations.
 
-    Each encoder gives the vectors (N, d) of the sentences and of their translations, the N `answers`. A neighbour with
-    the translation's text is right, too. The interval is that of `paired_test`.
+    A neighbour with the translation's text is right, too. The interval is that of `paired_test`.
+
+    Args:
+        base: vectors (N, d) of the sentences and of their translations, in the same order, by the base encoder.
+        specialised: the same by the specialised encoder.
+        answers: the N translations.
 
     Raises:
         DataError: a vector is zero or not finite, or the lengths differ.

@@ -69,7 +69,11 @@ class LanguageChange:
 
 
 def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
-    """Compare two encoders on the same sentences, by language of the queries: over all directions, or one whole pool.
+    """Compare two encoders by the language of the queries: over all its directions, or against one whole pool.
+
+    Args:
+        base: the accuracy of the base encoder.
+        specialised: that of the specialised encoder, on the same sentences.
 
     Raises:
         DataError: the two were not measured on the same sentences.
@@ -87,12 +91,15 @@ def language_change(
 ) -> LanguageChange:
     """Estimate the difference of two encoders on the same queries, with a 95 % interval.
 
-    Both encoders have, for each pool, whether each of the queries is right. The unit is the query: its differences in
-    several pools are averaged first, since they are not independent. The interval is Student's t over the queries,
-    after adding one query that gained in every pool and one that lost in every pool, as Bonett and Price (2012) do for
-    paired proportions. A bootstrap or a plain t interval has no width where no query changed or all changed alike; here
-    20 queries without a change still allow a change of several points, as they should. The interval does not extend to
-    other pools.
+    The unit is the query: its differences in several pools are averaged first, since they are not independent. The
+    interval is Student's t over the queries, after adding one query that gained in every pool and one that lost in
+    every pool, as Bonett and Price (2012) do for paired proportions. A bootstrap or a plain t interval has no width
+    where no query changed or all changed alike; here 20 queries without a change still allow a change of several
+    points, as they should. The interval does not extend to other pools.
+
+    Args:
+        base: for each pool, whether the base encoder has each of the queries right.
+        specialised: the same of the specialised encoder, in the same order.
 
     Raises:
         DataError: the two were not measured on the same sentences.
@@ -155,11 +162,20 @@ def new_intent_guard(
 ) -> LeftOut | None:
     """Leave half of the intents out, fit on the others, and measure the sentences of those left out; then the reverse.
 
-    In each random division every sentence, given by its vector (d,) of the base encoder, is a query once, of a method
-    that was given no label of its intent, among the sentences of its language and of the intents left out with it,
-    except those of its id (see `leave_one_out`). Of more than `most_rows` sentences, a random sample is used. The unit
-    of the interval is the sentence, as in `language_change`. With fewer than four intents it is None: each half must
-    have two, to learn from and to be told apart.
+    In each division every sentence is a query once, of a method that was given no label of its intent, among the
+    sentences of the intents left out with it. The unit of the interval is the sentence, as in `language_change`.
+
+    Args:
+        vectors: (N, d), the labelled sentences by the base encoder.
+        intents: N intents.
+        languages: N language codes; queries are compared with sentences of their own language.
+        ids: N ids; see `leave_one_out`.
+        refit: the method.
+        divisions: the number of random divisions of the intents.
+        most_rows: of more sentences, a random sample of this size is used; None uses all.
+
+    Returns:
+        None where there are fewer than four intents: each half must have two, to learn from and to be told apart.
     """
     draws = np.random.default_rng(0)  # always the same, so that the result depends on the labels only
     rows = np.sort(draws.permutation(len(intents))[:most_rows])
@@ -195,11 +211,13 @@ def cross_validation(
 ) -> LeftOut | None:
     """Leave a fold of the sentences out in turn, fit on the others, and find the intents of those left out.
 
-    A sentence is right if its nearest neighbour, among the sentences of its own language that were fitted on, has its
-    intent. Translations are in one fold, and each fold has its share of every intent (Stone 1974; scikit-learn's
+    A sentence is right if its nearest neighbour, among the sentences of its own language that were fitted on, has
+    its intent. Translations are in one fold, and each fold has its share of every intent (Stone 1974; scikit-learn's
     `StratifiedGroupKFold`). The arguments are those of `new_intent_guard`, except that `most_rows` limits the queries
-    only: the method is fitted on all others. It is None where no intent has as many sentences, translations counted
-    once, as there are folds.
+    only: the method is fitted on all others.
+
+    Returns:
+        None where no intent has as many sentences, translations counted once, as there are folds.
     """
     from sklearn.model_selection import StratifiedGroupKFold
 
@@ -239,7 +257,11 @@ def _left_out(before: NDArray[np.bool_], after: NDArray[np.bool_], divisions: in
 
 
 def flagged(changes: Mapping[str, Mapping[str, Any]]) -> dict[Verdict, dict[str, float]]:
-    """Return which languages of metrics.json's guard lose and which may lose, with their points, the worst first."""
+    """Return which languages lose and which may lose, each with its difference in points, the worst first.
+
+    Args:
+        changes: the guard by language, as in metrics.json.
+    """
     found: dict[Verdict, dict[str, float]] = {}
     for verdict in (Verdict.LOSES, Verdict.MAY_LOSE):
         points = {code: one["difference"] for code, one in changes.items() if one["verdict"] == verdict}

@@ -44,12 +44,17 @@ class Leakage:
 def language_leakage(
     vectors: Vectors, languages: Sequence[str], ids: Sequence[str], *, seed: int = 0
 ) -> Leakage:
-    """Measure vectors (N, d) of up to `MOST_SENTENCES`, drawn from each language in proportion.
+    """Measure on up to `MOST_SENTENCES`, drawn from each language in proportion.
 
-    The probe is a logistic regression on standardised unit vectors, cross-validated. All sentences of one id are in the
-    same fold, or else a probe could recognise a sentence by its translation; "" is no id. The neighbours are the
-    `NEIGHBOURS` nearest by cosine, or all; a sentence's own translations are left out. With the same seed, two encoders
-    are measured on the same sentences.
+    The probe is a logistic regression on standardised unit vectors, cross-validated. All sentences of one id are in
+    the same fold, or else a probe could recognise a sentence by its translation. The neighbours are the `NEIGHBOURS`
+    nearest by cosine, or all; a sentence's own translations are left out.
+
+    Args:
+        vectors: (N, d).
+        languages: N language codes.
+        ids: N ids; the same id means translations of each other, "" is no id.
+        seed: of the sample and of the folds; the same one measures two encoders on the same sentences.
 
     Raises:
         DataError: there are fewer than two languages, a language has sentences of fewer than two ids, a vector is

@@ -65,7 +65,11 @@ class NeighbourAccuracy:
     def best(
         self, source: str, pools: Sequence[str] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
-        """Return the nearest neighbours of a language's Q queries in several (or all) pools taken together.
+        """Return the nearest neighbours of a language's Q queries in several languages of the pool taken together.
+
+        Args:
+            source: the language of the queries.
+            pools: languages of the pool; None takes all.
 
         Returns:
             Row numbers in the pool, cosines, and whether each is right, (Q,) each; of equal cosines the row that comes
@@ -169,11 +173,20 @@ def pool_accuracy(
     query_ids: Sequence[str] | None = None,
     pool_ids: Sequence[str] | None = None,
 ) -> PoolAccuracy:
-    """Measure how often the nearest neighbour of a query (Q, d) in a labelled pool (P, d) has its intent.
+    """Measure how often a query's nearest neighbour in a labelled pool has its intent.
 
-    A query never meets a pool row of its own id; "" is no id, and None stands for no ids. Among pool rows whose
-    cosines are equal (within 1e-6), the one that comes first is the nearest. An intent that the pool does not have
-    counts as wrong.
+    A query never meets a pool row of its own id; "" is no id. Among pool rows whose cosines are equal (within
+    1e-6), the one that comes first is the nearest. An intent that the pool does not have counts as wrong.
+
+    Args:
+        query_vectors: (Q, d).
+        query_intents: Q intents.
+        query_languages: Q language codes.
+        pool_vectors: (P, d).
+        pool_intents: P intents.
+        pool_languages: P language codes.
+        query_ids: Q ids; None means that no query has one.
+        pool_ids: P ids; None means that no pool row has one.
 
     Raises:
         DataError: a vector is zero or not finite, a query may meet no pool row of a language, or the lengths

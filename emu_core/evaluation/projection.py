@@ -118,10 +118,17 @@ def turned_onto(centred: Vectors, target: Vectors) -> Vectors:
 
 
 def trustworthiness(vectors: Vectors, points: Vectors, seed: int = 0) -> float:
-    """Return the trustworthiness of a map (N, 2) of vectors (N, d), from 0 to 1: 0.5 by chance.
+    """Return the trustworthiness of a map: 1 if neighbours on it are neighbours by cosine, 0.5 by chance.
 
-    It is 1 if neighbours on the map are neighbours by cosine (Venna and Kaski 2001), with `TRUSTED_NEIGHBOURS`
-    neighbours, on at most `TRUSTED_POINTS` sentences drawn at random; NaN for fewer than 4, which are all neighbours.
+    Venna and Kaski 2001, with `TRUSTED_NEIGHBOURS` neighbours, on at most `TRUSTED_POINTS` sentences drawn at random.
+
+    Args:
+        vectors: (N, d).
+        points: (N, 2).
+        seed: of the draw.
+
+    Returns:
+        From 0 to 1; NaN for fewer than 4 sentences, which are all neighbours.
 
     Raises:
         DataError: a vector is zero or not finite, or the two differ in length.
@@ -140,10 +147,18 @@ def trustworthiness(vectors: Vectors, points: Vectors, seed: int = 0) -> float:
 def place_on_map(
     vectors: Vectors, points: NDArray[np.float32], new_vectors: Vectors, k: int = PLACED_BY
 ) -> NDArray[np.float32]:
-    """Place M new sentences (M, d) on a map (N, 2) of N sentences (N, d); return their places (M, 2).
+    """Place new sentences on a map, each at the mean of its k nearest sentences, weighted by cosine.
 
-    Each is at the mean of its k nearest sentences (or all N), weighted by cosine. This is approximate: a sentence whose
-    neighbours are in several clusters is placed between them.
+    This is approximate: a sentence whose neighbours are in several clusters is placed between them.
+
+    Args:
+        vectors: (N, d) of the sentences on the map.
+        points: (N, 2), their places.
+        new_vectors: (M, d) of the new sentences.
+        k: neighbours, at least 1; all N where there are fewer.
+
+    Returns:
+        (M, 2), float32.
 
     Raises:
         DataError: a vector is zero or not finite, lengths or dimensions differ, or k is below 1.
@@ -166,9 +181,17 @@ def place_on_map(
 def stratified_sample(
     languages: Sequence[str], intents: Sequence[str], cap: int, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Draw up to `cap` of N sentences, from each intent in each language in proportion; return their rows, sorted.
+    """Draw up to `cap` sentences, from each intent in each language in proportion, but at least one.
 
-    At least one of each is drawn; if there are more intents x languages than `cap`, as many of them, and one of each.
+    Args:
+        languages: N language codes.
+        intents: N intents.
+        cap: the largest number of sentences, at least 1. If there are more intents x languages than that, as many of
+            them are drawn, and one sentence of each.
+        seed: of the draw.
+
+    Returns:
+        Row numbers, sorted; all where N is within the cap.
 
     Raises:
         DataError: the two differ in length, or a number is out of range.
@@ -189,9 +212,17 @@ def stratified_sample(
 def sample_together(
     languages: Sequence[str], intents: Sequence[str], ids: Sequence[str], cap: int, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Draw up to `cap` sentences as `stratified_sample` does, but each with all of its translations, which share an id.
+    """Draw up to `cap` sentences as `stratified_sample` does, but each with all of its translations.
 
-    "" is no id. There are fewer sentences where the next one has more translations than fit.
+    Args:
+        languages: N language codes.
+        intents: N intents.
+        ids: N; the same id means translations of each other, "" is no id.
+        cap: the largest number of sentences, at least 1; fewer where a sentence has more translations than fit.
+        seed: of the draw.
+
+    Returns:
+        Row numbers, sorted; all where N is within the cap.
 
     Raises:
         DataError: the arguments differ in length, or a number is out of range.

@@ -64,10 +64,12 @@ def nearest_rows(
 def best_columns(
     scores: NDArray[np.float32], k: int, tolerance: float | NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the columns of the k best scores of each row (B, P), and those scores, (B, k) each, the best first.
+    """Return the columns of the k best scores of each row, and those scores, (B, k) each, the best first.
 
-    Scores that differ by at most the tolerance, or (B, 1) for each row, are equal; the first of them is best. The array
-    of scores is overwritten.
+    Args:
+        scores: (B, P); overwritten.
+        k: at most P.
+        tolerance: scores that differ by at most this, or (B, 1) for each row, are equal; the first of them is best.
     """
     columns = np.empty((len(scores), k), dtype=np.int64)
     best = np.empty((len(scores), k), dtype=np.float32)
@@ -101,9 +103,13 @@ class Neighbours:
 def nearest(
     vectors: Vectors, query_rows: Sequence[int], k: int, ids: Sequence[str] | None = None
 ) -> Neighbours:
-    """Find the k nearest sentences, or all N - 1 others, by cosine of each of Q rows of vectors (N, d).
+    """Find the k nearest sentences by cosine of each of Q sentences.
 
-    A sentence never meets itself and, given N ids, never its own id, so no translation of it.
+    Args:
+        vectors: (N, d), the queries among them.
+        query_rows: Q row numbers.
+        k: neighbours a query, at least 1; N - 1 are returned where there are fewer than k others.
+        ids: N ids; a sentence then never meets its own id, so no translation of it. It never meets itself.
 
     Raises:
         DataError: a vector is zero or not finite, a row number or k is out of range, or the lengths differ.
@@ -141,9 +147,14 @@ def translation_retrieval(
 ) -> TranslationRetrieval:
     """Find each sentence's nearest neighbour by cosine among all translations; swap the two for the other direction.
 
-    Row i of the queries (N, d) means what row i of the pool (N, d) means. Among rows whose cosines are equal (within
-    1e-6), the one that comes first is the nearest: an encoder that gives all sentences one vector has 1 of N right.
-    Given the pool's N sentences, a neighbour with the translation's text counts as right, too.
+    Among rows whose cosines are equal (within 1e-6), the one that comes first is the nearest: an encoder that gives all
+    sentences one vector has 1 of N right.
+
+    Args:
+        queries: (N, d); row i means what row i of the pool means.
+        pool: (N, d).
+        pool_texts: the pool's N sentences; a neighbour with the translation's text then counts as right. None means
+            that all differ.
 
     Raises:
         DataError: a vector is zero or not finite, or the lengths differ.
@@ -188,11 +199,16 @@ class TemplateRetrieval:
 def template_retrieval(
     sources: Vectors, targets: Vectors, target_texts: Sequence[str] | None = None
 ) -> TemplateRetrieval:
-    """Rank each of N sources' K targets (N * K, d) by cosine in the pool of all targets; no source is in the pool.
+    """Rank each source's targets by cosine in the pool of all targets; no source is in the pool.
 
-    The targets of the first source come first, then those of the second, and so on. The rank of a target is one more
-    than the number of rows with a higher cosine, or an equal one (within 1e-6) and an earlier place in the pool. Given
-    the N * K target sentences, one that is a target of several sources is in the pool once, where it first occurs.
+    The rank of a target is one more than the number of rows with a higher cosine, or an equal one (within 1e-6) and an
+    earlier place in the pool.
+
+    Args:
+        sources: (N, d).
+        targets: (N * K, d): the K targets of the first source, then those of the second, and so on.
+        target_texts: their N * K sentences; a sentence that is a target of several sources is then in the pool
+            once, where it first occurs. None means that all differ.
 
     Raises:
         DataError: a vector is zero or not finite, the sources have different numbers of targets, a source has two

@@ -56,13 +56,18 @@ class SignedRank:
 
 
 def binomial_interval(correct: int, n: int, confidence: float = 0.95) -> Interval:
-    """Return the Wilson interval of the accuracy with `correct` of `n` sentences right, in percent.
+    """Return the Wilson interval of an accuracy, in percent.
 
     Emu's Table 2 takes its stars from binomial intervals of an unspecified kind; Wilson's keeps its confidence for few
     sentences and for accuracies near 0 and 100 %.
 
+    Args:
+        correct: the number of right sentences.
+        n: the number of sentences, at least 1.
+        confidence: between 0 and 1.
+
     Raises:
-        DataError: there is no sentence, or a number is outside its range.
+        DataError: a number is outside its range.
     """
     _check_confidence(confidence)
     if not 0 <= correct <= n or n < 1:
@@ -80,10 +85,14 @@ def accuracy_interval(correct: NDArray[np.bool_], confidence: float = 0.95) -> I
 
 
 def mean_interval(values: Vectors, confidence: float = 0.95) -> Interval:
-    """Return an interval of the mean of N scores from 0 to 1, such as average precisions, in percent.
+    """Return an interval of the mean of scores from 0 to 1, in percent.
 
     Student's t over the scores and one additional score each of 0 and 1, as in the language guard: a plain t interval
     has no width where all scores are equal.
+
+    Args:
+        values: (N,) scores, such as average precisions.
+        confidence: between 0 and 1.
 
     Raises:
         DataError: there is no score, one is outside 0 to 1, or the confidence is out of range.
@@ -106,7 +115,7 @@ def student_interval(values: Vectors, confidence: float) -> tuple[float, float]:
 def paired_test(
     base_correct: NDArray[np.bool_], other_correct: NDArray[np.bool_], confidence: float = 0.95
 ) -> PairedTest:
-    """Test whether another encoder has more of N sentences right than the base one, given which each has right.
+    """Test whether another encoder has more sentences right than the base one.
 
     The p-value is that of the exact McNemar test (a binomial test of the sentences on which the two differ). The
     interval is Bonett and Price's (2012) adjusted Wald interval for a paired difference; it does not invert that test,
@@ -114,6 +123,11 @@ def paired_test(
 
     Test one language pair at a time: translations of one sentence are not independent, and pooling them makes p-values
     too small.
+
+    Args:
+        base_correct: (N,), whether the base encoder has each sentence right.
+        other_correct: (N,), the same of the other encoder, in the same order.
+        confidence: of the interval, between 0 and 1.
 
     Raises:
         DataError: there is no sentence, the two differ in length, or the confidence is out of range.
@@ -140,6 +154,9 @@ def wilcoxon(differences: Sequence[float] | Vectors) -> SignedRank:
     """Test whether differences lie around zero (Wilcoxon signed-rank test; Emu, Table 5, over the language pairs).
 
     Differences of zero are left out, as by Wilcoxon; if all are zero the p-value is 1.
+
+    Args:
+        differences: points of accuracy, one for each language pair.
 
     Raises:
         DataError: there is none, or one is not finite.

@@ -98,7 +98,11 @@ def check_scored(
 def sts(
     vectors: Mapping[str, tuple[Vectors, Vectors]], scores: Mapping[str, Sequence[float]]
 ) -> dict[str, Correlation]:
-    """Return the correlation in each language, from the vectors (N, d) of its pairs' first and second sentences.
+    """Return the correlation in each language, by its code.
+
+    Args:
+        vectors: language -> vectors (N, d) of its pairs' first and of their second sentences.
+        scores: language -> its N scores.
 
     Raises:
         DataError: see `correlation`; it names the language.
@@ -114,8 +118,11 @@ def sts_across(
 ) -> dict[str, Correlation]:
     """Return the correlation of first sentences in language a with second sentences in language b, by "a-b".
 
-    The arguments are those of `sts`, of two languages or more. Row i must be the same pair in all languages, which is
-    checked by its score.
+    Row i must be the same pair in all languages, which is checked by its score.
+
+    Args:
+        vectors: see `sts`; two languages or more.
+        scores: language -> its N scores.
 
     Raises:
         DataError: see `correlation`, or the languages' rows are not the same pairs.

@@ -84,7 +84,11 @@ def zero_shot(
 ) -> dict[str, float]:
     """Train on one language and return the accuracy in percent on the test sentences of each, English first.
 
-    The seed is that of the held-out sentences, the weights and the batches.
+    Args:
+        train: sentences of the source language.
+        tests: test sentences by language; may include the source language.
+        settings: the classifier's.
+        seed: of the held-out sentences, the weights and the batches.
 
     Raises:
         DataError: there are fewer than two labels or four sentences to train on, or the dimensions differ.
@@ -147,7 +151,12 @@ def fit_classifier(
     """Train a feed-forward softmax classifier on vectors, and return its function of other vectors.
 
     The vectors are divided by the training vectors' root mean square, so that their scale does not matter. The epoch
-    with the best accuracy on held-out sentences, `dev_share` of each label, is taken, the first of equals.
+    with the best accuracy on held-out sentences is taken, the first of equals.
+
+    Args:
+        train: sentences and labels; `dev_share` of each label is held out.
+        settings: the settings of the network and of its training.
+        seed: of the held-out sentences, the weights and the batches.
 
     Raises:
         DataError: there are fewer than two labels or four sentences.
@@ -246,9 +255,15 @@ class TransferAccuracy:
 def document_vectors(
     sentences: Vectors, document: NDArray[np.integer], documents: int
 ) -> NDArray[np.float64]:
-    """Return the mean (documents, d) of each document's sentence vectors (S, d) (section 4.2).
+    """Return the mean of each document's sentence vectors (section 4.2).
 
-    `document` has the number of each sentence's document, (S,), from 0.
+    Args:
+        sentences: (S, d).
+        document: (S,) the number of each sentence's document, from 0.
+        documents: the number of documents.
+
+    Returns:
+        (documents, d).
 
     Raises:
         DataError: a document has no sentence, or the lengths differ.
@@ -265,9 +280,15 @@ def document_vectors(
 def bags(
     train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], most: int = 2_000
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return documents, given by their words, as relative frequencies of the `most` most frequent training words.
+    """Return documents as relative frequencies of the words that are most frequent in the training documents.
 
-    Words of no training document are left out. The arrays are (train, words) and (test, words).
+    Args:
+        train: the words of each training document.
+        test: the words of each test document; words of no training document are left out.
+        most: the number of words that are features.
+
+    Returns:
+        (train, words) and (test, words).
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -356,10 +377,17 @@ class AveragedPerceptron:
 def averaged_perceptron(
     vectors: Vectors, labels: NDArray[np.integer], classes: int, *, epochs: int = 10, seed: int = 0
 ) -> AveragedPerceptron:
-    """Train an averaged perceptron without bias on one example after another, in an order drawn for each pass.
+    """Train an averaged perceptron without bias on one example after another.
 
-    An example (d,) of class y that is classified as z is added to the weights of y and subtracted from those of z. The
-    weights are averaged over all examples, including those classified correctly. Labels are below `classes`.
+    An example of class y that is classified as z is added to the weights of y and subtracted from those of z. The
+    weights are averaged over all examples, including those classified correctly.
+
+    Args:
+        vectors: (N, d).
+        labels: (N,) from 0 to `classes` - 1.
+        classes: the number of classes.
+        epochs: passes over the examples.
+        seed: of the order, drawn once for each pass.
 
     Raises:
         DataError: no example, another number of labels than of vectors, or a label that is no class.

@@ -90,7 +90,11 @@ def both_ways(
 ) -> tuple[TranslationRanking, TranslationRanking]:
     """Return `translation_ranking` from the first language to the second, and from the second to the first.
 
-    Each language has vectors (N, d) and texts, row by row translations of the other's.
+    Args:
+        first: vectors (N, d) and texts of one language, row by row translations of the other.
+        second: the same of the other language.
+        distractors: see `translation_ranking`.
+        seed: of the draws.
     """
     there, back = (
         translation_ranking(sources[0], *targets, distractors=distractors, seed=seed)
@@ -100,9 +104,15 @@ def both_ways(
 
 
 def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the rows and scores (Q, min(k, N)) of the k best of N targets (N, d) by dot product for queries (Q, d).
+    """Return each query's k best targets by dot product, the best first; of equal scores the one that comes first.
 
-    The best is the first; of equal scores the one that comes first.
+    Args:
+        queries: (Q, d).
+        targets: (N, d).
+        k: the number of targets; all N if it is larger.
+
+    Returns:
+        Row numbers of the targets and their scores, each (Q, min(k, N)).
 
     Raises:
         DataError: k is below 1, a vector is not finite, or the two have different dimensions.
@@ -154,7 +164,13 @@ class FoundTranslations:
 
 
 def find_translations(queries: Vectors, targets: Vectors, target_texts: Sequence[str]) -> FoundTranslations:
-    """Rank the N translations (N, d) of N queries (N, d) by cosine, where a zero vector has cosine 0 to all."""
+    """Rank N translations by cosine, where a zero vector has cosine 0 to all.
+
+    Args:
+        queries: (N, d).
+        targets: (N, d), row by row the translations' vectors.
+        target_texts: the N translations.
+    """
     sources, others = _normalised(queries), _normalised(targets)
     rows, cosines = ranked(sources, others, 1)
     own = np.einsum("nd,nd->n", sources, others)
@@ -235,7 +251,15 @@ def _drawn(draws: np.random.Generator, rows: NDArray[np.int64], n: int, count: i
 def ranking_by(
     measure: str, sources: Vectors, targets: Vectors, texts: Sequence[str], distractors: int | None = None
 ) -> TranslationRanking:
-    """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance."""
+    """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance.
+
+    Args:
+        measure: one of the three.
+        sources: (N, d); row i means what row i of the targets means.
+        targets: (N, d).
+        texts: the targets' sentences.
+        distractors: the number of other targets drawn for each source; None takes all.
+    """
     first, second = np.asarray(sources, np.float64), np.asarray(targets, np.float64)
     if measure == COSINE:
         # A zero vector has score 0 with all.

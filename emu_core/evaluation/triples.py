@@ -70,12 +70,22 @@ def suggest_triples(
     *,
     across_languages: bool = False,
 ) -> NDArray[np.int64]:
-    """Select up to `k` triples of N sentences that show the textual similarity bias of an encoder with vectors (N, d).
+    """Select triples that show the textual similarity bias of an encoder.
 
     S3 is the nearest sentence of S1's intent, in S1's language or, across languages, in the others. S2 is the nearest
     sentence of another intent in S1's language, and nearer to S1 than S3 is. No two of the three are translations of
-    each other (with one id; "" is none) or have the same text. S1 is drawn at random, from part of the data if it is
-    large; intents without a triple come first.
+    each other or have the same text. S1 is drawn at random, from part of the data if it is large; intents without a
+    triple come first.
+
+    Args:
+        vectors: (N, d), by the base encoder.
+        intents: N intents.
+        texts: N sentences.
+        languages: N language codes.
+        ids: N ids; "" is no id.
+        k: the number of triples, at least 1.
+        rng: the source of the draws.
+        across_languages: S3 in another language than S1 and S2.
 
     Returns:
         Row numbers of S1, S2 and S3, (up to k, 3); fewer where the encoder is less biased.

@@ -153,10 +153,16 @@ def nearness(cosines: Tensor, temperature: float) -> Tensor:
 
 
 def signs_of_intent(logits: Tensor, cosines: Tensor, members: Tensor, temperature: float) -> Tensor:
-    """Return two signs that sentences have one of the intents (B, 2), from logits (B, k) and cosines to anchors (B, N).
+    """Compute what tells sentences of one of the intents from others: (B, 2).
 
-    They are how near a sentence is to the intent nearest to it, and how far its largest logit is above the mean;
-    `members` as in `PosteriorHead`.
+    Args:
+        logits: (B, k), of the logistic regression.
+        cosines: (B, N), to the training sentences.
+        members: (N, k) or (N,), see `PosteriorHead`.
+        temperature: of the cosines.
+
+    Returns:
+        How near a sentence is to the intent that it is nearest to, and how far its largest logit is above the mean.
     """
     kernel = ((cosines - 1) / temperature).exp()
     near = _sums(kernel, members, logits.shape[1], 1.0) + TINY  # (B, k)

@@ -44,9 +44,13 @@ class Explorer:
         points: pd.DataFrame,
         colour_by: ColourBy,
     ) -> None:
-        """Draw sentences on maps, positions (n, 2) by the encoder's name.
+        """Draw sentences.
 
-        The points have their row number in `comparison.sentences` as `row`.
+        Args:
+            comparison: of two encoders.
+            maps: positions (n, 2) of the points, by the encoder's name.
+            points: n sentences, with their row number in `comparison.sentences` as `row`.
+            colour_by: "intent" or "language".
 
         Raises:
             EmuError: ipywidgets or anywidget is not installed.
@@ -121,7 +125,11 @@ class Explorer:
         }
 
     def choose(self, rows: Iterable[int]) -> None:
-        """Highlight rows of `comparison.sentences` on both maps, and list their neighbours; none clears the choice."""
+        """Highlight sentences on both maps, and list their neighbours by both encoders.
+
+        Args:
+            rows: row numbers in `comparison.sentences`; none clears the choice.
+        """
         self.chosen = tuple(row for row in dict.fromkeys(int(row) for row in rows) if row in self._place)
         if not self.chosen:
             # Only the browser knows the outline that the mouse drew, and would choose its points again.

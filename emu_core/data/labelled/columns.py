@@ -45,7 +45,12 @@ class ColumnMapping:
 
 
 def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> ColumnMapping:
-    """Guess the roles that are None in `fixed` from the columns' names, whatever the case, accents and separators."""
+    """Guess the roles of columns from their names, whatever the case, accents and separators.
+
+    Args:
+        frame: a table as read.
+        fixed: columns that are known; only the roles that are None are guessed.
+    """
     fixed = fixed or ColumnMapping()
     taken = {name for name in asdict(fixed).values() if name}
     by_name: dict[str, str] = {}

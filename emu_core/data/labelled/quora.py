@@ -60,6 +60,9 @@ def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]
     """Return the connected groups of questions in which every two are a pair, in the order of the pairs.
 
     Texts are stripped; a pair that is repeated, reversed, blank or of a question with itself adds nothing.
+
+    Args:
+        pairs: two questions each, which are duplicates.
     """
     group_of: dict[str, set[str]] = {}  # each question with its duplicates
     for first, second in ((one.strip(), other.strip()) for one, other in pairs):

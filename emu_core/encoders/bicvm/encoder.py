@@ -151,7 +151,9 @@ class BicvmEncoder(EncoderByLanguage):
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
         """Return the numbers of the known words, truncated to `max_tokens`.
 
-        A language that is "", or not given, is guessed by `Vocabulary.guess`.
+        Args:
+            texts: N sentences.
+            languages: their languages; one that is "", or not given, is guessed by `Vocabulary.guess`.
 
         Raises:
             EncoderError: the encoder has no words of a language.

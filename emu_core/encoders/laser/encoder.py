@@ -234,7 +234,9 @@ class LaserEncoder(EncoderByLanguage):
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
         """Return piece ids followed by `</s>`, truncated to `max_tokens`.
 
-        LASER tokenises each language differently; see `text.guess_languages` for those that are not given.
+        Args:
+            texts: N sentences.
+            languages: their languages, which LASER tokenises differently; see `text.guess_languages` for the default.
 
         Raises:
             EncoderError: the package that finds the words of Chinese or Japanese is missing.
