@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +107,7 @@ def forgetting(
             change = measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in both), truth)
         except DataError as error:
             raise DataError(f"{TITLES[part]} of {name}: {error}") from None
-        found[part][name] = asdict(change)
+        found[part][name] = change.facts()
     flagged = [
         f"{TITLES[part]} {name}" for part, own in found.items() for name, one in own.items() if one["flagged"]
     ]

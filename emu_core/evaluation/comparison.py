@@ -1,7 +1,7 @@
 """The comparison of two encoders on the same labelled sentences: accuracy, gains, leakage, neighbours and triples."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import product
@@ -57,7 +57,7 @@ def guard_and_leakage(base: Measured, other: Measured) -> dict[str, Any]:
     changes = guard(base.accuracy, other.accuracy)
     leakage = None
     if base.leakage is not None and other.leakage is not None:
-        leakage = {"base": asdict(base.leakage), "specialised": asdict(other.leakage)}
+        leakage = {"base": base.leakage.facts(), "specialised": other.leakage.facts()}
     return {"guard": {language: change.facts() for language, change in changes.items()}, "leakage": leakage}
 
 

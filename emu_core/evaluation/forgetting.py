@@ -1,8 +1,9 @@
 """Catastrophic forgetting: whether a specialised encoder is still as good at similarity and translations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,10 @@ class MeasureChange:
     high: float
     count: int
     flagged: bool
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return asdict(self)
 
 
 def measure_name(part: str, name: str) -> str:

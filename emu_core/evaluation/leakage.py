@@ -1,7 +1,8 @@
 """Language leakage: how well sentence vectors predict the language of a sentence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,10 @@ class Leakage:
     neighbours_chance: float
     sentences: int
     languages: int
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return asdict(self)
 
 
 def language_leakage(
