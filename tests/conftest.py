@@ -134,7 +134,7 @@ def patient_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     Every AppTest would look through all installed packages for components, which takes a third of a second, and
     every run of one would compile the page anew.
     """
-    if request.path.name.startswith(("test_app_", "test_outside_method")):
+    if request.path.name.startswith(("test_app_", "test_damaged_runs", "test_outside_method")):
         from streamlit.components.v2 import manifest_scanner
         from streamlit.testing.v1 import app_test
 

@@ -257,7 +257,9 @@ def test_a_run_is_named_deleted_and_brought_back(page: Page, app_url: str, runs_
     page.get_by_label("Name", exact=True).fill("new-name")
     page.get_by_label("Note", exact=True).fill("for <b>Anna</b>")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("for <b>Anna</b>", exact=True)).to_be_visible()
+    # The table of runs has the note, too.
+    shown = page.get_by_test_id("stText").get_by_text("for <b>Anna</b>", exact=True)
+    expect(shown).to_be_visible()
     expect(page).to_have_url(re.compile("watched=new-name"))
     run = Run(runs_folder / "new-name")
     assert run.note == "for <b>Anna</b>" and not (runs_folder / "old-name").exists()
@@ -269,7 +271,7 @@ def test_a_run_is_named_deleted_and_brought_back(page: Page, app_url: str, runs_
     assert not run.folder.exists()
     settle(page)
     undo.click()
-    expect(page.get_by_text("for <b>Anna</b>", exact=True)).to_be_visible()
+    expect(shown).to_be_visible()
     expect(undo).to_have_count(0)
     assert run.status().state is RunState.FINISHED
     shutil.rmtree(run.folder)  # other tests list what is there
