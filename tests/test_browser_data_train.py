@@ -186,9 +186,8 @@ def test_a_hostile_name_draws_nothing_and_calls_nobody(
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     open_app(page, f"{app_url}/data")
-    plain = table.read_text("utf-8").replace(
-        "taxi", "cab"
-    )  # no set of another test, which would open under its name
+    # A set of no other test, which would open under its name.
+    plain = table.read_text("utf-8").replace("taxi", "cab")
     # The language that is none is quoted by a message.
     linked = plain.replace(",de,", ",https://evil.example,").encode()
     for content in (plain.encode(), linked, b""):

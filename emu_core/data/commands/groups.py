@@ -51,7 +51,7 @@ _OUTER = frozenset(
 
 @dataclass(frozen=True, order=True)
 class Group:
-    """What wordings of any language share if they mean the same with the same values in their gaps."""
+    """The meaning that wordings of any language share, with the same values in their gaps."""
 
     intent: str  # the package's intent, such as HassTurnOn
     combination: str  # the package's name for the slots in use, such as name_area
