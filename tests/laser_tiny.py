@@ -41,9 +41,10 @@ def sentences(each: int) -> dict[str, list[str]]:
 def write_published(folder: Path, *, zipped: bool = False) -> None:
     """Write the three files; `zipped` as torch saves since 1.6, otherwise as in 2018."""
     folder.mkdir(parents=True, exist_ok=True)
-    words = [
-        Tokenizer(language).tokenize(text) for language, texts in sentences(EACH).items() for text in texts
-    ]
+    words = []
+    for language, texts in sentences(EACH).items():
+        tokenizer = Tokenizer(language)  # each compiles a hundred regular expressions
+        words += [tokenizer.tokenize(text) for text in texts]
     merges = io.StringIO()
     learn_bpe(io.StringIO("\n".join(words)), merges, MERGES)
     pairs = merges.getvalue().strip().split("\n")[1:]  # the first line is the format's version

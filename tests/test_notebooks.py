@@ -113,9 +113,7 @@ def pictures(notebook: NotebookNode) -> list[np.ndarray]:
 def check_figures(notebook: NotebookNode) -> None:
     """No picture of one colour, no Plotly figure without traces or with a trace without points."""
     for number, picture in enumerate(pictures(notebook), start=1):
-        assert len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 1, (
-            f"picture {number} is blank"
-        )
+        assert (picture != picture[0, 0]).any(), f"picture {number} is blank"
     for output in outputs(notebook):
         plotly = output.get("data", {}).get(PLOTLY)
         if plotly is not None:
