@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ from tests.slot_set import slot_set
 from tests.small import small_set
 from tests.tiny_transformer import tiny_transformer
 
-SETTINGS = configure("emu", "use", epochs=3, critic_steps=2, adversary_every=3)
+SETTINGS: dict[str, Any] = {"epochs": 3, "critic_steps": 2, "adversary_every": 3}
 SLOTS = {"epochs": 2, "batch_size": 2, "negatives": 2}
 TEXT = {"epochs": 2, "batch_size": 16, "dim": 16}
 LAYERS = {
@@ -58,7 +59,10 @@ def plan(method: str, folder: Path) -> Plan:
     """What a run of the method is created with; `folder` gets the encoder that it may need."""
     match method:
         case "emu":
-            return plan_training(with_dev(), method=method, config=SETTINGS)
+            encoder = f"hf:{tiny_transformer(folder / method, letters=True)}"
+            return plan_training(
+                with_dev(), method=method, encoder=encoder, config=configure(method, encoder, **SETTINGS)
+            )
         case "fmda" | "meaning-language":
             settings = SLOTS | ({"hidden": 8, "two_stage": True} if method == "fmda" else {})
             return plan_training(
@@ -172,7 +176,8 @@ def test_a_cancelled_run_goes_on_where_it_was_stopped(plans: Callable[[str], Pla
             with_dev(),
             out=run.folder,
             method="emu",
-            config=SETTINGS,
+            encoder=whole.config().encoder,
+            config=configure("emu", whole.config().encoder, **SETTINGS),
             device="cpu",
             on_progress=cancel_at_training(run),
         )
