@@ -18,6 +18,7 @@ EARLIER = pd.read_csv(RESULTS / "earlier_versions.csv", dtype=str, keep_default_
 SCRATCH = pd.read_csv(RESULTS / "from_scratch.csv", keep_default_na=False)
 TRANSFER = pd.read_csv(RESULTS / "transfer.csv", keep_default_na=False)
 DISCRIMINATOR = pd.read_csv(RESULTS / "discriminator.csv")
+HOME = ("de-en", "es-en", "fr-en")
 ENCODERS = ("use", "e5-small")
 FROZEN_SYSTEMS = ("base", "posterior", "logistic-regression", "lda")
 SETS = {
@@ -62,15 +63,19 @@ def shares(encoder: str, data: str, system: str, measure: str = "retrieval") -> 
 
 def mean_with_english(encoder: str, data: str, system: str) -> float:
     found = {way: value for way, value in shares(encoder, data, system).items() if "en" in way.split("-")}
-    assert len(found) == 11
-    return sum(found.values()) / 11
+    assert len(found) == ways(data)
+    return sum(found.values()) / len(found)
+
+
+def ways(data: str) -> int:
+    """The number of directions measured: queries against the English pool, or all with English on one side."""
+    return 3 if data == "home" else 11
 
 
 def frozen(encoder: str, data: str, system: str) -> str:
     """A cell of the first table, of a system that leaves the encoder as it is."""
     if data == "home":
-        found = shares(encoder, data, system)
-        return " / ".join(f"{found[f'{code}-en']:.1f}" for code in ("de", "es", "fr"))
+        return " / ".join(f"{shares(encoder, data, system)[way]:.1f}" for way in HOME)
     if data.endswith("new"):
         return f"{sum(mean_with_english(encoder, f'{data} {half}', system) for half in range(4)) / 4:.1f}"
     return f"{mean_with_english(encoder, data, system):.1f}"
@@ -82,14 +87,16 @@ def means_of_seeds() -> pd.DataFrame:
     percent = (100 * FINE_TUNED["right"] / FINE_TUNED["queries"]).groupby(
         [FINE_TUNED[name] for name in [*of, "seed"]]
     )
-    assert (percent.size() == 11).all()
+    assert (percent.size() == percent.size().index.get_level_values("data").map(ways)).all()
     over_seeds = percent.mean().groupby(of)
     names = {"size": "seeds", "mean": "mean", "min": "lowest", "max": "highest"}
     table = over_seeds.agg(list(names)).rename(columns=names).reset_index()
     figures = {name: table[name].map("{:.1f}".format) for name in ("mean", "lowest", "highest")}
-    return table.assign(seeds=table["seeds"].astype(str), by_seed="", cpu_seconds="", **figures)
+    unrounded = {"mean_unrounded": table["mean"]}
+    return table.assign(seeds=table["seeds"].astype(str), by_seed="", cpu_seconds="", **unrounded, **figures)
 
 
+SEEDS = {"3": "three seeds", "1": "one seed"}
 TUNED = pd.concat([means_of_seeds(), EARLIER])
 
 
@@ -98,15 +105,28 @@ def fine_tuned(encoder: str, data: str, system: str) -> "pd.Series[str] | None":
     return None if rows.empty else rows.iloc[0]
 
 
+def emus(encoder: str, data: str) -> str:
+    """What `emu` has on a set; empty if that was not measured."""
+    if data.endswith("new"):
+        halves = [fine_tuned(encoder, f"{data} {half}", "emu") for half in range(4)]
+        means = [float(of["mean_unrounded"]) for of in halves if of is not None]
+        return f"{np.mean(means):.1f} (one seed)" if means else ""
+    if (of := fine_tuned(encoder, data, "emu")) is None:
+        return ""
+    figures = of["mean"]
+    if data == "home":
+        rows = FINE_TUNED.query("encoder == @encoder and data == @data and system == 'emu'")
+        sums = rows.groupby("where")[["right", "queries"]].sum()
+        figures = " / ".join(f"{100 * sums['right'][way] / sums['queries'][way]:.1f}" for way in HOME)
+    return f"{figures} ({SEEDS[of['seeds']]})"
+
+
 def first_table() -> list[str]:
     """The evidence page's lines of every set and encoder."""
     lines = []
     for data, title in SETS.items():
         for encoder in ENCODERS:
-            of = fine_tuned(encoder, data, "emu")
-            seeds = {"3": "three seeds", "1": "one seed"}
-            emu = "" if of is None else f"{of['mean']} ({seeds[of['seeds']]})"
-            emu = "de 65.9 (two epochs)" if (data, encoder) == ("home", "use") else emu
+            emu = emus(encoder, data)
             name, cells = (
                 title if encoder == "use" else "",
                 [frozen(encoder, data, one) for one in FROZEN_SYSTEMS],
@@ -128,7 +148,7 @@ def classifier_table() -> list[str]:
 
 
 def peers_table(encoder: str) -> list[str]:
-    """The lines of all systems that were measured on SIB-200, with `use` beside the demo set."""
+    """The lines of all systems that were measured on SIB-200, with `use` beside the two other sets."""
 
     def shown(system: str, data: str) -> str:
         of = fine_tuned(encoder, data, system)
@@ -136,16 +156,16 @@ def peers_table(encoder: str) -> list[str]:
             return f"{of['mean']} ({of['lowest']} to {of['highest']})" if of["lowest"] else of["mean"]
         if system not in FROZEN_SYSTEMS:
             return ""
-        figure = frozen(encoder, data, system)
+        figure = f"{mean_with_english(encoder, data, system):.1f}"
         return f"**{figure}**" if system == "posterior" else figure
 
     lines = []
     for system, label in LABELS.items():
         of, sib = fine_tuned(encoder, "sib dev", system), shown(system, "sib dev")
         seconds = "" if of is None else of["cpu_seconds"]
-        beside = shown(system, "demo test") if encoder == "use" else seconds
+        beside = [shown(system, one) for one in ("demo test", "home")] if encoder == "use" else [seconds]
         if sib:
-            lines.append(f"| {label} | {sib} | {beside} |".replace("|  |", "| |"))
+            lines.append(re.sub(" +", " ", f"| {label} | {sib} | {' | '.join(beside)} |"))
     return lines
 
 
@@ -338,8 +358,7 @@ def test_the_readmes_table_is_that_of_the_results() -> None:
         data = next((key for key, title in SETS.items() if title == cells[0]), data)
         encoder = cells[1]
         assert cells[2:4] == [frozen(encoder, data, system) for system in ("base", "posterior")]
-        emu = fine_tuned(encoder, data, "emu")
-        assert cells[4] == ("" if emu is None else emu["mean"])
+        assert cells[4] == emus(encoder, data).partition(" (")[0]
         found = {one: frozen(encoder, data, one) for one in FROZEN_SYSTEMS[2:]}
         tuned = {one: fine_tuned(encoder, data, one) for one in peers}
         found |= {one: of["mean"] for one, of in tuned.items() if of is not None}
