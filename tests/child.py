@@ -6,9 +6,10 @@ new interpreter would spend three seconds of CPU time on imports, and two to fou
 
 import os
 import resource
+import runpy
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -22,6 +23,8 @@ from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import Progress
 from emu_core.runs.run import Storable, create_run
 
+ROOT = Path(__file__).parent.parent
+OWN = ("emu_core", "app", "tests")
 IMPORTED = (
     "emu_core.api.execute",
     "emu_core.api.resume",
@@ -37,6 +40,7 @@ IMPORTED = (
     "emu_core.trainers.fmda",
     "emu_core.trainers.posterior",
     "pyarrow.parquet",
+    "pytest",
     "sacrebleu",
     "sentence_transformers",
     "sklearn.linear_model",
@@ -70,6 +74,44 @@ def started(function: Callable[..., object], *arguments: Any) -> BaseProcess:
 def command(*arguments: str) -> None:
     """Run the command `emu`."""
     sys.exit(main(arguments))
+
+
+class _Blocker:
+    """Keeps packages from being imported."""
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        self.packages = packages
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Refuse a package or a module of it."""
+        if name.partition(".")[0] in self.packages:
+            raise ImportError(f"{name} is blocked")
+
+
+def python(folder: str, words: Sequence[str], out: str, blocked: Sequence[str] = ()) -> None:
+    """Do what `python -m MODULE ARGUMENTS` or `python -c CODE` does, where nothing of this project is imported yet.
+
+    Args:
+        folder: where it is run; packages of the project that are in it come before the installed ones.
+        words: what follows `python`.
+        out: the file for what it prints; errors go to another, which ends in `.err`.
+        blocked: packages of the project that can't be imported.
+    """
+    for descriptor, name in ((1, out), (2, f"{out}.err")):
+        with Path(name).open("wb") as file:
+            os.dup2(file.fileno(), descriptor)
+    for name in [name for name in sys.modules if name.partition(".")[0] in OWN]:
+        del sys.modules[name]
+    sys.path[:] = [folder, *(p for p in sys.path if p not in ("", str(ROOT), str(ROOT / "tests")))]
+    sys.meta_path.insert(0, _Blocker(blocked))  # type: ignore[arg-type]
+    os.environ.pop("PYTHONPATH", None)
+    os.chdir(folder)
+    option, what, *arguments = words
+    sys.argv = [what, *arguments]
+    if option == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        exec(what, {"__name__": "__main__"})  # noqa: S102 - the tests' own code
 
 
 def full_disk(most_bytes: int) -> None:

@@ -1,7 +1,6 @@
 """CONTRIBUTING.md: its picture is true, and whoever follows its steps arrives."""
 
 import ast
-import os
 import re
 import shlex
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.child import exit_code, python
 from tests.pages import DOCS, ROOT, apply_diff, blocks
 from tests.small import small_file
 
@@ -107,17 +107,19 @@ def touched(check: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("command", commands())
-def test_every_command_of_the_guide_works(command: str, house: Path) -> None:
-    words = shlex.split(command)
-    if words[0] == "ruff":
-        words = [str(RUFF), *words[1:-1], *touched(words[1:-1])]
-    else:
-        words = [sys.executable, *(["-m", "emu_core"] if words[0] == "emu" else []), *words[1:]]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"}
-    said = subprocess.run(words, cwd=house, env=environment, capture_output=True, text=True, check=False)
-    assert said.returncode == 0, said.stdout[-3000:] + said.stderr[-3000:]
-    if words[1:3] == ["-m", "pytest"]:
-        assert re.search(r"\b\d+ passed", said.stdout) and "skipped" not in said.stdout
+def test_every_command_of_the_guide_works(command: str, house: Path, tmp_path: Path) -> None:
+    program, *words = shlex.split(command)
+    if program == "ruff":
+        checked = [RUFF, *words[:-1], *touched(words[:-1])]
+        ruff = subprocess.run(checked, cwd=house, capture_output=True, text=True, check=False)
+        assert ruff.returncode == 0, ruff.stdout[-3000:] + ruff.stderr[-3000:]
+        return
+    out = tmp_path / "out"
+    code = exit_code(python, str(house), ["-m", "emu_core", *words] if program == "emu" else words, str(out))
+    said = out.read_text("utf-8")
+    assert code == 0, said[-3000:] + Path(f"{out}.err").read_text("utf-8")[-3000:]
+    if "pytest" in words:
+        assert re.search(r"\b\d+ passed", said) and "skipped" not in said
 
 
 def test_the_guide_has_all_it_promises() -> None:
