@@ -25,7 +25,7 @@ pytest.importorskip("home_assistant_intents")
 pytest.importorskip("hassil")
 
 LANGUAGES = ("en", "de", "es")
-TWO = ("de", "es")
+TWO = ("en", "es")  # whose templates are expanded fastest
 COUNT = 600
 
 
