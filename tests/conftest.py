@@ -19,13 +19,18 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from emu_core.runs.run import list_runs
 
 if TYPE_CHECKING:
+    from jupyter_client.manager import AsyncKernelManager
     from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 
 ROOT = Path(__file__).parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders")  # pages behind one button
 PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine
-LONGEST = ("test_notebooks.py",)  # files with tests of a minute
+FIRST = (
+    "test_notebooks.py",  # the longest tests, so that no worker is left with one of them at the end
+    "test_notebook_builder.py",  # these run in the kernel of the first, on the same worker
+    "test_notebook_training.py",
+)
 
 
 def pytest_configure() -> None:
@@ -34,8 +39,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests, so that no worker is left with one of them at the end."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    """Begin with the files that are to come first."""
+    places = {name: place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(FIRST)))
 
 
 def free_port() -> int:
@@ -83,6 +89,20 @@ def app_url(runs_folder: Path) -> Iterator[str]:
             run.cancel()  # runs outlive the server, and a test that failed may have left one
         server.terminate()
         server.wait()
+
+
+@pytest.fixture(scope="session")
+def kernel() -> Iterator["AsyncKernelManager"]:
+    """A kernel that runs notebooks one after another, so that it imports torch and the rest once."""
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient.util import run_sync
+    from run_notebooks import INLINE
+
+    manager = AsyncKernelManager(kernel_name="python3")
+    changes = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "PYTHONPATH": str(ROOT)}  # of opening tiny transformers
+    run_sync(manager.start_kernel)(extra_arguments=["--log-level=ERROR"], env=os.environ | INLINE | changes)
+    yield manager
+    run_sync(manager.shutdown_kernel)(now=True)
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
-import pytest
-from nbclient import NotebookClient
-from nbformat import NotebookNode
+from jupyter_client.manager import AsyncKernelManager
+from run_notebooks import execute
 
 from emu_core.api.train import plan_training
 from emu_core.config.emu import EmuConfig
@@ -18,8 +17,6 @@ from emu_core.notebook.builder import make_notebook
 from emu_core.runs.run import Run, RunState, create_run
 from tests.small import small_set
 
-ROOT = Path(__file__).parent.parent
-
 
 def sources(text: str) -> str:
     cells = json.loads(text)["cells"]
@@ -28,20 +25,14 @@ def sources(text: str) -> str:
     return code
 
 
-def ran(text: str, folder: Path) -> NotebookNode:
-    notebook = nbformat.reads(text, as_version=4)
-    nbformat.validate(notebook)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
-    return notebook
-
-
-def test_it_runs_from_top_to_bottom(tmp_path: Path) -> None:
+def test_it_runs_from_top_to_bottom(tmp_path: Path, kernel: AsyncKernelManager) -> None:
     labelled = small_set(("en", "de"))
     config, data = plan_training(LabelledSet(labelled.frame, "it's <b>'\n.csv"), method="posterior", seed=3)
     stored = create_run(tmp_path / "stored", config, data).training_folder / "labelled.parquet"
-    notebook = ran(make_notebook(config, "runs/new", data=stored, split="test", layout="pca"), tmp_path)
+    path = tmp_path / "page.ipynb"
+    path.write_text(make_notebook(config, "runs/new", data=stored, split="test", layout="pca"), "utf-8")
+    nbformat.validate(nbformat.read(path, as_version=4))
+    notebook = execute(path, kernel=kernel)
     run = Run(tmp_path / "runs" / "new")
     assert run.status().state is RunState.FINISHED
     assert replace(run.config(), data=config.data) == config

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import nbformat
 import pytest
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -15,6 +16,8 @@ from emu_core.runs.run import Run, RunState
 
 CELLS = (
     """
+%reset -f
+%cd -q FOLDER
 import os, signal, threading
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +31,7 @@ def stop_when_training():
         threading.Event().wait(0.01)
     os.kill(os.getpid(), signal.SIGINT)  # what Jupyter's stop button sends
 
+usual = training.INTERVAL_S, training.SHARE
 training.INTERVAL_S = training.SHARE = 0  # draw every status
 threading.Thread(target=stop_when_training).start()
 config = replace(emu_core.configure("emu", "use"), epochs=4, critic_steps=1)
@@ -37,10 +41,12 @@ emu_core.train(small_set(("en", "de")), out="run", method="emu", config=config, 
     "assert Run('run').checkpoint.exists() and Run('run').can_resume",
     """
 import tqdm.auto, tqdm.std
+bar = tqdm.auto.tqdm
 tqdm.auto.tqdm = tqdm.std.tqdm  # what it is where ipywidgets is not installed
 run = emu_core.resume('run')
 """,
     "run",
+    "training.INTERVAL_S, training.SHARE = usual; tqdm.auto.tqdm = bar",  # others run in this kernel, too
 )
 
 
@@ -60,13 +66,10 @@ class Client(NotebookClient):
 
 
 @pytest.fixture(scope="module")
-def notebook(folder: Path) -> NotebookNode:
-    cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
+def notebook(folder: Path, kernel: AsyncKernelManager) -> NotebookNode:
+    cells = [nbformat.v4.new_code_cell(source.replace("FOLDER", str(folder))) for source in CELLS]
     made = nbformat.v4.new_notebook(cells=cells)
-    root = Path(__file__).parent.parent
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(root))
-        Client(made, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
+    Client(made, km=kernel, timeout=600, allow_errors=True).execute()
     return made
 
 

@@ -2,9 +2,7 @@
 
 import ast
 import base64
-import os
 import re
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -14,9 +12,8 @@ import pytest
 from jupyter_client.manager import AsyncKernelManager
 from matplotlib.image import imread
 from nbclient.exceptions import CellExecutionError
-from nbclient.util import run_sync
 from nbformat import NotebookNode
-from run_notebooks import BADGE, FOLDER, INLINE, PLOTLY, add_badge, execute, repository
+from run_notebooks import BADGE, FOLDER, PLOTLY, add_badge, execute, repository
 
 from tests.tiny_transformer import tiny_transformer
 
@@ -34,6 +31,10 @@ SHORTER = {
         "demo = load_demo()": f"demo = load_demo().frame[lambda rows: rows['intent'].{SIX}]\n"
         "demo = LabelledSet(demo.reset_index(drop=True), 'demo')",
         "e5-small": TINY,
+        "steps: int = 150": "steps: int = 16",
+        "lr=5e-3), 200)": "lr=5e-3), 20)",
+        "steps=250": "steps=16",
+        '"contrastive", "n-pair", "softmax", "emu-without-ld-cl", ': "",
         "epochs=3": "epochs=1",
         'changed["change"])': 'changed["change"]).reindex(columns=["fixed", "broken"], fill_value=0)',
     },
@@ -43,6 +44,7 @@ SHORTER = {
         f"demo = type(demo)(demo.frame[lambda rows: rows['intent'].{SIX}].reset_index(drop=True), demo.name)\n"
         "(text,)",
         "1500, seed=0": "500, seed=0",
+        "range(400 if": "range(20 if",
         "[12, 400, 900, 1400]": "[12, 100, 200, 300]",
         "iloc[::260]": "iloc[::100]",
         '"epochs": 10': '"epochs": 2',
@@ -51,7 +53,10 @@ SHORTER = {
     "4_bicvm": {
         "2200, seed=0": "900, seed=0",
         "range(241)": "range(41)",
+        "range(401)": "range(41)",
         "epochs=20": "epochs=2",
+        'configure("bicvm", "")': 'configure("bicvm", "", epochs=2)',
+        'method="bicvm", dev=dev, test': 'method="bicvm", config=settings["ours"], dev=dev, test',
         ">= 180": ">= 75",
         "(25, 50, 100, 200, 400, 800, 1600)": "(25, 50)",
     },
@@ -70,16 +75,6 @@ each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An encoder of hardly any size."""
     return f"hf:{tiny_transformer(tmp_path_factory.mktemp('tiny'), letters=True)}"
-
-
-@pytest.fixture(scope="module")
-def kernel() -> Iterator[AsyncKernelManager]:
-    """A kernel that runs all notebooks, so that it imports torch and the rest once."""
-    manager = AsyncKernelManager(kernel_name="python3")
-    quiet = {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # of loading the tiny transformer
-    run_sync(manager.start_kernel)(extra_arguments=["--log-level=ERROR"], env=os.environ | INLINE | quiet)
-    yield manager
-    run_sync(manager.shutdown_kernel)(now=True)
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
@@ -237,9 +232,9 @@ def test_a_fault_in_a_notebook_is_found(
         execute(path, kernel=kernel)
 
 
-def test_code_to_replace_has_to_be_there(tmp_path: Path) -> None:
+def test_code_to_replace_has_to_be_there(tmp_path: Path, kernel: AsyncKernelManager) -> None:
     path = written(tmp_path, "epochs = 3\nepochs")
-    assert outputs(execute(path, {"epochs = 3": "epochs = 1"}))[0].data["text/plain"] == "1"
+    assert outputs(execute(path, {"epochs = 3": "epochs = 1"}, kernel))[0].data["text/plain"] == "1"
     assert code_cells(nbformat.read(path, as_version=4))[0].source == "epochs = 3\nepochs"
     with pytest.raises(ValueError, match="no code 'epochs = 4'"):
         execute(path, {"epochs = 4": "epochs = 1"})
@@ -266,6 +261,8 @@ def test_an_empty_plotly_figure_is_found(data: list[dict[str, object]]) -> None:
         check_figures(nbformat.v4.new_notebook(cells=[cell]))
 
 
-def test_a_notebook_without_its_outputs_is_told_from_one_with_them(tmp_path: Path) -> None:
+def test_a_notebook_without_its_outputs_is_told_from_one_with_them(
+    tmp_path: Path, kernel: AsyncKernelManager
+) -> None:
     path = written(tmp_path, "1 + 1")
-    assert shapes(nbformat.read(path, as_version=4)) != shapes(execute(path))
+    assert shapes(nbformat.read(path, as_version=4)) != shapes(execute(path, kernel=kernel))
