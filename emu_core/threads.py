@@ -3,6 +3,11 @@
 import ctypes
 import sys
 from contextlib import AbstractContextManager
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 def one_thread_for_small_products() -> AbstractContextManager[object]:
@@ -12,10 +17,16 @@ def one_thread_for_small_products() -> AbstractContextManager[object]:
     product, each spins until the other is done; on a busy machine that may not even be running, and seconds become
     minutes.
     """
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
     return limits
+
+
+@cache  # looking through all libraries of the process takes longer than many a product
+def _libraries() -> "ThreadpoolController":
+    import scipy.linalg  # noqa: F401  # with a library of its own
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def give_memory_back() -> None:
