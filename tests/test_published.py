@@ -17,6 +17,7 @@ FINE_TUNED = pd.read_csv(RESULTS / "fine_tuned.csv")
 EARLIER = pd.read_csv(RESULTS / "earlier_versions.csv", dtype=str, keep_default_na=False)
 SCRATCH = pd.read_csv(RESULTS / "from_scratch.csv", keep_default_na=False)
 TRANSFER = pd.read_csv(RESULTS / "transfer.csv", keep_default_na=False)
+FMDA = pd.read_csv(RESULTS / "fmda.csv")
 DISCRIMINATOR = pd.read_csv(RESULTS / "discriminator.csv")
 HOME = ("de-en", "es-en", "fr-en")
 ENCODERS = ("use", "e5-small")
@@ -264,6 +265,33 @@ def discriminator_table() -> list[str]:
     return lines
 
 
+def new_templates_table() -> list[str]:
+    """FMDA on all queries, and on those whose template no system was given."""
+    labels = {
+        ("base", "cls"): "[CLS]",
+        ("base", "mean"): "mean pooling",
+        ("baseline", "meaning"): "baseline, meaning",
+        ("fmda", "meaning"): "FMDA, meaning",
+        ("fmda", "template"): "FMDA, template",
+        ("fmda", "residual"): "FMDA, residual",
+        ("fmda-two-stage", "template"): "two-stage, template",
+        ("fmda-two-stage", "meaning"): "two-stage, meaning",
+    }
+    percent = (100 * FMDA["right"] / FMDA["queries"]).set_axis(pd.MultiIndex.from_frame(FMDA.iloc[:, :4]))
+    columns = [
+        (f"{measure}{of}", where)
+        for measure, where in (("translation", ("en-de", "de-en")), ("template", ("en", "de")))
+        for of in ("", " new")
+    ]
+    lines = []
+    for place, label in labels.items():
+        cells = [
+            " / ".join(f"{percent[(*place, name, one)]:.1f}" for one in where) for name, where in columns
+        ]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return lines
+
+
 def emus_paper() -> list[str]:
     """Means over the directions of the paper's Table 2."""
     labels = {
@@ -314,6 +342,7 @@ COMPUTED = {
     "from scratch": from_scratch_table(),
     "transfer": transfer_table(),
     "inference": inference_table(),
+    "new templates": new_templates_table(),
     "Emu's paper": emus_paper(),
     "FMDA's paper": fmdas_paper(),
 }
