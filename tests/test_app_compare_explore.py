@@ -1,6 +1,7 @@
 """The Workbench without a browser, on a run that was really trained."""
 
 import base64
+import hashlib
 import io
 import json
 import re
@@ -24,7 +25,7 @@ from app.background import Done, Failed, Outcome, Pending
 from app.maps import is_shown
 from app.panels import widgets
 from app.panels.widgets import draw_csv_button
-from app.tasks import export_to_zip
+from app.tasks import encode_to_file, export_to_zip
 from app.workbench.takeaway import _OnDisk
 from emu_core import train
 from emu_core.api import compare as api_compare
@@ -34,6 +35,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.sentence_transformers_module import EmuModule
 from emu_core.errors import EmuError
+from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.projection import Projection, aligned, project, trustworthiness
 from emu_core.exporting import ExportFormat
 from emu_core.methods.registry import configure
@@ -43,6 +45,9 @@ from tests.tiny_transformer import tiny_transformer
 MAIN = Path(__file__).parent.parent / "app" / "main.py"
 PATIENCE_S = 60.0
 Trained = tuple[Run, LabelledSet, Path]
+DATA = "small"  # the name of its data in the library
+VECTORS: dict[tuple[str, ...], bytes] = {}  # what tasks wrote, for all tests
+FIGURES: dict[tuple[bytes, ...], dict[str, Any]] = {}
 TRIPLE = ("When does the pool open?", "When does the gym open?", "From when on can we swim?")
 
 
@@ -70,6 +75,12 @@ class AtOnce:
                 self.outcomes[key] = Failed(str(error))
         return self.outcomes[key]
 
+    def submit(self, key: str, function: Callable[..., Any], *args: Any, limit_s: float) -> None:
+        self.run(key, function, *args)
+
+    def wait(self, key: str, moment_s: float) -> Outcome:
+        return self.outcomes[key]
+
     def result(self, key: str, asker: str | None = None) -> Pending:
         return Pending(key, 0.25)
 
@@ -85,21 +96,67 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return small_run(tmp_path_factory.mktemp("app") / "runs")
 
 
+def encode_once(spec: str, weights: str, texts: list[str], path: Path) -> None:
+    """Do what `encode_to_file` does, but not twice for one encoder and texts, whatever the folder of runs."""
+    file = Path(spec.removeprefix("run:")) / "encoder" / "model.safetensors"
+    known = (hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else weights, *texts)
+    if known not in VECTORS:
+        encode_to_file(spec, weights, texts, path)
+        VECTORS[known] = path.read_bytes()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(VECTORS[known])
+
+
+def computed_once(compared: Comparison, computed: Callable[[Comparison], Any] = Comparison.computed) -> Any:
+    """Do what `Comparison.computed` does, but not twice for the same vectors of the same sentences."""
+    key = (compared.base.tobytes(), compared.other.tobytes(), compared.sentences.to_json().encode())
+    if key not in FIGURES:
+        FIGURES[key] = computed(compared)
+    return FIGURES[key]
+
+
 @pytest.fixture(autouse=True)
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
+    monkeypatch.setattr(cache, "encode_to_file", encode_once)
+    monkeypatch.setattr(Comparison, "computed", computed_once)
     worker = AtOnce()
     monkeypatch.setattr(cache, "background", lambda: worker)
     monkeypatch.setattr(cache, "mapper", lambda: worker)
+    monkeypatch.setattr(cache, "upload_reader", lambda: worker)
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
     return worker
 
 
 @pytest.fixture
-def app(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    """The app with the trained run and its own data."""
+def stored(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the trained run, with the run's own data in the library."""
     run, _, file = trained
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
-    return with_data(file.read_bytes())
+    if not (run.folder.parent / ".data" / DATA).exists():
+        with_data(file.read_bytes())
+    return run.folder.parent
+
+
+@pytest.fixture
+def app(stored: Path) -> AppTest:
+    """The app with the trained run and its own data."""
+    return linked()
+
+
+def linked() -> AppTest:
+    """The app by a link that names the data of the trained run."""
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S)
+    app.query_params["data"] = DATA
+    return app
+
+
+@pytest.fixture
+def own_run(stored: Path, trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The trained run, and its data, in a folder of runs that a test may write to."""
+    shutil.copytree(stored / ".data", tmp_path / "runs" / ".data")
+    shutil.copytree(trained[0].folder, tmp_path / "runs" / "own")
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    return Run(tmp_path / "runs" / "own")
 
 
 def with_data(content: bytes, name: str = "small.csv") -> AppTest:
@@ -179,16 +236,14 @@ def drawn_places(app: AppTest, axis: str) -> np.ndarray:
     return np.stack([x, y], axis=1)[np.argsort(rows)]
 
 
-def spoilt_run(trained: Run, root: Path) -> Run:
-    """A run whose encoder is the base encoder with noise in its last layer."""
-    shutil.copytree(trained.folder, root / "spoilt")
+def spoil(run: Run) -> None:
+    """Make a run's encoder the base encoder with noise in its last layer."""
     encoder = load_encoder("use")
     torch.manual_seed(0)
     with torch.no_grad():
         encoder.get_parameter("dense3.weight").add_(0.4 * torch.randn(512, 512))
-    shutil.rmtree(root / "spoilt" / "encoder")
-    encoder.save(root / "spoilt" / "encoder")
-    return Run(root / "spoilt")
+    shutil.rmtree(run.encoder_folder)
+    encoder.save(run.encoder_folder)
 
 
 def vectors(labelled: LabelledSet, run: Run) -> tuple[np.ndarray, np.ndarray]:
@@ -247,12 +302,9 @@ def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained
     assert (base["zmin"], base["zmax"]) == (new["zmin"], new["zmax"])  # one scale, or the eye is misled
 
 
-def test_a_language_that_got_worse_is_said_plainly(
-    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spoilt_run(trained[0], tmp_path)
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path))
-    app = compare(with_data(trained[2].read_bytes()))
+def test_a_language_that_got_worse_is_said_plainly(own_run: Run) -> None:
+    spoil(own_run)
+    app = compare(linked())
     table = app.dataframe[0].value
     fallen = table[table["Difference"] < 0]
     assert len(fallen) > 0
@@ -313,15 +365,11 @@ def test_too_few_sentences_are_an_error_and_triples_still_work(trained: Trained,
     assert len(drawn(thin)) == 1
 
 
-def test_a_damaged_run_is_an_error_and_not_a_crash(
-    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(trained[0].folder, tmp_path / "bad")
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path))
-    (tmp_path / "bad" / "encoder" / "model.safetensors").write_bytes(b"no")
-    app = compare(with_data(trained[2].read_bytes()))
+def test_a_damaged_run_is_an_error_and_not_a_crash(own_run: Run) -> None:
+    (own_run.encoder_folder / "model.safetensors").write_bytes(b"no")
+    app = compare(linked())
     assert app.error
-    (tmp_path / "bad" / "config.json").write_text("{")
+    (own_run.folder / "config.json").write_text("{")
     assert compare(app).error
     assert explore(app).error
 
@@ -468,20 +516,12 @@ KEPT_PAIRS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def own_run(trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The trained run in a folder of runs that a test may write to."""
-    shutil.copytree(trained[0].folder, tmp_path / "runs" / "own")
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    return Run(tmp_path / "runs" / "own")
-
-
-def test_the_curves_of_a_and_b_lie_over_each_other(trained: Trained, own_run: Run) -> None:
+def test_the_curves_of_a_and_b_lie_over_each_other(own_run: Run) -> None:
     another = own_run.folder.parent / "another"
     shutil.copytree(own_run.folder, another)
     records = own_run.history()
     (another / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records[:3]))
-    app = with_data(trained[2].read_bytes())
+    app = linked()
     app.query_params["a"] = "run:another"
     app = compare(app, "Training", own_run.name)
     (spec,) = drawn(app)
@@ -496,9 +536,9 @@ def test_the_curves_of_a_and_b_lie_over_each_other(trained: Trained, own_run: Ru
 
 @pytest.mark.parametrize("name", ["A", "B"])
 def test_an_encoder_is_made_a_zip_beside_the_page_and_downloaded(
-    own_run: Run, trained: Trained, worker: AtOnce, name: str, tmp_path: Path
+    own_run: Run, worker: AtOnce, name: str, tmp_path: Path
 ) -> None:
-    app = compare(with_data(trained[2].read_bytes()), "Take away", **{"download-encoder": name})
+    app = compare(linked(), "Take away", **{"download-encoder": name})
     worker.endless = "export:"
     press(app, "Prepare the zip")
     assert "packing the files" in app.get("progress")[-1].proto.text
@@ -519,7 +559,7 @@ def test_an_encoder_is_made_a_zip_beside_the_page_and_downloaded(
     np.testing.assert_allclose(opened.encode(TRIPLE), load_encoder(spec).encode(TRIPLE), atol=1e-5)
 
 
-def test_what_can_not_be_exported_is_said(own_run: Run, trained: Trained) -> None:
+def test_what_can_not_be_exported_is_said(own_run: Run) -> None:
     shutil.rmtree(own_run.encoder_folder)
     with pytest.raises(EmuError):
         export_to_zip(
@@ -529,10 +569,10 @@ def test_what_can_not_be_exported_is_said(own_run: Run, trained: Trained) -> Non
 
 
 def test_forgetting_is_measured_in_the_page_on_a_small_set(
-    own_run: Run, trained: Trained, worker: AtOnce, monkeypatch: pytest.MonkeyPatch
+    own_run: Run, worker: AtOnce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_forgetting, "load_demo", lambda: small_set(("en", "de")))
-    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    app = compare(linked(), "Forgetting")
     command = f"emu forgetting {own_run.folder} --sts FOLDER --translations FOLDER"
     assert [code.value for code in app.code] == [command]
     assert not drawn(app) and not app.dataframe and not app.error
@@ -547,27 +587,27 @@ def test_forgetting_is_measured_in_the_page_on_a_small_set(
     assert len(drawn(app)) == 1 and [code.value for code in app.code] == [command]
 
 
-def test_a_fall_that_may_be_chance_is_said_to_be(own_run: Run, trained: Trained) -> None:
+def test_a_fall_that_may_be_chance_is_said_to_be(own_run: Run) -> None:
     maybe = KEPT_PAIRS | {"specialised": 91.5, "difference": -1.5, "low": -3.5, "high": 0.5, "flagged": True}
     surely = {
         f"de-{code}": maybe | {"difference": -2.0 - n, "high": -0.1}
         for n, code in enumerate(("en", "fr", "es", "it"))
     }
     own_run.write("forgetting.json", {"sts": {}, "translations": surely | {"en-de": maybe}, "flagged": []})
-    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    app = compare(linked(), "Forgetting")
     assert app.error[0].value.startswith("**Forgotten:** finding translations, German to Italian")
     assert "and 1 more, below" in app.error[0].value and "German to English" not in app.error[0].value
     assert "**Perhaps forgotten" in app.warning[-1].value and "English to German" in app.warning[-1].value
 
 
-def test_what_was_forgotten_is_said_drawn_and_tabled(own_run: Run, trained: Trained) -> None:
+def test_what_was_forgotten_is_said_drawn_and_tabled(own_run: Run) -> None:
     found = {
         "sts": {"de": KEPT_STS, "fr": {**KEPT_STS, "difference": 0.0, "low": -0.01, "high": 0.01, "flagged": False}},
         "translations": {"de-en": KEPT_PAIRS},
         "flagged": ["STS de"],
     }  # fmt: skip
     own_run.write("forgetting.json", found)
-    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    app = compare(linked(), "Forgetting")
     assert [error.value for error in app.error] == [
         "**Forgotten:** similarity of sentences, German 0.740 → 0.690."
     ]
@@ -583,28 +623,21 @@ def test_what_was_forgotten_is_said_drawn_and_tabled(own_run: Run, trained: Trai
     assert table["Verdict"].tolist() == ["fell too far", "", ""]
 
 
-def test_nothing_forgotten_is_good_news(own_run: Run, trained: Trained) -> None:
+def test_nothing_forgotten_is_good_news(own_run: Run) -> None:
     own_run.write("forgetting.json", {"sts": {}, "translations": {"zh-TW-en": KEPT_PAIRS}, "flagged": []})
-    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
+    app = compare(linked(), "Forgetting")
     assert app.success[0].value.startswith("Nothing was forgotten") and not app.error
     assert len(drawn(app)) == 1
     assert app.dataframe[0].value["Language"].tolist() == ["zh-TW to English"]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "{",
-        "[]",
-        '{"sts": {}}',
-        '{"sts": {"de": {"base": "x"}}, "translations": {}}',
-        '{"sts": 3, "translations": {}}',
-    ],
-)
-def test_a_damaged_forgetting_file_is_said(own_run: Run, trained: Trained, content: str) -> None:
-    (own_run.folder / "forgetting.json").write_text(content)
-    app = compare(with_data(trained[2].read_bytes()), "Forgetting")
-    assert "make it again with emu forgetting" in app.error[0].value
+def test_a_damaged_forgetting_file_is_said(own_run: Run) -> None:
+    damaged = ("{", "[]", '{"sts": {}}', '{"sts": {"de": {"base": "x"}}, "translations": {}}')
+    app = linked()
+    for content in (*damaged, '{"sts": 3, "translations": {}}'):
+        (own_run.folder / "forgetting.json").write_text(content)
+        compare(app, "Forgetting")
+        assert "make it again with emu forgetting" in app.error[0].value, content
 
 
 def test_a_table_goes_out_as_it_was_filtered_and_with_the_page(
