@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, codes, id_keys, rows_by_language, unit_vectors
-from emu_core.evaluation.folds import stratified_group_folds
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.retrieval import nearest_rows
 from emu_core.threads import one_thread_for_small_products
@@ -96,21 +95,23 @@ def _probe(
     """Return the balanced accuracy of the probe, in percent."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import recall_score
+    from sklearn.model_selection import StratifiedGroupKFold
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     fewest = min(len(np.unique(keys[labels == label])) for label in np.unique(labels))
+    folds = StratifiedGroupKFold(min(FOLDS, fewest), shuffle=True, random_state=seed)
     guessed = np.empty_like(labels)
-    with one_thread_for_small_products():
-        for learnt, held in stratified_group_folds(labels, keys, min(FOLDS, fewest), seed):
-            if len(np.unique(labels[learnt])) == 1:
-                guessed[held] = labels[learnt][0]
-                continue
-            # Balanced as the accuracy is, or else a rare language is never predicted and seems not to leak.
-            probe = make_pipeline(
-                StandardScaler(),
-                LogisticRegression(C=INVERSE_REGULARISATION, class_weight="balanced", max_iter=300),
-            )
+    for learnt, held in folds.split(units, labels, keys):
+        if len(np.unique(labels[learnt])) == 1:
+            guessed[held] = labels[learnt][0]
+            continue
+        # Balanced as the accuracy is, or else a rare language is never predicted and seems not to leak.
+        probe = make_pipeline(
+            StandardScaler(),
+            LogisticRegression(C=INVERSE_REGULARISATION, class_weight="balanced", max_iter=300),
+        )
+        with one_thread_for_small_products():
             guessed[held] = probe.fit(units[learnt], labels[learnt]).predict(units[held])
     return 100 * float(recall_score(labels, guessed, average="macro"))
 

@@ -10,8 +10,6 @@ from scipy.special import ndtri, stdtrit
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors
 
-MOST_BY_SIGNS = 13  # differences; scipy, too, takes an approximation for more where some are equal
-
 
 @dataclass(frozen=True)
 class Interval:
@@ -175,15 +173,8 @@ def wilcoxon(differences: Sequence[float] | Vectors) -> SignedRank:
     points = points[points != 0]
     if not len(points):
         return SignedRank(0.0, 1.0, 0)
-    if len(points) > MOST_BY_SIGNS:
-        result = stats.wilcoxon(points)
-        return SignedRank(float(result.statistic), float(result.pvalue), len(points))
-    # The sums of the positive ranks with all combinations of signs; scipy takes up to a second to find them.
-    ranks = stats.rankdata(np.abs(points))
-    signs = np.arange(2 ** len(points))[:, None] >> np.arange(len(points)) & 1
-    half, found = ranks.sum() / 2, ranks[points > 0].sum()
-    p_value = float((np.abs(signs @ ranks - half) >= abs(found - half)).mean())
-    return SignedRank(float(min(found, 2 * half - found)), p_value, len(points))
+    result = stats.wilcoxon(points)
+    return SignedRank(float(result.statistic), float(result.pvalue), len(points))
 
 
 def _normal_quantile(confidence: float) -> float:
