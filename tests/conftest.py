@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -153,11 +153,22 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+def new_window(browser: Browser, color_scheme: Literal["light", "dark"] = "light") -> BrowserContext:
+    """Open a window of somebody who wants no animations, whose every frame is drawn by the CPU."""
+    context = browser.new_context(
+        viewport={"width": 1400, "height": 1000},
+        color_scheme=color_scheme,
+        reduced_motion="reduce",
+        accept_downloads=True,
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    return context
+
+
 @pytest.fixture(scope="session")
 def window(browser: Browser) -> Iterator[BrowserContext]:
     """One window for the tabs of all tests, in which the app's scripts are compiled once."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
-    context.set_default_timeout(PATIENCE_MS)
+    context = new_window(browser)
     yield context
     context.close()
 

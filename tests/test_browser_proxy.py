@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE_MS, free_port, go_to, settle
+from conftest import free_port, go_to, new_window, settle
 from playwright.sync_api import Browser
 
 from tests.nginx import nginx
@@ -24,8 +24,7 @@ def proxied(app_url: str, tmp_path: Path) -> Iterator[str]:
 def test_every_page_works_behind_the_proxy_and_no_other_site_may_frame_it(
     browser: Browser, proxied: str, tmp_path: Path
 ) -> None:
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    context.set_default_timeout(PATIENCE_MS)
+    context = new_window(browser)
     page = context.new_page()
     refused: list[str] = []
     sockets: list[str] = []

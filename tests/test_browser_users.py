@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import PATIENCE_MS, ROOT, free_port, settle
+from conftest import ROOT, free_port, new_window, settle
 from playwright.sync_api import Browser, Page, expect
 
 from emu_core.runs.run import RunState, Status
@@ -89,9 +89,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def signed_in(browser: Browser, served: Served, name: str, path: str = "") -> Page:
     """Sign in as somebody, in a browser of their own."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
+    page = new_window(browser).new_page()
     page.goto(f"{served.address}/{path}")
     settle(page)
     assert page.get_by_role("link", name="Train").count() == 0
