@@ -11,7 +11,8 @@ import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -21,6 +22,8 @@ from emu_core.runs.run import list_runs
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
     from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+
+    from emu_core.data.labelled import LabelledSet
 
 ROOT = Path(__file__).parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -190,6 +193,31 @@ def page(window: BrowserContext, app_url: str) -> Iterator[Page]:
         tab.close()
     assert errors == []
     assert strangers == []
+
+
+class Small(NamedTuple):
+    """A finished run among the app's runs."""
+
+    run: str
+    data: str  # the name of its data among the app's
+    labelled: "LabelledSet"
+
+
+@pytest.fixture(scope="session")
+def small(runs_folder: Path) -> Small:
+    """A finished run and its data, which tests only read."""
+    from small_run import small_run
+
+    from tests.stored_set import stored_set
+
+    run, labelled, file = small_run(runs_folder, "small-run")
+    return Small(run.name, stored_set(runs_folder, file), labelled)
+
+
+def visit(page: Page, app_url: str, name: str = "", **choices: str) -> None:
+    """Open a page of the app by its address with these choices, and wait until it is drawn."""
+    page.goto(f"{app_url}/{name}?{urlencode(choices)}")
+    settle(page)
 
 
 def settle(page: Page) -> None:
