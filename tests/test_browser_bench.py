@@ -5,11 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE_MS, go_to, settle
+from conftest import PATIENCE_MS, settle, visit
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import list_runs
 from tests.bench_set import bench_file
+from tests.stored_set import stored_set
 
 pytestmark = pytest.mark.browser
 
@@ -17,11 +18,7 @@ pytestmark = pytest.mark.browser
 def test_a_benchmark_is_started_left_and_its_report_read(
     page: Page, app_url: str, runs_folder: Path, tmp_path: Path
 ) -> None:
-    page.goto(f"{app_url}/data")
-    settle(page)
-    page.locator('input[type="file"]').set_input_files(bench_file(tmp_path))
-    expect(page.get_by_role("heading", name="tiny.csv", level=2)).to_be_visible()
-    go_to(page, "Evidence")
+    visit(page, app_url, "bench", data=stored_set(runs_folder, bench_file(tmp_path)))
     expect(page.get_by_text("tiny.csv: 36 sentences, 3 intents, en, de")).to_be_visible()
 
     page.get_by_role("button", name="Remove Table 2: every method").click()

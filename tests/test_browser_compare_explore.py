@@ -9,17 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import conftest
 import pytest
-from conftest import settle
-from playwright.sync_api import Download, Page, expect
-from small_run import small_run
-
-from emu_core.data.labelled import LabelledSet
+from conftest import Small, go_to, settle, visit
+from playwright.sync_api import BrowserContext, Download, Page, expect
 
 pytestmark = pytest.mark.browser
 
-RUN = "compared"
 # The chart that is seen: Streamlit keeps one that another replaces for a while, hidden.
 CHART = ".st-key-explore-map:not([data-retained])"
 GRAPH = f"document.querySelector('{CHART} .js-plotly-plot')"
@@ -37,30 +32,27 @@ POINTS = f"""axis => {{
 
 
 @pytest.fixture(scope="module")
-def trained(runs_folder: Path) -> tuple[LabelledSet, Path]:
-    """A finished run among the app's runs; its data and their file."""
-    _, labelled, file = small_run(runs_folder, RUN)
-    return labelled, file
+def refined(window: BrowserContext, app_url: str, small: Small) -> None:
+    """The run's maps are laid out for good: otherwise another figure would replace the first while a test looks."""
+    page = window.new_page()
+    visit(page, app_url, data=small.data)
+    until_refined(page)
+    page.close()
 
 
 @pytest.fixture
-def opened(page: Page, app_url: str, trained: tuple[LabelledSet, Path]) -> Page:
-    """The app with the run's own data."""
-    page.goto(f"{app_url}/data")
-    settle(page)
-    page.locator('input[type="file"]').set_input_files(trained[1])
-    page.get_by_role("heading", name="small.csv", level=2).wait_for()
+def opened(page: Page, app_url: str, small: Small, refined: None) -> Page:
+    """The workbench with the run and its own data, drawn."""
+    visit(page, app_url, data=small.data)
+    expect(page.get_by_role("combobox", name=re.compile("^B"))).to_have_value(small.run)
+    until_refined(page)
+    until_drawn(page, f"g.emuTold && document.querySelectorAll('{CHART} .js-plotly-plot').length === 1")
     return page
 
 
-def go_to(page: Page, name: str, tab: str = "") -> None:
-    conftest.go_to(page, name)
-    if name == "Workbench":
-        expect(page.get_by_role("combobox", name=re.compile("^B"))).to_have_value(RUN)
-        show_pca(page)
-    if tab:
-        page.get_by_role("tab", name=tab).click()
-        settle(page)
+def open_tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name).click()
+    settle(page)
 
 
 def press(page: Page, option: str) -> None:
@@ -79,15 +71,6 @@ def until_refined(page: Page) -> None:
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
     expect(page.get_by_text(re.compile("^Trustworthiness.* B:"))).to_have_count(1)
     settle(page)
-
-
-def show_pca(page: Page) -> None:
-    """Have the maps show PCA, drawn for good: while the page runs, the chart that it replaces may stand beside it."""
-    press(page, "PCA")
-    until_drawn(page, "g._fullLayout.annotations.slice(0, 2).every(note => note.text.endsWith('PCA'))")
-    until_refined(page)
-    settle(page)
-    until_drawn(page, f"g.emuTold && document.querySelectorAll('{CHART} .js-plotly-plot').length === 1")
 
 
 def until_standing_out(page: Page, count: int) -> None:
@@ -114,7 +97,6 @@ def content(download: Download) -> bytes:
 
 
 def test_a_triple_is_typed_and_compared(opened: Page) -> None:
-    go_to(opened, "Workbench")
     expect(opened.get_by_text("Mean of 9 directions")).to_be_visible()
     expect(opened.locator(".js-plotly-plot")).to_have_count(5)  # the maps, the guard and three matrices
     opened.get_by_role("tab", name="Sentence triples").click()
@@ -133,13 +115,13 @@ def test_a_triple_is_typed_and_compared(opened: Page) -> None:
     expect(opened.get_by_label("S2: looks like S1")).to_have_value("When does the pool open?")
 
 
-def test_the_address_holds_the_view(opened: Page, app_url: str, page: Page) -> None:
-    go_to(opened, "Workbench", "Similarity")
+def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
+    open_tab(opened, "Similarity")
     opened.get_by_role("combobox", name="Measured on").click()
     opened.get_by_role("option", name="split train", exact=True).click()
     expect(opened.get_by_text("seen in training")).to_be_visible()
     settle(opened)
-    wanted = {"a": ["use"], "b": [f"run:{RUN}"], "on": ["train"], "tab": ["Similarity"]}
+    wanted = {"a": ["use"], "b": [f"run:{small.run}"], "on": ["train"], "tab": ["Similarity"]}
     here = parse_qs(urlsplit(opened.url).query)
     assert {key: here[key] for key in wanted} == wanted
     opened.go_back()
@@ -148,23 +130,22 @@ def test_the_address_holds_the_view(opened: Page, app_url: str, page: Page) -> N
     expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split train")
 
 
-def test_tables_go_out_as_csv(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
-    go_to(opened, "Workbench", "Changed neighbours")
+def test_tables_go_out_as_csv(opened: Page, small: Small) -> None:
+    open_tab(opened, "Changed neighbours")
     opened.get_by_role("button", name=re.compile("^changed")).click()
     opened.get_by_role("button", name=re.compile("^unchanged")).click()
     expect(opened.get_by_text("108 sentences; a sentence's own translations")).to_be_visible()
     rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
-    test = trained[0].select(splits=["test"]).frame
+    test = small.labelled.select(splits=["test"]).frame
     assert sorted(row["sentence"] for row in rows) == sorted(test["text"])
     assert {row["change"] for row in rows} <= {"fixed", "broken", "changed", "unchanged"}
 
 
-def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
-    go_to(opened, "Workbench")
+def test_a_lasso_fills_the_table(opened: Page, small: Small) -> None:
     press(opened, "Lasso")
     until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
     before = points(opened, "x")
-    assert len(before) == len(trained[0])
+    assert len(before) == len(small.labelled)
     across = sorted(point["x"] for point in before)
     left, some = across[0], across[len(across) // 4 : -len(across) // 4]
     # The line goes through the widest gap around the middle, so that nobody stands on it.
@@ -181,15 +162,14 @@ def test_a_lasso_fills_the_table(opened: Page, trained: tuple[LabelledSet, Path]
     for axis in ("x", "x2"):  # they stand out on both maps
         assert {point["row"] for point in points(opened, axis) if point["chosen"]} == inside
     rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
-    assert sorted(row["text"] for row in rows) == sorted(trained[0].frame["text"].iloc[list(inside)])
+    assert sorted(row["text"] for row in rows) == sorted(small.labelled.frame["text"].iloc[list(inside)])
 
     opened.get_by_role("button", name="Clear").click()
     expect(opened.get_by_text("Picked:")).to_have_count(0)
     until_standing_out(opened, 0)
 
 
-def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple[LabelledSet, Path]) -> None:
-    go_to(opened, "Workbench")
+def test_a_click_brings_neighbours_by_both_encoders(opened: Page, small: Small) -> None:
     everyone = points(opened, "x2")
 
     def alone(point: dict[str, Any]) -> float:
@@ -200,12 +180,12 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, trained: tuple
         )
 
     target = max(everyone, key=alone)
-    text = trained[0].frame["text"].iloc[target["row"]]
+    text = small.labelled.frame["text"].iloc[target["row"]]
     opened.mouse.move(target["x"], target["y"])
     expect(opened.locator(f"{CHART} .hoverlayer")).to_contain_text(text[:40])
     opened.mouse.click(target["x"], target["y"])
     expect(opened.get_by_text(text, exact=True).first).to_be_visible()
-    for title in ("A: use", f"B: {RUN}"):
+    for title in ("A: use", f"B: {small.run}"):
         expect(opened.get_by_text(re.compile(rf"^{title}: \d+ of 10 have the same intent"))).to_be_visible()
 
 
@@ -225,7 +205,6 @@ def middle_point(page: Page) -> dict[str, Any]:
 
 
 def test_picking_points_keeps_the_zoom(opened: Page) -> None:
-    go_to(opened, "Workbench")
     whole = ranges(opened)
     target = middle_point(opened)
     opened.mouse.move(target["x"], target["y"])
@@ -255,7 +234,6 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
 
 
 def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page) -> None:
-    go_to(opened, "Workbench")
     opened.evaluate(f"{GRAPH}.first = true")  # of a chart mounted anew it is not
     opened.get_by_role("application", name=re.compile("Map of sentences")).focus()
     opened.keyboard.press("ArrowRight")
@@ -281,19 +259,21 @@ def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page) -> 
     until_drawn(opened, "g.first && !g._fullData.some(trace => trace.name === 'filtered out')")
     until_standing_out(opened, 2)
     press(opened, "language")
-    # One above the other, and beside each other again.
+    # One above the other, as on a phone, and beside each other again.
     opened.set_viewport_size({"width": 390, "height": 844})
     until_drawn(opened, "g._fullLayout.yaxis2.domain[1] < g._fullLayout.yaxis.domain[0]")
+    until_drawn(opened, "g._fullLayout.xaxis._length > 300 && g._fullLayout.xaxis2._length > 300")
+    until_drawn(opened, "g._fullLayout.yaxis2._offset > g._fullLayout.yaxis._offset + 200")
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
     opened.set_viewport_size({"width": 1400, "height": 1000})
     until_drawn(opened, "g._fullLayout.xaxis2.domain[0] > g._fullLayout.xaxis.domain[1]")
 
 
-def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: Path) -> None:
-    go_to(opened, "Workbench")
+def test_maps_go_out_as_png_svg_and_html(opened: Page, small: Small, tmp_path: Path) -> None:
     opened.get_by_role("button", name="Download the maps").click()
     assert content(download(opened, "PNG")).startswith(b"\x89PNG\r\n\x1a\n")
     svg = download(opened, "SVG")
-    assert svg.suggested_filename == "emu-pca.svg"
+    assert svg.suggested_filename == "emu-tsne.svg"
     assert ET.fromstring(content(svg)).tag.endswith("svg")  # noqa: S314 - our own file
     page_file = tmp_path / "map.html"
     page_file.write_bytes(content(download(opened, "HTML")))
@@ -301,12 +281,11 @@ def test_maps_go_out_as_png_svg_and_html(opened: Page, app_url: str, tmp_path: P
     alone.route(re.compile("^https?://"), lambda route: route.abort())  # it needs no network
     alone.goto(page_file.as_uri())
     titles = alone.locator(".js-plotly-plot .annotation-text")
-    expect(titles.first).to_have_text("A: use, PCA")
-    expect(titles.nth(1)).to_have_text(f"B: {RUN}, PCA")
+    expect(titles.first).to_have_text("A: use, t-SNE")
+    expect(titles.nth(1)).to_have_text(f"B: {small.run}, t-SNE")
 
 
 def test_maps_are_refined_in_view(opened: Page) -> None:
-    go_to(opened, "Workbench")
     press(opened, "UMAP")
     until_drawn(opened, "g._fullLayout.annotations[0].text.endsWith('UMAP')")
     expect(opened.get_by_test_id("stButton").get_by_role("button", name="Stop")).to_be_visible()
@@ -314,17 +293,16 @@ def test_maps_are_refined_in_view(opened: Page) -> None:
     expect(opened.get_by_test_id("stButton").get_by_role("button", name="Stop")).to_have_count(0)
 
 
-def test_points_are_reached_and_picked_with_the_keyboard(
-    opened: Page, trained: tuple[LabelledSet, Path]
-) -> None:
-    go_to(opened, "Workbench")
+def test_points_are_reached_and_picked_with_the_keyboard(opened: Page, small: Small) -> None:
     maps = opened.get_by_role("application", name=re.compile("Map of sentences"))
     maps.focus()
     passed = []
     for _ in range(4):
         opened.keyboard.press("ArrowRight")
         said = maps.locator("[aria-live]").inner_text()
-        [row] = [row for row, text in enumerate(trained[0].frame["text"]) if said.startswith(f"{text[:80]}")]
+        [row] = [
+            row for row, text in enumerate(small.labelled.frame["text"]) if said.startswith(f"{text[:80]}")
+        ]
         passed.append(
             next(point for point in points(opened, "x") + points(opened, "x2") if point["row"] == row)
         )
@@ -333,11 +311,3 @@ def test_points_are_reached_and_picked_with_the_keyboard(
     expect(opened.get_by_text("Picked: 1 sentence")).to_be_visible()
     until_standing_out(opened, 2)
     assert {point["row"] for point in points(opened, "x") if point["chosen"]} == {passed[-1]["row"]}
-
-
-def test_on_a_phone_the_maps_stand_one_above_the_other(opened: Page) -> None:
-    go_to(opened, "Workbench")
-    opened.set_viewport_size({"width": 390, "height": 844})
-    until_drawn(opened, "g._fullLayout.xaxis._length > 300 && g._fullLayout.xaxis2._length > 300")
-    until_drawn(opened, "g._fullLayout.yaxis2._offset > g._fullLayout.yaxis._offset + 200")
-    assert opened.evaluate("document.documentElement.scrollWidth") <= 390

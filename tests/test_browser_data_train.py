@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import PATIENCE_MS, go_to, settle
+from conftest import PATIENCE_MS, go_to, settle, visit
 from fake_runs import past
 from playwright.sync_api import Page, expect
 from small import small_set
 
 from emu_core.runs.run import Run, RunState, Status
+from tests.stored_set import stored_set
 
 pytestmark = pytest.mark.browser
 
@@ -47,11 +48,6 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def open_app(page: Page, url: str) -> None:
-    page.goto(url)
-    settle(page)
-
-
 def upload(page: Page, file: Path) -> None:
     settle(page)
     box = page.locator('input[type="file"]')
@@ -76,7 +72,7 @@ def start_training(page: Page, name: str, epochs: int) -> None:
 def test_a_csv_goes_in_and_a_trained_run_comes_out(
     page: Page, app_url: str, runs_folder: Path, table: Path
 ) -> None:
-    open_app(page, f"{app_url}/data")
+    visit(page, app_url, "data")
     expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()
     upload(page, table)
     expect(page.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
@@ -89,7 +85,7 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
     balance = page.get_by_test_id("stPlotlyChart")
     expect(balance.get_by_text("taxi")).to_be_visible()
     another = page.context.new_page()  # a session of its own, which a link begins
-    open_app(another, page.url)
+    another.goto(page.url)
     expect(another.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
     another.close()
 
@@ -108,11 +104,10 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
     assert (run.encoder_folder / "model.safetensors").is_file()
 
 
-def test_a_run_goes_on_without_its_page_and_is_cancelled(page: Page, app_url: str, table: Path) -> None:
-    open_app(page, f"{app_url}/data")
-    upload(page, table)
-    page.get_by_role("heading", name="guests.csv", level=2).wait_for()
-    go_to(page, "Train")
+def test_a_run_goes_on_without_its_page_and_is_cancelled(
+    page: Page, app_url: str, runs_folder: Path, table: Path
+) -> None:
+    visit(page, app_url, "train", data=stored_set(runs_folder, table))
     start_training(page, "endless", epochs=100_000)
     progress = page.get_by_test_id("stProgress")
     expect(progress).to_contain_text(RUNNING)
@@ -125,7 +120,7 @@ def test_a_run_goes_on_without_its_page_and_is_cancelled(page: Page, app_url: st
     expect(progress).not_to_have_text(first)  # it moves by itself
 
     page.goto("about:blank")  # the tab is closed, and another person's session opened
-    open_app(page, f"{app_url}/train")
+    visit(page, app_url, "train")
     expect(progress).to_contain_text(RUNNING)
     page.get_by_role("button", name="Cancel ...").click()
     expect(page.get_by_text("It was started in another browser session")).to_be_visible()
@@ -146,10 +141,7 @@ def test_suggested_sentences_are_labelled_and_each_round_is_measured(
     file = tmp_path / "mails.csv"
     rows.assign(intent=rows["intent"].where(~late, "")).to_csv(file, index=False)
     since = page.get_by_text(f"points since {train.sum() - late.sum()} labels")
-    open_app(page, f"{app_url}/data")
-    upload(page, file)
-    page.get_by_role("heading", name="mails.csv", level=2).wait_for()
-    settle(page)
+    visit(page, app_url, "data", data=stored_set(runs_folder, file))
     page.get_by_role("tab", name="Label more sentences").click()
     expect(page.get_by_text(f"{late.sum()} without an intent")).to_be_visible()
     save = page.get_by_role("button", name="Save 10 labels")
@@ -185,7 +177,7 @@ def test_a_hostile_name_draws_nothing_and_calls_nobody(
 ) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    open_app(page, f"{app_url}/data")
+    visit(page, app_url, "data")
     # A set of no other test, which would open under its name.
     plain = table.read_text("utf-8").replace("taxi", "cab")
     # The language that is none is quoted by a message.
@@ -213,21 +205,18 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
         file.truncate(300 * 2**20)
-    open_app(page, f"{app_url}/data")
+    visit(page, app_url, "data")
     upload(page, large)
     expect(page.get_by_text(re.compile("File must be 200.*MB or smaller"))).to_be_visible()
     expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()
 
 
 def test_the_one_way_out_of_a_table_is_the_download_that_runs_no_formula(
-    page: Page, app_url: str, table: Path, tmp_path: Path
+    page: Page, app_url: str, runs_folder: Path, table: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "formula.csv"
     file.write_text(table.read_text("utf-8").replace("please call me a taxi, 0", "=1+1"), "utf-8")
-    open_app(page, f"{app_url}/data")
-    upload(page, file)
-    page.get_by_role("heading", name="formula.csv", level=2).wait_for()
-    settle(page)
+    visit(page, app_url, "data", data=stored_set(runs_folder, file))
     tables = page.get_by_test_id("stFullScreenFrame").filter(
         has=page.get_by_test_id("stDataFrame"), visible=True
     )
@@ -251,7 +240,7 @@ def test_a_run_is_named_deleted_and_brought_back(page: Page, app_url: str, runs_
     past(
         runs_folder, "old-name", Status(state=RunState.FINISHED), {"note": "nothing measured", "warnings": []}
     )
-    open_app(page, f"{app_url}/train?watched=old-name")
+    visit(page, app_url, "train", watched="old-name")
     page.get_by_role("button", name="Name, tags, note").click()
     page.get_by_label("Name", exact=True).fill("new-name")
     page.get_by_label("Note", exact=True).fill("for <b>Anna</b>")

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import go_to, settle
+from conftest import settle, visit
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import Run, RunState
@@ -36,9 +36,7 @@ def files(folder: Path) -> list[Path]:
 def test_two_files_become_an_encoder_that_finds_translations(
     page: Page, app_url: str, runs_folder: Path, tmp_path: Path
 ) -> None:
-    page.goto(f"{app_url}/data")
-    settle(page)
-    go_to(page, "Pretrain")
+    visit(page, app_url, "pretrain")
     start = page.get_by_role("button", name="Start the run")
     expect(start).to_be_disabled()
     page.locator('input[type="file"]').set_input_files(files(tmp_path))

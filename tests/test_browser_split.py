@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import go_to, settle
+from conftest import go_to, settle, visit
 from playwright.sync_api import Page, expect
 
 from app.views.split import NAMES
@@ -15,6 +15,7 @@ from emu_core.api.split import NEIGHBOURS
 from emu_core.methods.registry import configure
 from emu_core.models.parts import Part
 from tests.fmda_set import fmda_set
+from tests.stored_set import stored_set
 from tests.tiny_transformer import tiny_transformer
 
 pytestmark = pytest.mark.browser
@@ -23,28 +24,23 @@ RUN = "split-in-parts"
 
 
 @pytest.fixture(scope="module")
-def file(runs_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data of a finished run of FMDA among the app's runs."""
+def data(runs_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of the data of a finished run of FMDA among the app's."""
     folder = tmp_path_factory.mktemp("slots")
     train(
         fmda_set(), out=runs_folder / RUN, method="fmda", encoder=f"hf:{tiny_transformer(folder / 'tiny')}",
         pairs=[("en", "de")], device="cpu", config=configure("fmda", epochs=2, batch_size=16),
     )  # fmt: skip
     fmda_set().frame.to_csv(folder / "slots.csv", index=False)
-    return folder / "slots.csv"
+    return stored_set(runs_folder, folder / "slots.csv")
 
 
 @pytest.fixture
-def opened(page: Page, app_url: str, file: Path) -> Page:
+def opened(page: Page, app_url: str, data: str) -> Page:
     """The Split page with the run and its own data."""
-    page.goto(f"{app_url}/data")
-    settle(page)
-    page.locator('input[type="file"]').set_input_files(file)
-    page.get_by_role("heading", name="slots.csv", level=2).wait_for()
-    go_to(page, "Split")
-    page.get_by_role("combobox", name=re.compile("Run")).click()
-    page.get_by_role("option", name=RUN, exact=True).click()
-    settle(page)
+    visit(page, app_url, "split", data=data, run=RUN)
+    expect(page).to_have_title("Split - Emu")
+    expect(page.get_by_role("combobox", name=re.compile("Run"))).to_have_value(RUN)
     return page
 
 
