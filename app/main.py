@@ -8,7 +8,6 @@ import streamlit as st
 from app.address import draw_link
 from app.cache import start_helpers
 from app.context import draw_bar, draw_problems
-from app.maps import ink
 from app.panels.widgets import errors_shown
 from app.users import draw_account, draw_sign_in
 
@@ -28,7 +27,9 @@ _STYLE = """
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
 }
 /* The accent is a background for white letters; as a text colour on a dark page it is too faint. */
-[aria-checked="true"] p, [role="tab"][aria-selected="true"] p, [data-testid="stSliderThumbValue"] * { color: INK; }
+[aria-checked="true"] p, [role="tab"][aria-selected="true"] p, [data-testid="stSliderThumbValue"] * {
+  color: light-dark(#31333F, #FAFAFA);
+}
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }
@@ -63,7 +64,7 @@ def main() -> None:
     ]
     page = st.navigation([*tabs, *lab], position="hidden")
     st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart
-    st.html(_STYLE.replace("INK", ink()))
+    st.html(_STYLE)
     st.html('<a class="skip" href="#page">Skip the bar</a>')
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom"):
         ways = st.container(

@@ -47,6 +47,14 @@ def test_axe_finds_nothing_serious_on_any_page_and_each_is_named(
     assert found == {}
 
 
+def test_chosen_options_follow_the_systems_theme(page: Page, app_url: str, small: Small) -> None:
+    visit(page, app_url, "translations", data=small.data)
+    chosen = page.locator('[aria-checked="true"] p').first
+    expect(chosen).to_have_css("color", "rgb(49, 51, 63)")
+    page.emulate_media(color_scheme="dark")
+    expect(chosen).to_have_css("color", "rgb(250, 250, 250)")
+
+
 def test_few_tabs_lead_to_the_start_of_a_run(page: Page, app_url: str, small: Small) -> None:
     visit(page, app_url, "train", data=small.data)
     page.get_by_role("button", name="Start the run").wait_for()
