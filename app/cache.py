@@ -80,9 +80,9 @@ def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
     """Return the label of an encoder's progress bar, as markdown."""
     if pending.key.startswith(FETCH):
         model = literal(spec.removeprefix(HF), 80)
-        return f"{name} encoder: downloading {model} from the Hugging Face hub, only this once"
-    named = f"{name} encoder" + ("" if spec.startswith(RUN) else f" {literal(spec, 80)}")
-    return f"{named}: opening it and encoding {counted(sentences, 'sentence')}"
+        return f"Encoder {name}: downloading {model} from the Hugging Face hub, only this once"
+    which = "" if name == spec or spec.startswith(RUN) else f" ({literal(spec, 80)})"
+    return f"Encoder {name}{which}: opening it and encoding {counted(sentences, 'sentence')}"
 
 
 def embeddings(

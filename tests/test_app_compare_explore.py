@@ -352,7 +352,7 @@ def test_compare_shows_progress_and_computes_nothing_itself(
     shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
     compare(app)
     progress = app.get("progress")[0].proto
-    assert (progress.value, progress.text) == (25, "A encoder use: opening it and encoding 324 sentences")
+    assert (progress.value, progress.text) == (25, "Encoder A (use): opening it and encoding 324 sentences")
     assert not app.tabs
 
 
