@@ -197,7 +197,7 @@ def resource(name: str) -> Path:
 
 
 class _Package(NamedTuple):
-    """What the package holds: the table, which nothing changes, and the weights above it under our names."""
+    """The contents of the package: the table, which nothing changes, and the weights above it under our names."""
 
     table: Tensor
     scale: Tensor
