@@ -76,26 +76,13 @@ def command(*arguments: str) -> None:
     sys.exit(main(arguments))
 
 
-class _Blocker:
-    """Keeps packages from being imported."""
-
-    def __init__(self, packages: Sequence[str]) -> None:
-        self.packages = packages
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Refuse a package or a module of it."""
-        if name.partition(".")[0] in self.packages:
-            raise ImportError(f"{name} is blocked")
-
-
-def python(folder: str, words: Sequence[str], out: str, blocked: Sequence[str] = ()) -> None:
+def python(folder: str, words: Sequence[str], out: str) -> None:
     """Do what `python -m MODULE ARGUMENTS` or `python -c CODE` does, where nothing of this project is imported yet.
 
     Args:
         folder: where it is run; packages of the project that are in it come before the installed ones.
         words: what follows `python`.
         out: the file for what it prints; errors go to another, which ends in `.err`.
-        blocked: packages of the project that can't be imported.
     """
     for descriptor, name in ((1, out), (2, f"{out}.err")):
         with Path(name).open("wb") as file:
@@ -103,7 +90,6 @@ def python(folder: str, words: Sequence[str], out: str, blocked: Sequence[str] =
     for name in [name for name in sys.modules if name.partition(".")[0] in OWN]:
         del sys.modules[name]
     sys.path[:] = [folder, *(p for p in sys.path if p not in ("", str(ROOT), str(ROOT / "tests")))]
-    sys.meta_path.insert(0, _Blocker(blocked))  # type: ignore[arg-type]
     os.environ.pop("PYTHONPATH", None)
     os.chdir(folder)
     option, what, *arguments = words

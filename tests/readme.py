@@ -39,13 +39,14 @@ def readme_vectors(folder: Path, texts: Sequence[str], *, blocked: Sequence[str]
     which another may have imported, is among those packages.
     """
     examples = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)
-    code = examples[0].replace("path/to/this/folder", str(folder)) + VECTORS.format(texts=list(texts))
+    example = examples[0].replace("path/to/this/folder", str(folder))
+    code = BLOCKER.format(blocked=list(blocked)) + example + VECTORS.format(texts=list(texts))
     with TemporaryDirectory() as place:
         out, err = Path(place) / "out", Path(place) / "out.err"
         if set(blocked) <= set(OWN):
-            returned = exit_code(python, str(folder), ["-c", code], str(out), blocked)
+            returned = exit_code(python, str(folder), ["-c", code], str(out))
         else:
-            words = [sys.executable, "-I", "-c", BLOCKER.format(blocked=list(blocked)) + code]
+            words = [sys.executable, "-I", "-c", code]
             with out.open("wb") as said, err.open("wb") as warned:
                 returned = subprocess.run(
                     words, cwd=folder, stdout=said, stderr=warned, check=False
