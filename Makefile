@@ -12,6 +12,7 @@ CUDA := torch triton cuda-bindings cuda-pathfinder cuda-toolkit $(addprefix nvid
 COMPILE = $(TOOLS)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command "make lock" requirements.txt
 TOOLS := .venv-release/bin
+CHROMIUM = { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; } >/dev/null
 
 .PHONY: app demo setup setup-dev test browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu torture clean
 
@@ -41,13 +42,13 @@ lint: setup-dev
 types: setup-dev
 	$(BIN)/mypy -n 2
 
-# The browser tests drive Debian's Chromium, or any chromium or google-chrome on the PATH, one of them behind nginx.
+# The browser tests drive Debian's Chromium without windows, or any chromium or google-chrome on the PATH, one of them behind nginx.
 chromium:
-	@{ command -v chromium || command -v google-chrome; } >/dev/null && PATH=$$PATH:/usr/sbin command -v nginx >/dev/null || \
+	@$(CHROMIUM) && PATH=$$PATH:/usr/sbin command -v nginx >/dev/null || \
 		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && \
-			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-noto-cjk nginx-light; } || \
-		{ command -v chromium || command -v google-chrome; } >/dev/null || \
-		{ echo "the browser tests need Chromium: sudo apt-get install chromium nginx-light"; exit 1; }
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium-headless-shell fonts-noto-cjk nginx-light; } || \
+		$(CHROMIUM) || \
+		{ echo "the browser tests need Chromium: sudo apt-get install chromium-headless-shell nginx-light"; exit 1; }
 
 # Runs every notebook top to bottom and stores its outputs in it.
 notebooks: setup-dev

@@ -11,7 +11,6 @@ whole when its script has ended.
 import argparse
 import json
 import os
-import shutil
 import statistics
 import time
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.load import served
+from emu_core.cli.doctor import find_browser
 
 PAGES = ("data", "train", "pretrain", "translations", "split", "bench", "encoders")
 WHEN = ("painted", "whole")
@@ -82,8 +82,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with served(arguments.runs) as (host, _), sync_playwright() as playwright:
         address = f"http://{host}"
-        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(PATIENCE_MS)
         for name in PAGES:

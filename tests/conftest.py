@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from emu_core.cli.doctor import find_browser
 from emu_core.runs.run import list_runs
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from emu_core.data.labelled import LabelledSet
 
 ROOT = Path(__file__).parent.parent
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders")  # pages behind one button
 PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine
 FIRST = (
@@ -145,10 +144,10 @@ def patient_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, or what else of its kind is on the PATH."""
-    executable = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    """Chromium without the parts that draw its own windows, or what else of its kind is on the PATH."""
+    executable = find_browser()
     if executable is None:
-        pytest.skip("no Chromium on the PATH: apt-get install chromium")
+        pytest.skip("no Chromium on the PATH: apt-get install chromium-headless-shell")
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
@@ -157,7 +156,11 @@ def browser() -> Iterator[Browser]:
 
 
 def new_window(browser: Browser, color_scheme: Literal["light", "dark"] = "light") -> BrowserContext:
-    """Open a window of somebody who wants no animations, whose every frame is drawn by the CPU."""
+    """Open a window of somebody who wants no animations, whose every frame is drawn by the CPU.
+
+    It is closed with the browser: to close a window whose page is still loading, as after signing out, never ended
+    in some runs of Chromium 156.
+    """
     context = browser.new_context(
         viewport={"width": 1400, "height": 1000},
         color_scheme=color_scheme,
@@ -169,11 +172,9 @@ def new_window(browser: Browser, color_scheme: Literal["light", "dark"] = "light
 
 
 @pytest.fixture(scope="session")
-def window(browser: Browser) -> Iterator[BrowserContext]:
+def window(browser: Browser) -> BrowserContext:
     """One window for the tabs of all tests, in which the app's scripts are compiled once."""
-    context = new_window(browser)
-    yield context
-    context.close()
+    return new_window(browser)
 
 
 @pytest.fixture

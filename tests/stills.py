@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
@@ -19,9 +18,10 @@ def pictures(figures: Sequence[Mapping[str, Any]]) -> list[bytes]:
     from playwright.sync_api import sync_playwright
     from plotly.offline import get_plotlyjs
 
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    from emu_core.cli.doctor import find_browser
+
     with sync_playwright() as playwright:
-        page = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page()
+        page = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"]).new_page()
         page.add_script_tag(content=get_plotlyjs())
         drawn = []
         for figure in figures:

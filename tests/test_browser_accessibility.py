@@ -23,8 +23,9 @@ def tab(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     """A fresh tab in one of the two themes."""
     context = new_window(browser, color_scheme=request.param)
     context.add_init_script(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
-    yield context.new_page()
-    context.close()
+    page = context.new_page()
+    yield page
+    page.close()
 
 
 def test_axe_finds_nothing_serious_on_any_page_and_each_is_named(

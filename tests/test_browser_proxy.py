@@ -52,4 +52,3 @@ def test_every_page_works_behind_the_proxy_and_no_other_site_may_frame_it(
     framed.set_content(f'<iframe src="{proxied}"></iframe>')
     framed.wait_for_load_state("networkidle")
     assert "chrome-error://" in framed.frames[1].url
-    context.close()

@@ -122,15 +122,12 @@ def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser,
     expect(ben.get_by_role("button", name="Sign in")).to_be_visible()
     owner = json.loads((served.folder("Ben") / ".owner.json").read_text())
     assert owner == {"iss": served.issuer, "sub": "2", "email": "ben@example.org", "name": None}
-    for page in (anna, ben):
-        page.context.close()
 
 
 def test_a_hostile_identity_is_a_name_like_any_other(browser: Browser, served: Served) -> None:
     page = signed_in(browser, served, "Hostile", "encoders")
     page.get_by_role("button", name="Account").click()
     expect(page.get_by_text("Signed in as <img src=x onerror=alert(1)>@example.org")).to_be_visible()
-    page.context.close()
     made = {path.name for path in (served.runs / ".users").iterdir()}
     assert served.folder("Hostile").name in made and all(re.fullmatch("[0-9a-f]{32}", name) for name in made)
     assert {path.name for path in served.runs.iterdir()} <= {".users", ".vectors", "nobodys-run"}

@@ -18,7 +18,7 @@ from emu_core import __version__
 from emu_core.cli.verb import add_verb
 
 DISTRIBUTION = "emu-core"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 REQUIREMENTS = Path(__file__).parents[2] / "requirements.txt"  # of a checkout; a wheel has metadata
 
 
@@ -203,11 +203,16 @@ def _runs(folder: Path) -> Iterator[Check]:
     yield Check("runs", "folder", State.READY, f"{name}, {_gb(shutil.disk_usage(place).free)} free")
 
 
+def find_browser() -> str | None:
+    """Return the path of the first installed browser of `BROWSERS`."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
 def _browser() -> Check:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    found = find_browser()
     if found is not None:
         return Check("tests", "chromium", State.READY, found)
-    fix = "only make test needs it: sudo apt-get install chromium fonts-noto-cjk"
+    fix = "only make test needs it: sudo apt-get install chromium-headless-shell fonts-noto-cjk"
     return Check("tests", "chromium", State.NOTE, "not on the PATH", fix)
 
 
