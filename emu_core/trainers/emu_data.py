@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from emu_core.config import Adversary, EmuConfig, Objective
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import TrainingError
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -43,15 +46,37 @@ class Labelled:
         return Batch(language, rows, [self.ids[r] for r in rows], [self.labels[r] for r in rows])
 
 
+class Tokenised(Mapping[Key, TokenIds]):
+    """Token ids of sentences, each tokenised when it is first asked for: few of them may ever be drawn."""
+
+    def __init__(
+        self, texts: Mapping[Key, str], token_ids: Callable[[Sequence[str]], list[TokenIds]]
+    ) -> None:
+        self._texts, self._token_ids = texts, token_ids
+        self._known: dict[Key, TokenIds] = {}
+
+    def __getitem__(self, key: Key) -> TokenIds:
+        if key not in self._known:
+            (self._known[key],) = self._token_ids([self._texts[key]])
+        return self._known[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._texts
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """Tokenised training data."""
 
     labelled: dict[str, Labelled]  # by training language
-    unlabelled: dict[str, list[TokenIds]]  # by adversarial language; empty without an adversary
-    translations: dict[
-        str, dict[str, TokenIds]
-    ]  # by adversarial language and parallel id; only for Emu-Parallel
+    unlabelled: dict[str, Tokenised[int]]  # by adversarial language and row; empty without an adversary
+    translations: dict[str, Tokenised[str]]  # by adversarial language and parallel id; only for Emu-Parallel
     intents: tuple[str, ...]  # in the order of the class numbers
     warnings: tuple[str, ...]
 
@@ -88,18 +113,18 @@ def prepare(
             frame["id"].tolist(),
         )
         warnings += _thin(frame["intent"].tolist(), language, config)
-    unlabelled_ids: dict[str, list[TokenIds]] = {}
-    translations: dict[str, dict[str, TokenIds]] = {}
+    unlabelled_ids: dict[str, Tokenised[int]] = {}
+    translations: dict[str, Tokenised[str]] = {}
     if config.adversary is not Adversary.NONE:
         for language, frame in _other_languages(unlabelled, train_languages).items():
-            ids = token_ids(frame["text"].tolist())
+            texts = frame["text"].tolist()
             if config.parallel:
-                translations[language] = dict(zip(frame["id"], ids, strict=True))
+                translations[language] = Tokenised(dict(zip(frame["id"], texts, strict=True)), token_ids)
             else:
-                unlabelled_ids[language] = ids
-                if len(ids) < config.batch_size:
+                unlabelled_ids[language] = Tokenised(dict(enumerate(texts)), token_ids)
+                if len(texts) < config.batch_size:
                     warnings.append(
-                        f"only {len(ids)} unlabelled sentences in {language}, fewer than a batch of "
+                        f"only {len(texts)} unlabelled sentences in {language}, fewer than a batch of "
                         f"{config.batch_size}: they are drawn again and again; add more of them"
                     )
         if config.parallel:
@@ -166,7 +191,7 @@ def _other_languages(
     return others
 
 
-def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[str, TokenIds]]) -> None:
+def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, Tokenised[str]]) -> None:
     for t, sentences in labelled.items():
         for language, translated in translations.items():
             missing = 0 if language == t else sum(not key or key not in translated for key in sentences.keys)
@@ -233,8 +258,8 @@ def rows_by_class(labels: Sequence[int]) -> dict[int, list[int]]:
     return rows
 
 
-MOST_SENTENCES = 128
-"""Size of the watched sample; with e5-small, a larger one would noticeably slow down epochs over a few hundred rows."""
+MOST_SENTENCES = 64
+"""Size of the watched sample; a larger one would noticeably slow down epochs over a few hundred rows."""
 
 CLOSE, NEARER = 0.95, 0.5
 """A mean cosine above `CLOSE` is an alarm if training also closed at least the share `NEARER` of its distance to 1.
