@@ -3,6 +3,7 @@
 import io
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
@@ -339,7 +340,17 @@ def _umap(
     progress = _Progress(tell, start)
     # The steps of `UMAP.fit`, which has no callback. The import takes 3 to 15 seconds.
     from umap.layouts import optimize_layout_euclidean
-    from umap.umap_ import find_ab_params, fuzzy_simplicial_set, make_epochs_per_sample
+    from umap.umap_ import (
+        compute_membership_strengths,
+        find_ab_params,
+        fuzzy_simplicial_set,
+        make_epochs_per_sample,
+        smooth_knn_dist,
+    )
+
+    with suppress(RuntimeError):  # no folder to write to
+        for compiled in (smooth_knn_dist, compute_membership_strengths):
+            compiled.enable_caching()  # their compilation is most of ten seconds in each process
 
     n = len(units)
     k = min(NEIGHBOURS, n - 1)
