@@ -10,14 +10,16 @@ import sys
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from emu_core.errors import EmuError
+from emu_core.spawning import without_main
 
 STOPPED = "the helper process stopped, perhaps for lack of memory; try again with fewer sentences"
 TOO_LONG = "this took over {limit_s:.0f} seconds and was ended; try again with a smaller or simpler file"
@@ -77,6 +79,7 @@ class Background:
     def __init__(
         self,
         max_bytes: int = 512 * 2**20,
+        modules: Sequence[str] = (),
         warm_up: Callable[[], None] | None = None,
         memory_bytes: int | None = None,
         niceness: int = 0,
@@ -86,12 +89,16 @@ class Background:
 
         Args:
             max_bytes: memory for results; the newest is kept even if it is larger.
+            modules: names of those that each process imports first.
             warm_up: runs once in each process when it is first idle, in a thread; importable by name.
             memory_bytes: limit of a process's data, beyond which a task fails; enforced on Linux.
             niceness: of the processes, as in `os.nice`.
             processes: how many tasks run at the same time.
         """
-        self._max_bytes, self._start_process = max_bytes, partial(_start, warm_up, memory_bytes, niceness)
+        self._max_bytes, self._start_process = (
+            max_bytes,
+            partial(_start, modules, warm_up, memory_bytes, niceness),
+        )
         self._changed = threading.Condition()
         self._queue: deque[tuple[str, Limited]] = deque()
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the most recently used last
@@ -249,21 +256,23 @@ def report(done: float, total: float, value: Any = None) -> None:
 
 
 def _start(
-    warm_up: Callable[[], None] | None, memory_bytes: int | None, niceness: int
+    modules: Sequence[str], warm_up: Callable[[], None] | None, memory_bytes: int | None, niceness: int
 ) -> tuple[Any, Connection]:
     """Start a process; return it and the server's end of the pipe to it."""
     # Spawned: the fork of a server with threads, or of one that has used CUDA, hangs.
     context = multiprocessing.get_context("spawn")
     connection, other_end = context.Pipe()
-    args = (other_end, warm_up, QUIET_S, memory_bytes, niceness)
+    args = (other_end, modules, warm_up, QUIET_S, memory_bytes, niceness)
     process = context.Process(target=_work, args=args, name="emu helper", daemon=True)
-    process.start()
+    with without_main():
+        process.start()
     other_end.close()  # so that the pipe breaks when the process dies
     return process, connection
 
 
 def _work(
     connection: Connection,
+    modules: Sequence[str],
     warm_up: Callable[[], None] | None,
     quiet_s: float,
     memory_bytes: int | None,
@@ -279,6 +288,8 @@ def _work(
 
         # A limit of data, not of addresses: libraries reserve gigabytes of those and use none.
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    for name in modules:
+        import_module(name)
     try:
         if warm_up is not None:
             while connection.poll(quiet_s):

@@ -31,7 +31,7 @@ MOMENT_S = 1.0  # how long a page waits for a file before it draws a progress ba
 @st.cache_resource(show_spinner=False)
 def background() -> Background:
     """Return this server's worker for everything that has no worker of its own."""
-    return Background(niceness=NICENESS)
+    return Background(modules=["app.tasks"], niceness=NICENESS)
 
 
 @st.cache_resource(show_spinner=False)
@@ -43,7 +43,7 @@ def mapper() -> Background:
 @st.cache_resource(show_spinner=False)
 def upload_reader() -> Background:
     """Return the worker that reads uploaded files, so that a hostile file can't harm the server."""
-    return Background(memory_bytes=MOST_MEMORY)
+    return Background(modules=["app.upload.tables", "app.upload.text_files"], memory_bytes=MOST_MEMORY)
 
 
 def start_helpers() -> None:

@@ -88,5 +88,5 @@ def main() -> None:
         page.run()
 
 
-if __name__ == "__main__":  # not in the background worker, which imports this file, too
+if __name__ == "__main__":  # not in a helper process that is started while this page is drawn
     main()

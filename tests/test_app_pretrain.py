@@ -16,7 +16,8 @@ from app import jobs
 from app.panels.pretrained import found_table, losses_of, mean_p_at_1
 from app.panels.run_table import P_AT_1, runs_frame
 from app.state import runs_to_specialise
-from app.upload.texts import Kind, read_files, safe_name, typed_languages
+from app.upload.text_files import Kind, read_files, safe_name
+from app.upload.texts import typed_languages
 from emu_core.data.languages import language_name
 from emu_core.errors import DataError
 from emu_core.methods.registry import configure, method_named

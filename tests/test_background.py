@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing import Pipe
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -30,6 +31,10 @@ def process_id() -> int:
 
 def die() -> None:
     os._exit(1)
+
+
+def is_imported(module: str) -> bool:
+    return module in sys.modules
 
 
 def fail(message: str) -> None:
@@ -94,6 +99,20 @@ def test_one_warm_process_takes_all_tasks(background: Background) -> None:
     for key in ("first", "second"):
         background.submit(key, process_id)
     assert background.wait("first", PATIENCE_S) == background.wait("second", PATIENCE_S)
+
+
+def test_a_process_imports_what_it_needs_and_not_the_page_that_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = ModuleType("__main__")
+    page.__file__ = str(tmp_path / "page.py")
+    ran = tmp_path / "ran"
+    Path(page.__file__).write_text(f"open({str(ran)!r}, 'w')")
+    monkeypatch.setitem(sys.modules, "__main__", page)
+    own = Background(modules=["colorsys"])
+    own.submit("imported", is_imported, "colorsys")
+    assert own.wait("imported", PATIENCE_S) == Done(True)
+    assert not ran.exists() and sys.modules["__main__"] is page
 
 
 def test_a_key_is_computed_once(background: Background) -> None:

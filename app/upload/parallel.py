@@ -11,7 +11,8 @@ from app.library import ChosenData, chosen_data
 from app.panels.pretrained import mean_p_at_1
 from app.panels.widgets import choose, choose_one, draw_note
 from app.state import is_from_scratch
-from app.upload.texts import Kind, Read, draw_box, draw_notes, keep_texts, texts_of
+from app.upload.text_files import Kind, Read
+from app.upload.texts import draw_box, draw_notes, keep_texts, texts_of
 from app.wording import literal
 from emu_core.data.demo import load_demo
 from emu_core.data.languages import language_name

@@ -1,116 +1,20 @@
-"""Texts to train on: reading uploaded files, the boxes for them, and the texts of a session."""
+"""The boxes for files of text to train on, and the texts of a session."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.cache import read_in_limits
 from app.panels.widgets import draw_note
+from app.upload.text_files import Kind, Read, read_files
 from app.users import check_upload
 from app.wording import literal, sentence
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.parallel.files import read_parallel
-from emu_core.data.parallel.text import ParallelText
 from emu_core.data.readers.limits import MAX_BYTES
-from emu_core.data.texts.dialogues import Dialogues, read_dialogues
-from emu_core.data.texts.nli import Nli, read_nli
-from emu_core.data.texts.running_text import RunningText, read_running_text
-from emu_core.data.wording import listed, shown
+from emu_core.data.wording import shown
 from emu_core.errors import DataError
-
-Text = ParallelText | Dialogues | RunningText | Nli
-LONGEST = 120  # characters of a file's name
-_HARMLESS = re.compile(r"[^\w.+() -]")
-
-
-class Kind(StrEnum):
-    """The kind of text in a file."""
-
-    PARALLEL = "parallel"
-    RUNNING = "running-text"
-    DIALOGUES = "dialogues"
-    NLI = "nli"
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """Texts as read; the bytes of their files are not kept."""
-
-    key: str  # identifies them
-    title: str  # their name on pages
-    texts: tuple[Text, ...]  # one or more, all of one kind
-
-    @property
-    def parallel(self) -> tuple[ParallelText, ...]:
-        """The texts that are parallel."""
-        return tuple(text for text in self.texts if isinstance(text, ParallelText))
-
-    @property
-    def notes(self) -> list[str]:
-        """The distinct notes of the readers."""
-        return list(dict.fromkeys(note for text in self.texts for note in text.notes))
-
-
-def read_files(
-    kind: Kind,
-    key: str,
-    files: Sequence[tuple[str, bytes]],
-    languages: Sequence[str],
-    drop_empty: bool = False,
-) -> Read:
-    """Read uploaded files, given as untrusted names and bytes.
-
-    `languages` are those of parallel text that states none; a pair with an empty side is an error unless it is dropped.
-    Raises DataError, with file and line, if a file can't be read.
-    """
-    with TemporaryDirectory() as folder:
-        paths = []
-        for name, payload in files:
-            path = Path(folder) / safe_name(name)
-            if path.exists():
-                raise DataError(f"two files are called {shown(path.name)}; rename one of them")
-            path.write_bytes(payload)
-            paths.append(path)
-        readers: dict[Kind, Callable[[], Sequence[Text]]] = {
-            Kind.PARALLEL: lambda: read_parallel(paths, languages or None, drop_empty=drop_empty),
-            Kind.RUNNING: lambda: read_running_text(paths),
-            Kind.DIALOGUES: lambda: read_dialogues(paths),
-            Kind.NLI: lambda: read_nli(paths),
-        }
-        texts = tuple(readers[kind]())
-    for text in texts:
-        for code in text.languages if isinstance(text, ParallelText) else (text.language,):
-            if not is_known(code):
-                raise DataError(f"'{shown(code)}' is not a known language; give another code")
-    return Read(key, listed((path.name for path in paths), 4), texts)
-
-
-def safe_name(name: str) -> str:
-    """Return a file name that can't leave its folder, and keeps its end, which states language and kind."""
-    last = name.replace("\\", "/").rsplit("/", 1)[-1]
-    harmless = _HARMLESS.sub("_", last)[-LONGEST:].lstrip(". ")
-    while len(harmless.encode()) > 2 * LONGEST:  # file systems count bytes
-        harmless = harmless[1:]
-    return harmless or "file"
-
-
-def typed_languages(typed: str) -> list[str]:
-    """Return the codes of languages typed with commas or spaces between them. Raises DataError if one is unknown."""
-    codes = []
-    for word in filter(None, re.split(r"[,;\s]+", typed)):
-        if (code := language_code(word)) is None or not is_known(code):
-            raise DataError(
-                f"'{shown(word, 40)}' is not a language; give a code such as en, or the language's name"
-            )
-        codes.append(code)
-    return codes
-
 
 # The label of each box, and its help.
 _BOXES = {
@@ -136,6 +40,18 @@ _BOXES = {
         "other.",
     ),
 }
+
+
+def typed_languages(typed: str) -> list[str]:
+    """Return the codes of languages typed with commas or spaces between them. Raises DataError if one is unknown."""
+    codes = []
+    for word in filter(None, re.split(r"[,;\s]+", typed)):
+        if (code := language_code(word)) is None or not is_known(code):
+            raise DataError(
+                f"'{shown(word, 40)}' is not a language; give a code such as en, or the language's name"
+            )
+        codes.append(code)
+    return codes
 
 
 def texts_of(place: str, kind: Kind) -> Read | None:

@@ -9,7 +9,7 @@ from app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, 
 from app.panels.monitor import draw_form_and_runs, draw_list
 from app.state import is_from_scratch
 from app.upload.parallel import draw_other_texts, draw_texts
-from app.upload.texts import Read
+from app.upload.text_files import Read
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.config.settings import Settings
 from emu_core.data.texts.tasks import Tasks

@@ -4,14 +4,12 @@ import hashlib
 import json
 import multiprocessing
 import os
-import sys
 import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +24,7 @@ from emu_core.errors import CancelledError, DataError, EmuError, RunError
 from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Clock, Took, gpu_megabytes, peak_memory
 from emu_core.runs.run import Run, Storable
+from emu_core.spawning import without_main
 
 if TYPE_CHECKING:
     from emu_core.encoders.base import Encoder
@@ -237,7 +236,7 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
         before = multiprocessing.active_children()
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, context, _start_worker, (output.name,)) as pool:
-            with _without_main():
+            with without_main():
                 future = pool.submit(_measure, type(experiment), experiment.folder, cell)
             own = [process for process in multiprocessing.active_children() if process not in before]
             try:
@@ -255,19 +254,6 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
         words = output.read().decode("utf-8", "replace").strip().splitlines()
     last = words[-1][:LAST_WORDS] if words else "it printed nothing"
     return CellResult(error=f"its process ended with code {code}: {last}")
-
-
-@contextmanager
-def _without_main() -> Iterator[None]:
-    """Keep a spawned process from running the main script again, which may lack a main guard."""
-    main = vars(sys.modules["__main__"])
-    saved: dict[str, Any] = {name: main[name] for name in ("__file__", "__spec__") if name in main}
-    main.pop("__file__", None)
-    main["__spec__"] = None
-    try:
-        yield
-    finally:
-        main.update(saved)
 
 
 def _start_worker(output: str) -> None:

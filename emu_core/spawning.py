@@ -1,0 +1,22 @@
+"""Starting a new Python process without the script that this one runs."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Keep processes that are spawned meanwhile from importing the main script.
+
+    It may lack a main guard, and it may import much that the process never uses: in Streamlit's server, where every
+    page that is drawn becomes the main module, it is the whole app.
+    """
+    main, alone = sys.modules["__main__"], ModuleType("__main__")
+    sys.modules["__main__"] = alone
+    try:
+        yield
+    finally:
+        if sys.modules["__main__"] is alone:  # else a page was drawn by another thread
+            sys.modules["__main__"] = main
