@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 # From the bottom: a layer may import those before it, and itself.
 LAYERS = (
     {"errors"},
-    {"files", "threads", "processes", "devices", "config"},
+    {"files", "threads", "processes", "spawning", "devices", "config"},
     {"data", "losses", "models"},
     {"evaluation"},
     {"encoders"},
