@@ -95,10 +95,8 @@ class Background:
             niceness: of the processes, as in `os.nice`.
             processes: how many tasks run at the same time.
         """
-        self._max_bytes, self._start_process = (
-            max_bytes,
-            partial(_start, modules, warm_up, memory_bytes, niceness),
-        )
+        self._max_bytes = max_bytes
+        self._start_process = partial(_start, modules, warm_up, memory_bytes, niceness)
         self._changed = threading.Condition()
         self._queue: deque[tuple[str, Limited]] = deque()
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the most recently used last

@@ -13,6 +13,7 @@ import pytest
 from app import background as beside
 from app.background import NO_MEMORY, STOPPED, TOO_LONG, Background, Done, Failed, Pending, StoppedError
 from emu_core.errors import EncoderError
+from emu_core.spawning import without_main
 
 PATIENCE_S = 60.0
 
@@ -102,8 +103,10 @@ def test_one_warm_process_takes_all_tasks(background: Background) -> None:
 
 
 def test_a_process_imports_what_it_needs_and_not_the_page_that_is_drawn(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    background: Background, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    background.submit("of another", is_imported, "colorsys")
+    assert background.wait("of another", PATIENCE_S) == Done(False)
     page = ModuleType("__main__")
     page.__file__ = str(tmp_path / "page.py")
     ran = tmp_path / "ran"
@@ -113,6 +116,27 @@ def test_a_process_imports_what_it_needs_and_not_the_page_that_is_drawn(
     own.submit("imported", is_imported, "colorsys")
     assert own.wait("imported", PATIENCE_S) == Done(True)
     assert not ran.exists() and sys.modules["__main__"] is page
+
+
+def test_processes_that_start_together_leave_the_main_module_in_place() -> None:
+    before = sys.modules["__main__"]
+    entered, leave = ([threading.Event(), threading.Event()] for _ in range(2))
+
+    def start(number: int) -> None:
+        with without_main():
+            entered[number].set()
+            leave[number].wait(PATIENCE_S)
+
+    first, second = (threading.Thread(target=start, args=[number]) for number in range(2))
+    first.start()
+    assert entered[0].wait(PATIENCE_S)
+    second.start()
+    entered[1].wait(0.05)
+    leave[0].set()
+    first.join(PATIENCE_S)
+    leave[1].set()
+    second.join(PATIENCE_S)
+    assert sys.modules["__main__"] is before
 
 
 def test_a_key_is_computed_once(background: Background) -> None:

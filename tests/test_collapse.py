@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import (
     Batch,
     Spread,
+    Tokenised,
     TrainingData,
     Watch,
     gradient_length,
@@ -248,3 +250,16 @@ def test_single_class_batches_are_an_alarm_when_they_are_many(data: TrainingData
     share: Any = epochs[0]["one_class_share"]
     assert share >= 0.2 and f"{round(share * 36)} of 36 batches held one intent" in str(epochs[0]["alarm"])
     assert sum("batches held one intent" in warning for warning in done.warnings) == 1
+
+
+def test_unlabelled_sentences_are_tokenised_once_and_only_when_they_are_drawn() -> None:
+    asked: list[str] = []
+
+    def lengths(texts: Sequence[str]) -> list[list[int]]:
+        asked.extend(texts)
+        return [[len(text)] for text in texts]
+
+    sentences = Tokenised({0: "a", 1: "bb", 2: "ccc"}, lengths)
+    assert len(sentences) == 3 and 2 in sentences and asked == []
+    assert [sentences[row] for row in (1, 2, 1)] == [[2], [3], [2]]
+    assert asked == ["bb", "ccc"]
