@@ -4,6 +4,7 @@ This is not a `ProcessPoolExecutor`: an executor waits for its running task when
 task when one of them crashes, and reports no progress.
 """
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -286,8 +287,11 @@ def _work(
 
         # A limit of data, not of addresses: libraries reserve gigabytes of those and use none.
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    gc.disable()  # to look for garbage among what is imported takes an eighth of the time
     for name in modules:
         import_module(name)
+    gc.freeze()
+    gc.enable()
     try:
         if warm_up is not None:
             while connection.poll(quiet_s):
