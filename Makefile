@@ -14,7 +14,7 @@ COMPILE = $(TOOLS)/uv pip compile -q --universal --python-version 3.11 --generat
 TOOLS := .venv-release/bin
 CHROMIUM = { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; } >/dev/null
 
-.PHONY: app demo setup setup-dev test browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu torture clean
+.PHONY: app demo setup setup-dev test suite browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu torture clean
 
 app: setup
 	test -e runs/demo || $(BIN)/emu train demo --out runs/demo  # what the first page shows
@@ -28,9 +28,12 @@ setup: .venv/installed
 
 setup-dev: .venv/installed-dev
 
-test: setup-dev chromium lint types
+# The slow checks run side by side, so that both cores are busy to the end; their output is mixed until the summaries.
+test: setup-dev chromium lint
+	@$(MAKE) --no-print-directory -j 3 types suite browser
+
+suite: setup-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"  # whose workers take neighbours: fixtures are made once
-	@$(MAKE) --no-print-directory browser  # alone: a browser, a server and a worker fill two cores
 
 browser: setup-dev chromium
 	$(BIN)/python -m pytest -m browser tests/test_browser_*.py
