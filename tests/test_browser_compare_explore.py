@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import psutil
 import pytest
 from conftest import Small, go_to, settle, visit
 from playwright.sync_api import BrowserContext, Download, Page, expect
@@ -285,12 +286,22 @@ def test_maps_go_out_as_png_svg_and_html(opened: Page, small: Small, tmp_path: P
     expect(titles.nth(1)).to_have_text(f"B: {small.run}, t-SNE")
 
 
-def test_maps_are_refined_in_view(opened: Page) -> None:
-    press(opened, "UMAP")
+def test_maps_are_refined_in_view(opened: Page, app_url: str) -> None:
+    stop = opened.get_by_test_id("stButton").get_by_role("button", name="Stop")
+    port = app_url.rpartition(":")[2]
+    [server] = [child for child in psutil.Process().children() if port in child.cmdline()]
+    helpers = server.children()
+    for helper in helpers:  # so that the maps are not there before somebody looks
+        helper.suspend()
+    try:
+        press(opened, "UMAP")
+        expect(stop).to_be_visible()
+    finally:
+        for helper in helpers:
+            helper.resume()
     until_drawn(opened, "g._fullLayout.annotations[0].text.endsWith('UMAP')")
-    expect(opened.get_by_test_id("stButton").get_by_role("button", name="Stop")).to_be_visible()
     until_refined(opened)
-    expect(opened.get_by_test_id("stButton").get_by_role("button", name="Stop")).to_have_count(0)
+    expect(stop).to_have_count(0)
 
 
 def test_points_are_reached_and_picked_with_the_keyboard(opened: Page, small: Small) -> None:
