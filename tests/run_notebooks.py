@@ -29,9 +29,11 @@ INLINE = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 # another notebook forgets its names, but for the modules that are imported.
 WATCH = """
 %reset -f
+import gc as _gc
 import matplotlib.backend_bases as _bases
 import numpy as _np
 
+_gc.freeze()
 _empty = []
 _print_figure = getattr(_bases, "_print_figure", _bases.FigureCanvasBase.print_figure)
 _bases._print_figure = _print_figure
