@@ -287,7 +287,7 @@ def _work(
 
         # A limit of data, not of addresses: libraries reserve gigabytes of those and use none.
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
-    gc.disable()  # to look for garbage among what is imported takes an eighth of the time
+    gc.disable()  # looking for garbage among what is imported would take a sixth of the start
     for name in modules:
         import_module(name)
     gc.freeze()

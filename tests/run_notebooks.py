@@ -26,7 +26,7 @@ INLINE = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 # These two run in the kernel, before and after the notebook. Whoever asks for a figure, the canvas's print_figure draws
 # it. An axes' data limits are infinite until something with a finite point was drawn in it. A kernel that has run
-# another notebook forgets its names, but for the modules that are imported.
+# another notebook forgets its names, but for the modules that are imported, which its garbage collector passes over.
 WATCH = """
 %reset -f
 import gc as _gc
