@@ -39,11 +39,13 @@ FIRST = (
 def pytest_configure() -> None:
     """Compute on one thread, here and in processes that tests start; two cost a third more on small products."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any test imports torch
-    gc.disable()  # until all modules of tests are imported
 
 
-def pytest_collection_finish() -> None:
-    """Collect garbage again."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect no garbage while the modules of all tests are imported."""
+    gc.disable()
+    yield
     gc.enable()
 
 
