@@ -22,6 +22,8 @@ from emu_core.methods.registry import configure
 PAPER = configure("emu")
 USE: dict[str, dict[str, Any]] = {
     "default": {},
+    "all but embeddings": {"trained": Trained.ALL_BUT_EMBEDDINGS},
+    "last 4 layers": {"last_layers": 4},
     "gamma 1e-4, k = 5, as the paper's": {"adversary_weight": 1e-4, "adversary_every": 1, "critic_steps": 5},
     "the discriminator in each step": {"adversary_every": 1},
     "gamma 1e-4": {"adversary_weight": 1e-4},

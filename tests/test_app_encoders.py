@@ -228,6 +228,7 @@ def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_run(app: A
     def labels() -> set[str]:
         return {box.label for box in app.number_input}
 
+    next(box for box in app.selectbox if box.label == "Trained weights").set_value("all-but-embeddings").run()
     assert "Layers, from the output" not in labels()
     next(box for box in app.selectbox if box.label == "Trained weights").set_value("last-layers").run()
     assert "Layers, from the output" in labels()

@@ -86,7 +86,7 @@ def test_the_form_gives_the_settings() -> None:
 
 
 def test_settings_that_depend_on_others_come_and_go() -> None:
-    app = form("emu", "use")
+    app = form("emu", "hf:some/model")
     assert "Layers, from the output" not in inputs(app)
     choose(app, "Trained weights", "last-layers")
     assert "Layers, from the output" in inputs(app) and "LoRA rank (r)" not in inputs(app)

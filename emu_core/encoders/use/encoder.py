@@ -53,7 +53,7 @@ class UseEncoder(UseNetwork, Encoder):
     """USE-multilingual v3: 512 dimensions, L2-normalised, 16 languages.
 
     The 128,010 x 512 piece embeddings are frozen, because training only the rows of one language's text separates the
-    languages; they stay in the package's bytes (65 MB). The 3.4 M weights above them are trained.
+    languages; they stay in the package's bytes (65 MB). The 3.4 M weights above them can be trained.
     """
 
     spec: ClassVar[str] = "use"
