@@ -453,7 +453,8 @@ def test_its_weights_can_be_trained_on_by_another_method(run: Run, tmp_path: Pat
     first, then = (load_encoder(f"run:{r.folder}") for r in (run, after))
     assert isinstance(first, PosteriorEncoder) and isinstance(then, PosteriorEncoder)
     assert torch.equal(first.head.anchors, then.head.anchors)
-    assert torch.equal(first.base.layers()[0][0], then.base.layers()[0][0])  # of `use`, the last five are trained
+    # The first layer of `use` is not trained.
+    assert torch.equal(first.base.layers()[0][0], then.base.layers()[0][0])
     assert not torch.equal(first.base.layers()[1][0], then.base.layers()[1][0])
 
 
