@@ -20,10 +20,13 @@ from emu_core.data.labelled.sets import LabelledSet
 from emu_core.methods.registry import configure
 
 PAPER = configure("emu")
+ALL_LAYERS = {"trained": Trained.ALL_BUT_EMBEDDINGS}
 USE: dict[str, dict[str, Any]] = {
     "default": {},
-    "all but embeddings": {"trained": Trained.ALL_BUT_EMBEDDINGS},
+    "all layers": ALL_LAYERS,
     "last 4 layers": {"last_layers": 4},
+    "last 3 layers": {"last_layers": 3},
+    "last 2 layers": {"last_layers": 2},
     "gamma 1e-4, k = 5, as the paper's": {"adversary_weight": 1e-4, "adversary_every": 1, "critic_steps": 5},
     "the discriminator in each step": {"adversary_every": 1},
     "gamma 1e-4": {"adversary_weight": 1e-4},
@@ -33,20 +36,27 @@ USE: dict[str, dict[str, Any]] = {
     "alpha 50, as the paper's": {"alpha": PAPER.alpha},
     "alpha 4": {"alpha": 4.0},
     "learning rate 1e-4": {"learning_rate": 1e-4},
+    "learning rate 4e-4": {"learning_rate": 4e-4},
+    "learning rate 5e-4": {"learning_rate": 5e-4},
     "learning rate 1e-3, as the paper's": {"learning_rate": PAPER.learning_rate},
 }
 TRANSFORMER: dict[str, dict[str, Any]] = {
     "default": {},
-    "all but embeddings, 3e-5": {"trained": Trained.ALL_BUT_EMBEDDINGS, "learning_rate": 3e-5},
-    "all but embeddings, 1e-4": {"trained": Trained.ALL_BUT_EMBEDDINGS, "learning_rate": 1e-4},
-    "all, 1e-4": {"trained": Trained.ALL, "learning_rate": 1e-4},
+    "all layers, 3e-5": {**ALL_LAYERS, "learning_rate": 3e-5},
+    "all layers, 1e-4": {**ALL_LAYERS, "learning_rate": 1e-4},
+    "all layers and embeddings, 1e-4": {"trained": Trained.ALL, "learning_rate": 1e-4},
     "last 2 layers, 3e-4": {"trained": Trained.LAST_LAYERS, "last_layers": 2, "learning_rate": 3e-4},
-    "last 4 layers, 1e-4": {"trained": Trained.LAST_LAYERS, "last_layers": 4, "learning_rate": 1e-4},
-    "rate stays": {"decay": False, "interpolation": 1.0},
-    "rate staying, 85 % of the way": {"decay": False, "interpolation": 0.85},
-    "rate staying, 70 % of the way": {"decay": False, "interpolation": 0.7},
-    "rate falls": {"decay": True, "interpolation": 1.0},
-    "rate falling, 85 % of the way": {"decay": True, "interpolation": 0.85},
+    "last 3 layers": {"trained": Trained.LAST_LAYERS, "last_layers": 3},
+    "last 6 layers": {"trained": Trained.LAST_LAYERS, "last_layers": 6},
+    "default, rate falling": {"decay": True},
+    "default, rate falling, 85 % of the way": {"decay": True, "interpolation": 0.85},
+    "default, 2e-4": {"learning_rate": 2e-4},
+    "default, eight epochs": {"epochs": 8},
+    "default, alpha 20": {"alpha": 20.0},
+    "all layers, rate staying, 85 % of the way": {**ALL_LAYERS, "interpolation": 0.85},
+    "all layers, rate staying, 70 % of the way": {**ALL_LAYERS, "interpolation": 0.7},
+    "all layers, rate falling": {**ALL_LAYERS, "decay": True},
+    "all layers, rate falling, 85 % of the way": {**ALL_LAYERS, "decay": True, "interpolation": 0.85},
     "LoRA r 16, 3e-4": {"trained": Trained.LORA, "learning_rate": 3e-4},
     "LoRA r 16, 1e-3": {"trained": Trained.LORA, "learning_rate": 1e-3},
 }
