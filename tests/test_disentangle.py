@@ -97,7 +97,7 @@ def test_every_sentence_has_its_targets_and_negatives(
 
 def test_eq_5_is_the_sum_of_its_terms(encoder: TransformerEncoder, one_stage: DisentangleData) -> None:
     model, trainer = fmda(encoder, one_stage)
-    sentences, (stage,) = one_stage.sentences, trainer.objectives
+    sentences, (stage,) = one_stage.sentences, trainer.stages
     pairs = one_stage.pairs[[1, 4]]
     negatives = sentences.negatives[pairs, 0]
     losses = {name: value.item() for name, value in stage.losses(batch(pairs, one_stage)).items()}
@@ -148,7 +148,7 @@ def test_the_baselines_losses(encoder: TransformerEncoder) -> None:
     config = MeaningLanguageConfig(negatives=2, batch_size=4)
     data = prepared(encoder, config)
     trainer = DisentangleTrainer(encoder, data, config, seed=0)
-    model, sentences, (stage,) = trainer.model, data.sentences, trainer.objectives
+    model, sentences, (stage,) = trainer.model, data.sentences, trainer.stages
     assert isinstance(model, MeaningLanguage)
     pairs = data.pairs[[0, 5]]
     negatives = sentences.negatives[pairs, 1]
@@ -185,7 +185,7 @@ def test_each_loss_can_be_left_out_and_weighted(
 ) -> None:
     def losses(**weights: float) -> dict[str, Tensor]:
         _, trainer = fmda(encoder, one_stage, replace(SMALL, **weights))  # type: ignore[arg-type]
-        (stage,) = trainer.objectives
+        (stage,) = trainer.stages
         return stage.losses(batch(one_stage.pairs, one_stage))
 
     name = weight.removesuffix("_weight")
@@ -199,7 +199,7 @@ def test_the_first_stage_trains_the_template_encoder_and_the_second_leaves_it(
 ) -> None:
     config = replace(SMALL, two_stage=True, epochs=1)
     model, trainer = fmda(encoder, two_stages, config)
-    stages = trainer.objectives
+    stages = trainer.stages
     assert two_stages.template_pairs is not None
     rows = two_stages.template_pairs
     of = two_stages.sentences

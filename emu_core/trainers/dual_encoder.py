@@ -20,7 +20,7 @@ from emu_core.errors import TrainingError
 from emu_core.models.dual_heads import TaskHeads
 from emu_core.runs.checkpoint import State
 from emu_core.runs.progress import Record
-from emu_core.trainers.dual_tasks import Inference, Task, Translation, mine, prepare
+from emu_core.trainers.dual_tasks import Inference, Translation, mine, prepare
 from emu_core.trainers.fit import Stage, Trainer, Weights
 
 _BETAS = (0.9, 0.98)
@@ -97,12 +97,7 @@ class DualEncoderTrainer(Trainer[Batch]):
     ) -> None:
         """Tokenise the tasks and initialise the heads.
 
-        Args:
-            encoder: an untrained encoder, on its device.
-            tasks: one or more tasks.
-            config: the settings; those of the architecture must be the encoder's.
-            seed: for heads, order and dropout; the same seed on the same CPU gives the same weights.
-            score: measures a held-out score, which chooses the epoch; None takes the last one.
+        The encoder is untrained, on its device, and has the architecture of the settings.
 
         Raises:
             TrainingError: there is no task, or one is too small.
@@ -116,7 +111,7 @@ class DualEncoderTrainer(Trainer[Batch]):
         self.heads = TaskHeads(encoder.dim, config.head_hidden, config.nli_hidden, gain).to(encoder.device)
         self.optimizers = _optimizers(encoder, self.heads, config)
         self._mined = False
-        self._losses = _no_losses(self.tasks)
+        self._losses = [(0.0, 0)] * len(self.tasks)  # of each task in this epoch, their sum and number
         self._orders: dict[int, tuple[int, Ints]] = {}
 
     @property
@@ -195,8 +190,8 @@ class DualEncoderTrainer(Trainer[Batch]):
 
     def end_epoch(self) -> Record:
         """Return each task's mean loss."""
-        losses, self._losses = self._losses, _no_losses(self.tasks)
-        named = zip(self.tasks, losses, strict=True)
+        named = list(zip(self.tasks, self._losses, strict=True))
+        self._losses = [(0.0, 0)] * len(self.tasks)
         return {f"loss {task.name}": total / count for task, (total, count) in named if count}
 
     def _mine(self) -> None:
@@ -217,11 +212,13 @@ class DualEncoderTrainer(Trainer[Batch]):
         vectors: Tensor = self.encoder(self.encoder.batch(sentences, drop))
         return vectors.split([len(side) for side in sides])
 
+    def parts(self) -> dict[str, nn.Module]:
+        """Return encoder and heads."""
+        return {"encoder": self.encoder, "heads": self.heads}
+
     def state_dict(self) -> State:
         """Return weights, optimisers, hard negatives and the epoch's losses."""
-        return {
-            "encoder": self.encoder.state_dict(),
-            "heads": self.heads.state_dict(),
+        return super().state_dict() | {
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "negatives": [
                 [torch.from_numpy(rows) for rows in task.negatives] if isinstance(task, Translation) else []
@@ -233,8 +230,7 @@ class DualEncoderTrainer(Trainer[Batch]):
 
     def load_state_dict(self, state: State) -> None:
         """Restore what `state_dict` returned."""
-        self.encoder.load_state_dict(state["encoder"])
-        self.heads.load_state_dict(state["heads"])
+        super().load_state_dict(state)
         for optimizer, its_state in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(its_state)
         for task, negatives in zip(self.tasks, state["negatives"], strict=True):
@@ -245,11 +241,6 @@ class DualEncoderTrainer(Trainer[Batch]):
     def shortened(self, batch: Batch, size: int) -> Batch:
         """Return the first examples."""
         return replace(batch, rows=batch.rows[:size])
-
-
-def _no_losses(tasks: Sequence[Task]) -> list[tuple[float, int]]:
-    """Return the initial sum of each task's losses in an epoch, and their number."""
-    return [(0.0, 0) for _ in tasks]
 
 
 def _steps_of_pass(size: int, config: DualEncoderConfig) -> int:

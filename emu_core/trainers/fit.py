@@ -6,10 +6,10 @@ A method implements `Trainer`: the batches of an epoch, a training step, and sav
 import gc
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -93,10 +93,12 @@ class Trainer(ABC, Generic[BatchT]):
     """The training of a method; `fit` runs it.
 
     Resumed training must end with the weights of uninterrupted training, so `state_dict` must hold everything that a
-    step reads and changes. `fit` stores the state of torch's own random generators.
+    step reads and changes. `fit` stores the state of torch's own random generators. A `seed` decides all draws and
+    initial weights: the same seed on the same CPU gives the same weights.
 
     Attributes:
         model: the module to train, on its device.
+        optimizer: if there is a single one.
         stages: in order.
         processes: the processes that share each step.
         weighs_by_size: if true, the epoch's mean loss weights each step by its number of examples.
@@ -104,6 +106,7 @@ class Trainer(ABC, Generic[BatchT]):
     """
 
     model: nn.Module
+    optimizer: Any
     stages: Sequence[Stage]
     processes: Processes = ALONE
     weighs_by_size = False
@@ -153,13 +156,24 @@ class Trainer(ABC, Generic[BatchT]):
         """Restore what `weights` returned."""
         self.model.load_state_dict(weights)
 
-    @abstractmethod
-    def state_dict(self) -> State:
-        """Return everything that a step reads and changes, as torch state dicts where possible."""
+    def parts(self) -> Mapping[str, Tensor | nn.Module | torch.optim.Optimizer]:
+        """Return by name what a step changes; by default model and optimiser."""
+        return {"model": self.model, "optimizer": self.optimizer}
 
-    @abstractmethod
+    def state_dict(self) -> State:
+        """Return everything that a step reads and changes; by default the state of `parts`."""
+        return {
+            name: part if isinstance(part, Tensor) else part.state_dict()
+            for name, part in self.parts().items()
+        }
+
     def load_state_dict(self, state: State) -> None:
         """Restore what `state_dict` returned, in the same stage."""
+        for name, part in self.parts().items():
+            if isinstance(part, Tensor):
+                part.copy_(state[name])
+            else:
+                part.load_state_dict(state[name])
 
     def warnings(self) -> Sequence[str]:
         """Return warnings about the training, one sentence each; called at its end."""
@@ -297,17 +311,16 @@ def ran_out(error: BaseException) -> bool:
 
 def _within_memory(trainer: Trainer[BatchT], batch: BatchT) -> dict[str, float]:
     """Take a step; if memory runs out, raise an error that names the largest batch size that fits."""
-    try:
-        return trainer.step(batch)
-    except (RuntimeError, MemoryError) as error:
-        if not ran_out(error):
-            raise
-    # Outside the except block, so that the failed step's tensors can be freed.
+    if (losses := _tried(trainer, batch)) is not None:
+        return losses
     problem, size = f"memory ran out at a batch of {len(batch)} examples", len(batch) // 2
     if trainer.processes.count > 1:  # the other processes are still waiting in the step that failed
         raise TrainingError(f"{problem}; try half of it: --batch-size {size}")
     while size >= 2 and (smaller := trainer.shortened(batch, size)) is not None:
-        if _fits(trainer, smaller):
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        if _tried(trainer, smaller) is not None:
             raise TrainingError(f"{problem}; a batch of {size} fits: --batch-size {size}")
         size //= 2
     if size >= 2:
@@ -315,14 +328,11 @@ def _within_memory(trainer: Trainer[BatchT], batch: BatchT) -> dict[str, float]:
     raise TrainingError(f"{problem}, and none of 2 fits; {trainer.memory_advice}")
 
 
-def _fits(trainer: Trainer[BatchT], batch: BatchT) -> bool:
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+def _tried(trainer: Trainer[BatchT], batch: BatchT) -> dict[str, float] | None:
+    """Take a step; None if memory ran out, when the failed step's tensors can be freed."""
     try:
-        trainer.step(batch)
+        return trainer.step(batch)
     except (RuntimeError, MemoryError) as error:
         if not ran_out(error):
             raise
-        return False
-    return True
+    return None

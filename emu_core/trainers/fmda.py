@@ -1,6 +1,6 @@
 """Training of FMDA (Wu et al. 2022, sections 3.5 and 4.6) and of its baseline (Tiyajamorn et al. 2021)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,6 @@ from emu_core.losses.cosine_contrast import clipped_contrast, cosine_contrast
 from emu_core.losses.language_embedding import language_attraction, language_repulsion
 from emu_core.models.fmda import Fmda, FmdaOutput, MeaningLanguage
 from emu_core.models.parts import Part
-from emu_core.runs.checkpoint import State
 from emu_core.trainers.disentangle_data import DisentangleData, HeldOut
 from emu_core.trainers.fit import Stage, Trainer
 
@@ -34,15 +33,13 @@ Score = Callable[[], float]
 BATCH = 1024  # sentences encoded at a time
 
 
-@dataclass(frozen=True)
-class Objective:
-    """The losses that a stage of training minimises."""
+@dataclass(frozen=True, kw_only=True)
+class Objective(Stage):
+    """A stage with the losses that it minimises."""
 
-    name: str  # of the stage, for the log
     weights: list[nn.Parameter]  # to train; all others are frozen
     pairs: Tensor  # (P, 2), row numbers of sentences
     losses: Callable[[Tensor], Losses]  # of a batch, weighted
-    score: Score | None  # held-out accuracy in percent, which chooses the epoch; None takes the last one
 
 
 class DisentangleTrainer(Trainer[Tensor]):
@@ -53,35 +50,29 @@ class DisentangleTrainer(Trainer[Tensor]):
 
     weighs_by_size = True
     model: Model
-    optimizer: torch.optim.Optimizer
+    stages: Sequence[Objective]
 
     def __init__(
         self, encoder: TransformerEncoder, data: DisentangleData, config: Config, *, seed: int
     ) -> None:
-        """Initialise the layers on a frozen encoder; the same seed on the same CPU gives the same weights.
+        """Initialise the layers on a frozen encoder.
 
         `data` is from `prepare_disentangling` with the same settings. Each epoch uses the next column of negatives.
         """
         torch.manual_seed(seed)
         if isinstance(config, FmdaConfig):
-            self.model = fmda = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
-            self.objectives = _objectives(fmda, data, config)
+            self.model = Fmda(encoder.state_dim, data.languages, config.hidden, config.language_hidden)
+            self.stages = _objectives(self.model, data, config)
         else:
-            self.model = baseline = MeaningLanguage(encoder.state_dim, data.languages)
-            losses = partial(_baseline_losses, baseline, data, config)
-            score = _score(baseline, data.held_out, Part.MEANING)
-            weights = list(baseline.parameters())
-            self.objectives = [Objective("all losses", weights, data.pairs, losses, score)]
+            self.model = MeaningLanguage(encoder.state_dim, data.languages)
+            losses = partial(_baseline_losses, self.model, data, config)
+            score = _score(self.model, data.held_out, Part.MEANING)
+            weights = list(self.model.parameters())
+            self.stages = [_objective(config, "all losses", weights, data.pairs, losses, score)]
         self.model.to(encoder.device)
         if config.standardised:
             self.model.standard.fit(data.sentences.cls)
         self.negatives, self.config, self.seed, self.stage = data.sentences.negatives, config, seed, 0
-        self.stages = [
-            Stage(
-                config.epochs, -(-len(one.pairs) // config.batch_size), one.score, config.patience, one.name
-            )
-            for one in self.objectives
-        ]
 
     @contextmanager
     def training(self) -> Iterator[None]:
@@ -93,7 +84,7 @@ class DisentangleTrainer(Trainer[Tensor]):
 
     def start_stage(self, number: int) -> None:
         """Freeze all weights except the stage's."""
-        self.stage, weights = number, self.objectives[number].weights
+        self.stage, weights = number, self.stages[number].weights
         self.model.requires_grad_(False)
         for weight in weights:
             weight.requires_grad_(True)
@@ -101,7 +92,7 @@ class DisentangleTrainer(Trainer[Tensor]):
 
     def batches(self, epoch: int, done: int) -> list[Tensor]:
         """Draw the order of the pairs, by a separate generator for each epoch."""
-        pairs = self.objectives[self.stage].pairs
+        pairs = self.stages[self.stage].pairs
         draws = torch.Generator().manual_seed(self.seed * 1_000_003 + self.stage * 10_007 + epoch)
         order = torch.randperm(len(pairs), generator=draws).to(pairs.device)
         column = self.negatives[:, (epoch - 1) % self.negatives.shape[1]]  # (N,)
@@ -110,21 +101,12 @@ class DisentangleTrainer(Trainer[Tensor]):
 
     def step(self, batch: Tensor) -> dict[str, float]:
         """Update the stage's weights once."""
-        losses = self.objectives[self.stage].losses(batch)
+        losses = self.stages[self.stage].losses(batch)
         loss = torch.stack(list(losses.values())).sum()
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self.optimizer.step()
         return {name: value.item() for name, value in losses.items()} | {"loss": loss.item()}
-
-    def state_dict(self) -> State:
-        """Return model and optimiser."""
-        return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-
-    def load_state_dict(self, state: State) -> None:
-        """Restore what `state_dict` returned."""
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
 
     def shortened(self, batch: Tensor, size: int) -> Tensor:
         """Return the first pairs."""
@@ -161,19 +143,31 @@ def weighted(config: Config, terms: Terms) -> Losses:
     return {name: weights[name] * loss() for name, loss in terms.items() if weights[name]}
 
 
+def _objective(
+    config: Config,
+    name: str,
+    weights: list[nn.Parameter],
+    pairs: Tensor,
+    losses: Callable[[Tensor], Losses],
+    score: Callable[[], float] | None,
+) -> Objective:
+    stage = config.epochs, -(-len(pairs) // config.batch_size), score, config.patience, name
+    return Objective(*stage, weights=weights, pairs=pairs, losses=losses)
+
+
 def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Objective]:
     """Return one objective with all losses, or the template encoder's and then the rest's."""
     score, losses = _score(model, data.held_out, Part.MEANING), partial(_losses, model, data, config)
     weights = list(model.parameters())
     if data.template_pairs is None:
-        return [Objective("all losses", weights, data.pairs, partial(losses, True, True), score)]
+        return [_objective(config, "all losses", weights, data.pairs, partial(losses, True, True), score)]
     frozen = {id(weight) for weight in model.template_layers()}
     first = [*model.template_layers(), *model.language.parameters()]
     rest = [weight for weight in weights if id(weight) not in frozen]
     template = _score(model, data.held_out, Part.TEMPLATE)
     return [
-        Objective("template", first, data.template_pairs, partial(losses, True, False), template),
-        Objective("rest", rest, data.pairs, partial(losses, False, True), score),
+        _objective(config, "template", first, data.template_pairs, partial(losses, True, False), template),
+        _objective(config, "rest", rest, data.pairs, partial(losses, False, True), score),
     ]
 
 
