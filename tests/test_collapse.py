@@ -13,6 +13,7 @@ import torch
 
 from emu_core import train
 from emu_core.config import EmuConfig
+from emu_core.data.labelled import unlabelled_from
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, TrainingError
@@ -24,14 +25,13 @@ from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import (
     Batch,
     Spread,
-    Tokenised,
     TrainingData,
-    Watch,
     gradient_length,
     prepare,
     spread,
     spread_alarms,
     step_alarms,
+    watched,
 )
 from emu_core.trainers.fit import Fitted, fit
 from tests.sentences import cosine
@@ -175,11 +175,11 @@ def test_watching_draws_nothing_from_the_trainings_generators(
 
 
 def test_the_sample_is_fixed_by_the_seed_and_no_larger_than_it_may_be(
-    data: TrainingData, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+    data: TrainingData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(emu_data, "MOST_SENTENCES", 10)
-    first, again, other = (Watch(encoder, data.labelled, seed) for seed in (0, 0, 1))
-    assert first.base == again.base != other.base and len(first._ids) == 10
+    first, again, other = (watched(data.labelled, seed) for seed in (0, 0, 1))
+    assert first == again != other and len(first) == 10
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, from_step: int, **gradients: float) -> None:
@@ -259,7 +259,14 @@ def test_unlabelled_sentences_are_tokenised_once_and_only_when_they_are_drawn() 
         asked.extend(texts)
         return [[len(text)] for text in texts]
 
-    sentences = Tokenised({0: "a", 1: "bb", 2: "ccc"}, lengths)
-    assert len(sentences) == 3 and 2 in sentences and asked == []
-    assert [sentences[row] for row in (1, 2, 1)] == [[2], [3], [2]]
-    assert asked == ["bb", "ccc"]
+    labelled = small_set().train_part()
+    data = prepare(lengths, labelled, unlabelled_from(labelled, ["de"]), ["en"], configure("emu", "use"))
+    assert set(asked) == set(labelled.select(languages=["en"]).frame["text"])
+    asked.clear()
+    first, second = data.unlabelled["de"][:2]
+    assert [data.tokens(text) for text in (second, first, second)] == [
+        [len(second)],
+        [len(first)],
+        [len(second)],
+    ]
+    assert asked == [second, first]

@@ -127,6 +127,7 @@ def trainer_of(
         else {},
         tuple(map(str, range(CLASSES))),
         (),
+        tokens=lambda drawn: drawn,  # tokenised already
     )
     trainer = EmuTrainer(encoder, data, config, seed=seed)
     trainer.start_stage(0)

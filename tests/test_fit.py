@@ -64,6 +64,7 @@ def emu(**changes: Any) -> Trainer[Any]:
         {},
         tuple(map(str, range(CLASSES))),
         ("a warning of the data",),
+        tokens=lambda drawn: drawn,
     )
     return EmuTrainer(TinyEncoder(), data, config, seed=0)
 
@@ -76,6 +77,7 @@ def lora(transformer: TransformerEncoder) -> Trainer[Any]:
         {},
         ("0", "1", "2"),
         (),
+        tokens=lambda drawn: drawn,
     )
     config = EmuConfig(epochs=EPOCHS, batch_size=4, adversary="none", trained=Trained.LORA, lora_rank=2)  # type: ignore[arg-type]
     return EmuTrainer(encoder, data, config, seed=0)

@@ -26,13 +26,10 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     encode = once(job.encode_with(job.encoder))  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
-    part = job.labelled_data.labelled.train_part()
-    texts, labels, ids = labelled_rows(part, job.config.train_languages)
-    languages = part.select(languages=job.config.train_languages).frame["language"].tolist()
-    warnings = posterior.samples(labels)
-    rows = posterior.sampled_rows(labels)
-    texts, ids, languages = ([of[row] for row in rows] for of in (texts, ids, languages))
-    labels = [labels[row] for row in rows]
+    every = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
+    warnings = posterior.samples(every["label"].tolist())
+    rows = every.iloc[posterior.sampled_rows(every["label"].tolist())]
+    texts, labels, ids, languages = (rows[name].tolist() for name in ("text", "label", "id", "language"))
     reference = (
         {language: encode(some) for language, some in reference_texts().items()}
         if config.language_directions or config.centering
@@ -73,7 +70,7 @@ def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfi
     own = process_memory(data, config)
     if own is None:
         return None
-    labels = labelled_rows(data.labelled.train_part(), config.train_languages)[1]
+    labels = labelled_rows(data.labelled.train_part(), config.train_languages)["label"].tolist()
     n, k = len(sampled_rows(labels)), max(labels) + 1
     held_out = data.labelled.held_out_part()
     longer = 0 if held_out is None else len(held_out) * k * 16

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
@@ -25,15 +25,16 @@ from emu_core.trainers.emu_data import (
     Batch,
     Spread,
     TrainingData,
-    Watch,
     draw_rows,
     epoch_batches,
     gradient_length,
     n_pairs,
     one_class_warning,
     partners,
+    spread,
     spread_alarms,
     step_alarms,
+    watched,
 )
 from emu_core.trainers.fit import Stage, Trainer, Weights
 
@@ -149,15 +150,15 @@ class EmuTrainer(Trainer[Batch]):
         steps: number of steps taken.
         one_class: steps whose batch had a single intent.
         dead: steps in which the encoder's gradient was zero or not finite.
+        base: the spread of the watched sentences before training.
     """
 
     memory_advice = (
         "train fewer weights (--trained last-layers, or lora for a transformer), or take another device"
     )
-    watch: Watch
+    base: Spread
     classifier: nn.Linear
     centers: Tensor
-    optimizer: torch.optim.Optimizer
 
     def __init__(
         self,
@@ -170,16 +171,9 @@ class EmuTrainer(Trainer[Batch]):
         precision: Precision = Precision.FP32,
         processes: Processes = ALONE,
     ) -> None:
-        """Initialise the trainer.
+        """Initialise the trainer of an encoder on its device, with data from `prepare`.
 
-        Args:
-            encoder: E, on its device.
-            data: from `prepare`.
-            config: hyper-parameters.
-            seed: for all draws and initial weights; the same seed on the same CPU gives the same weights.
-            score: measures the held-out accuracy in percent, which chooses the epoch; None takes the last one.
-            precision: of the encoder's forward pass; weights, losses and optimisers are always float32.
-            processes: the processes that share each batch.
+        `precision` is that of the encoder's forward pass; weights, losses and optimisers are always float32.
         """
         self.model = self.encoder = encoder
         self.data, self.config, self.seed = data, config, seed
@@ -197,7 +191,7 @@ class EmuTrainer(Trainer[Batch]):
     def training(self) -> Iterator[None]:
         """Make only the weights that the settings name require gradients."""
         torch.manual_seed(self.seed)
-        self.watch = Watch(self.encoder, self.data.labelled, self.seed)
+        self.base = self._measured()
         with trained_weights(self.encoder, self.config):
             yield
 
@@ -353,27 +347,23 @@ class EmuTrainer(Trainer[Batch]):
 
     def _other_language(self, language: str, rows: Sequence[int]) -> list[TokenIds]:
         """Draw sentences in a random adversarial language: any, or the translations of `rows` (Emu-Parallel)."""
-        data = self.data
-        options = [
-            code
-            for code in (data.translations if self.config.parallel else data.unlabelled)
-            if code != language
-        ]
+        data, pools = self.data, self.data.translations if self.config.parallel else self.data.unlabelled
+        options = [code for code in pools if code != language]
         other = options[int(self.rng.integers(len(options)))]
         if self.config.parallel:
-            return [data.translations[other][data.labelled[language].keys[r]] for r in rows]
-        sentences = data.unlabelled[other]
-        return [sentences[r] for r in draw_rows(len(sentences), len(rows), self.rng)]
+            texts = [data.translations[other][data.labelled[language].keys[r]] for r in rows]
+        else:
+            pool = data.unlabelled[other]
+            texts = [pool[r] for r in draw_rows(len(pool), len(rows), self.rng)]
+        return [data.tokens(text) for text in texts]
 
     def end_epoch(self) -> Record:
         """Return the spread of the vectors, the shares of useless steps, and the alarms."""
-        base, self._spread = self.watch.base, self.watch.spread()
+        self._spread = self._measured()
         alarms = self._alarms(self._spread)
         return {
-            "mean_cosine": self._spread.mean_cosine,
-            "effective_rank": self._spread.effective_rank,
-            "base_mean_cosine": base.mean_cosine,
-            "base_effective_rank": base.effective_rank,
+            **asdict(self._spread),
+            **{f"base_{name}": value for name, value in asdict(self.base).items()},
             "one_class_share": self.one_class / self.steps,
             "dead_share": self.dead / self.steps,
             **({"alarm": "; ".join(alarms)} if alarms else {}),
@@ -381,14 +371,17 @@ class EmuTrainer(Trainer[Batch]):
 
     def warnings(self) -> list[str]:
         """Return the warnings about the data, and the alarms for the restored weights."""
-        found = [*self.data.warnings, *self._alarms(self._spread or self.watch.spread())]
+        found = [*self.data.warnings, *self._alarms(self._spread or self._measured())]
         if self.one_class and (few := one_class_warning(self.steps, self.one_class)) not in found:
             found.append(few)
         return found
 
-    def _alarms(self, spread: Spread) -> list[str]:
+    def _measured(self) -> Spread:
+        return spread(self.encoder.encode_ids(watched(self.data.labelled, self.seed)))
+
+    def _alarms(self, now: Spread) -> list[str]:
         return [
-            *spread_alarms(self.watch.base, spread, len(self.data.intents)),
+            *spread_alarms(self.base, now, len(self.data.intents)),
             *step_alarms(self.steps, self.one_class, self.dead),
         ]
 
@@ -405,32 +398,30 @@ class EmuTrainer(Trainer[Batch]):
                 weight.copy_(weights[name])
         self._spread = None
 
-    def state_dict(self) -> State:
-        """Return weights, centres, optimisers, generator states and counts."""
+    def parts(self) -> dict[str, Tensor | nn.Module | torch.optim.Optimizer]:
+        """Return centres, classifier, discriminators and optimisers."""
         return {
-            "encoder": self.weights(),
             "centers": self.centers,
-            **{name: part.state_dict() for name, part in self._parts().items()},
+            "classifier": self.classifier,
+            "optimizer": self.optimizer,
+            **{f"critic {language}": critic for language, critic in self.critics.items()},
+            **{f"critic optimizer {language}": one for language, one in self.critic_optimizers.items()},
+        }
+
+    def state_dict(self) -> State:
+        """Return the parts, the encoder's trained weights, generator states and counts."""
+        return super().state_dict() | {
+            "encoder": self.weights(),
             "drawn": (self._drawn, self._draws_before, self.rng.bit_generator.state),
             "counts": (self.steps, self.one_class, self.dead),
         }
 
     def load_state_dict(self, state: State) -> None:
         """Restore what `state_dict` returned."""
+        super().load_state_dict(state)
         self.load_weights(state["encoder"])
-        self.centers.copy_(state["centers"])
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
         self._drawn, self._draws_before, self.rng.bit_generator.state = state["drawn"]
         self.steps, self.one_class, self.dead = state["counts"]
-
-    def _parts(self) -> dict[str, nn.Module | torch.optim.Optimizer]:
-        return {
-            "classifier": self.classifier,
-            "optimizer": self.optimizer,
-            **{f"critic {language}": critic for language, critic in self.critics.items()},
-            **{f"critic optimizer {language}": one for language, one in self.critic_optimizers.items()},
-        }
 
     def shortened(self, batch: Batch, size: int) -> Batch:
         """Return the first sentences, and make the next step one with the discriminator, which takes most memory."""

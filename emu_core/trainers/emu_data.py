@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,8 @@ from torch import nn
 
 from emu_core.config import Adversary, EmuConfig, Objective
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
-from emu_core.encoders.base import Encoder, TokenIds
+from emu_core.encoders.base import TokenIds
 from emu_core.errors import TrainingError
-
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -46,39 +44,16 @@ class Labelled:
         return Batch(language, rows, [self.ids[r] for r in rows], [self.labels[r] for r in rows])
 
 
-class Tokenised(Mapping[Key, TokenIds]):
-    """Token ids of sentences, each tokenised when it is first asked for: few of them may ever be drawn."""
-
-    def __init__(
-        self, texts: Mapping[Key, str], token_ids: Callable[[Sequence[str]], list[TokenIds]]
-    ) -> None:
-        self._texts, self._token_ids = texts, token_ids
-        self._known: dict[Key, TokenIds] = {}
-
-    def __getitem__(self, key: Key) -> TokenIds:
-        if key not in self._known:
-            (self._known[key],) = self._token_ids([self._texts[key]])
-        return self._known[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._texts
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._texts)
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-
 @dataclass(frozen=True)
 class TrainingData:
-    """Tokenised training data."""
+    """The sentences of a training, of which those without labels are tokenised when they are drawn."""
 
     labelled: dict[str, Labelled]  # by training language
-    unlabelled: dict[str, Tokenised[int]]  # by adversarial language and row; empty without an adversary
-    translations: dict[str, Tokenised[str]]  # by adversarial language and parallel id; only for Emu-Parallel
+    unlabelled: dict[str, list[str]]  # by adversarial language; empty without an adversary
+    translations: dict[str, dict[str, str]]  # by adversarial language and parallel id; only for Emu-Parallel
     intents: tuple[str, ...]  # in the order of the class numbers
     warnings: tuple[str, ...]
+    tokens: Callable[[str], TokenIds]  # remembers the sentences that were drawn
 
 
 def prepare(
@@ -100,28 +75,23 @@ def prepare(
     Raises:
         TrainingError: the data do not suffice.
     """
-    part = labelled.select(languages=train_languages)
-    intents = _intents(part, train_languages)
-    number = {intent: i for i, intent in enumerate(intents)}
+    rows = labelled_rows(labelled, train_languages)
     sentences: dict[str, Labelled] = {}
     warnings: list[str] = []
     for language in train_languages:
-        frame = part.select(languages=[language]).frame
-        sentences[language] = Labelled(
-            token_ids(frame["text"].tolist()),
-            [number[intent] for intent in frame["intent"]],
-            frame["id"].tolist(),
-        )
-        warnings += _thin(frame["intent"].tolist(), language, config)
-    unlabelled_ids: dict[str, Tokenised[int]] = {}
-    translations: dict[str, Tokenised[str]] = {}
+        own = rows[rows["language"] == language]
+        texts, labels, ids, intents = (own[name].tolist() for name in ("text", "label", "id", "intent"))
+        sentences[language] = Labelled(token_ids(texts), labels, ids)
+        warnings += _thin(intents, language, config)
+    pools: dict[str, list[str]] = {}
+    translations: dict[str, dict[str, str]] = {}
     if config.adversary is not Adversary.NONE:
         for language, frame in _other_languages(unlabelled, train_languages).items():
             texts = frame["text"].tolist()
             if config.parallel:
-                translations[language] = Tokenised(dict(zip(frame["id"], texts, strict=True)), token_ids)
+                translations[language] = dict(zip(frame["id"], texts, strict=True))
             else:
-                unlabelled_ids[language] = Tokenised(dict(enumerate(texts)), token_ids)
+                pools[language] = texts
                 if len(texts) < config.batch_size:
                     warnings.append(
                         f"only {len(texts)} unlabelled sentences in {language}, fewer than a batch of "
@@ -129,31 +99,26 @@ def prepare(
                     )
         if config.parallel:
             _check_parallel(sentences, translations)
-    return TrainingData(sentences, unlabelled_ids, translations, intents, tuple(warnings))
+    tokens = cache(lambda text: token_ids([text])[0])
+    intents = tuple(sorted(set(rows["intent"])))
+    return TrainingData(sentences, pools, translations, intents, tuple(warnings), tokens)
 
 
-def labelled_rows(
-    labelled: LabelledSet, train_languages: Sequence[str]
-) -> tuple[list[str], list[int], list[str]]:
-    """Return the training languages' sentences, their class numbers (sorted by intent name) and their ids.
+def labelled_rows(labelled: LabelledSet, train_languages: Sequence[str]) -> pd.DataFrame:
+    """Return the rows in the training languages, with the number of each row's intent, by name, as `label`.
 
     Raises:
         TrainingError: there is only one intent.
     """
     part = labelled.select(languages=train_languages)
-    number = {intent: i for i, intent in enumerate(_intents(part, train_languages))}
-    frame = part.frame
-    return frame["text"].tolist(), [number[intent] for intent in frame["intent"]], frame["id"].tolist()
-
-
-def _intents(part: LabelledSet, train_languages: Sequence[str]) -> tuple[str, ...]:
     intents = part.intents
     if len(intents) < 2:
         raise TrainingError(
             f"the labelled sentences in {', '.join(train_languages)} have the single intent '{intents[0]}'; "
             "add sentences of another, or choose another training language"
         )
-    return intents
+    number = {intent: place for place, intent in enumerate(intents)}
+    return part.frame.assign(label=part.frame["intent"].map(number))
 
 
 def _thin(intents: list[str], language: str, config: EmuConfig) -> list[str]:
@@ -191,7 +156,7 @@ def _other_languages(
     return others
 
 
-def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, Tokenised[str]]) -> None:
+def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[str, str]]) -> None:
     for t, sentences in labelled.items():
         for language, translated in translations.items():
             missing = 0 if language == t else sum(not key or key not in translated for key in sentences.keys)
@@ -316,23 +281,11 @@ def spread(vectors: NDArray[np.float32]) -> Spread:
     return Spread(mean_cosine, rank)
 
 
-class Watch:
-    """Measures the spread of a fixed sample of the training sentences.
-
-    Attributes:
-        base: the spread before training.
-    """
-
-    def __init__(self, encoder: Encoder, labelled: Mapping[str, Labelled], seed: int) -> None:
-        """Draw the sample, by a separate generator so that training draws the same with and without it."""
-        ids = [sentence for sentences in labelled.values() for sentence in sentences.ids]
-        rows = np.random.default_rng([seed, MOST_SENTENCES]).permutation(len(ids))[:MOST_SENTENCES]
-        self._encoder, self._ids = encoder, [ids[row] for row in sorted(rows.tolist())]
-        self.base = self.spread()
-
-    def spread(self) -> Spread:
-        """Return the spread under the encoder's current weights."""
-        return spread(self._encoder.encode_ids(self._ids))
+def watched(labelled: Mapping[str, Labelled], seed: int) -> list[TokenIds]:
+    """Draw a fixed sample of the training sentences, by a generator of its own, to measure the spread of."""
+    ids = [sentence for sentences in labelled.values() for sentence in sentences.ids]
+    rows = np.random.default_rng([seed, MOST_SENTENCES]).permutation(len(ids))[:MOST_SENTENCES]
+    return [ids[row] for row in sorted(rows.tolist())]
 
 
 def gradient_length(weights: Iterable[nn.Parameter]) -> float:
