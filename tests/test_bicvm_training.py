@@ -229,7 +229,7 @@ def test_documents_are_sums_of_their_sentences() -> None:
         encoder = untrained_encoder([pairs], config, seed=0)
         corpus = corpus_of(encoder, pairs, config)
         assert len(corpus) == 3
-        ids, before, offsets = corpus.second.take(np.array([2, 0]))
+        (ids, before), offsets = corpus.second.take(np.array([2, 0]))
         at = (torch.from_numpy(values) for values in (ids, before, offsets))
         found = compose(encoder.table, next(at), next(at), next(at), composition)
         each = encoder.encode(pairs.second)
@@ -250,7 +250,7 @@ def test_pairs_without_a_known_word_are_left_out() -> None:
     pairs = ParallelText("en", "de", ("red", "xyz", "dog"), ("rot", "hund", "xyz hund rot"), "three")
     corpus = corpus_of(encoder, pairs, SMALL)
     assert len(corpus) == 2
-    ids, before, offsets = corpus.second.take(np.array([1, 0]))
+    (ids, before), offsets = corpus.second.take(np.array([1, 0]))
     assert ids.tolist() == encoder.vocabulary.ids(["hund", "rot", "rot"], "de")
     assert before.tolist() == [0, ids[0], 0]
     assert offsets.tolist() == [0, 2]
@@ -272,10 +272,11 @@ def test_dropout_leaves_words_out_in_training_only() -> None:
     for seed in range(200):
         batch = Batch(corpus, rows, none, none, np.random.default_rng(seed))
         words = bicvm._words(batch, corpus.first, none, 0.5)
-        ends = np.append(words.offsets[1:], len(words.ids))
+        ids = words.words[0]
+        ends = np.append(words.offsets[1:], len(ids))
         for row in rows.tolist():
-            own = words.ids[words.offsets[row] : ends[row]].tolist()
-            whole = corpus.first.take(np.array([row]))[0].tolist()
+            own = ids[words.offsets[row] : ends[row]].tolist()
+            whole = corpus.first.take(np.array([row]))[0][0].tolist()
             assert set(own) <= set(whole)
             kept.append(len(own) / len(whole))
     assert np.mean(kept) == pytest.approx(0.5, abs=0.02)

@@ -17,7 +17,6 @@ from emu_core.data.wording import shown
 from emu_core.encoders.bicvm.encoder import BicvmEncoder, compose
 from emu_core.errors import TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge
-from emu_core.runs.checkpoint import State
 from emu_core.trainers.fit import Stage, Trainer
 
 Rows = NDArray[np.int64]
@@ -27,19 +26,18 @@ Rows = NDArray[np.int64]
 class Side:
     """N sentences, or documents, in one language."""
 
-    ids: Rows  # (T,) the words of all
-    before: Rows  # (T,) the word before each in its sentence, 0 for the first
+    words: Rows  # (2, T) the words of all, and the word before each in its sentence, 0 for the first
     starts: Rows  # (N + 1,) where each sentence begins; the last is T
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def take(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
-        """Return the words of the given rows, the words before them, and where each row begins."""
+    def take(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Return `words` of the given rows, and where each row begins."""
         begin, lengths = self.starts[rows], self.starts[rows + 1] - self.starts[rows]
         offsets = np.cumsum(lengths) - lengths
         places = np.arange(lengths.sum()) + np.repeat(begin - offsets, lengths)
-        return self.ids[places], self.before[places], offsets
+        return self.words[:, places], offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +99,12 @@ def _side(encoder: BicvmEncoder, texts: Sequence[str], language: str, starts: Ro
     at = np.concatenate([[0], np.cumsum(lengths)])
     before = np.roll(ids, 1)
     before[at[:-1][lengths > 0]] = 0
-    return Side(ids, before, at[np.append(starts, len(texts))])
+    return Side(np.stack([ids, before]), at[np.append(starts, len(texts))])
 
 
 def _kept(side: Side, rows: Rows) -> Side:
-    ids, before, offsets = side.take(rows)
-    return Side(ids, before, np.append(offsets, len(ids)))
+    words, offsets = side.take(rows)
+    return Side(words, np.append(offsets, words.shape[1]))
 
 
 def other_rows(rows: Rows, count: int, pairs: int, rng: np.random.Generator) -> Rows:
@@ -196,12 +194,7 @@ class BicvmTrainer(Trainer[Batch]):
     ) -> None:
         """Number the words of the texts; several texts are joined by a language they share (BiCVM+).
 
-        Args:
-            encoder: from `untrained_encoder`, on its device.
-            pairs: the parallel texts.
-            config: the settings.
-            seed: for the order of pairs and all noise; the same seed on the same CPU gives the same weights.
-            score: measures a held-out score, which chooses the epoch; None takes the last one.
+        The encoder is from `untrained_encoder`, on its device.
 
         Raises:
             TrainingError: there is no text, or one is too short.
@@ -239,18 +232,20 @@ class BicvmTrainer(Trainer[Batch]):
     def step(self, batch: Batch) -> dict[str, float]:
         """Update the vectors of the batch's words; the losses are averages over pairs."""
         config, device = self.config, self.table.device
-        first_words = _words(batch, batch.corpus.first, batch.first_noise, config.word_dropout)
-        second_words = _words(batch, batch.corpus.second, batch.second_noise, config.word_dropout)
+        both = [
+            _words(batch, batch.corpus.first, batch.first_noise, config.word_dropout),
+            _words(batch, batch.corpus.second, batch.second_noise, config.word_dropout),
+        ]
         counts = _counts([batch.corpus], len(self.table), batch.rows)
         # Only the words of this batch have a gradient.
         present = counts > 0
         present[0] = True  # the row before a sentence's first word, which has no gradient
-        present[first_words.ids] = True
-        present[second_words.ids] = True
+        for side in both:
+            present[side.words[0]] = True
         rows, place = np.flatnonzero(present), np.cumsum(present) - 1
         numbers = tensor(rows, device)
         part = self.table[numbers].requires_grad_()  # (R, d)
-        first, second = (words.vectors(part, place, self.encoder) for words in (first_words, second_words))
+        first, second = (side.vectors(part, place, self.encoder) for side in both)
         hinge = _hinge(first, second, batch, config)
         loss = hinge
         if config.l2_weight:
@@ -264,14 +259,9 @@ class BicvmTrainer(Trainer[Batch]):
         """Return the language pair."""
         return {"pair": batch.corpus.name}
 
-    def state_dict(self) -> State:
+    def parts(self) -> dict[str, Tensor]:
         """Return the word vectors and AdaGrad's sums."""
         return {"table": self.table, "sums": self.optimizer.total}
-
-    def load_state_dict(self, state: State) -> None:
-        """Restore what `state_dict` returned."""
-        self.table.copy_(state["table"])
-        self.optimizer.total.copy_(state["sums"])
 
     def warnings(self) -> list[str]:
         """Return how many pairs of each corpus were left out, if any."""
@@ -292,28 +282,25 @@ class BicvmTrainer(Trainer[Batch]):
 class _Words:
     """One side of a batch: the words of its distinct sentences, as for `compose`."""
 
-    ids: Rows
-    before: Rows
+    words: Rows
     offsets: Rows
     which: Rows  # (B + noise,) the number of each pair's sentence, then of each noise sentence
 
     def vectors(self, part: Tensor, place: Rows, encoder: BicvmEncoder) -> Tensor:
         """Compose the vectors (B + noise, d) from the batch's rows of the table."""
-        device = part.device
-        ids, before, offsets = (
-            tensor(values, device) for values in (place[self.ids], place[self.before], self.offsets)
+        (ids, before), offsets, which = (
+            tensor(values, part.device) for values in (place[self.words], self.offsets, self.which)
         )
-        distinct = compose(part, ids, before, offsets, encoder.composition)
-        return F.embedding(tensor(self.which, device), distinct)
+        return F.embedding(which, compose(part, ids, before, offsets, encoder.composition))
 
 
 def _words(batch: Batch, side: Side, noise: Rows, dropout: float) -> _Words:
     distinct, which = np.unique(np.concatenate([batch.rows, noise.ravel()]), return_inverse=True)
-    ids, before, offsets = side.take(distinct)
+    words, offsets = side.take(distinct)
     if dropout:
-        kept = batch.draws.random(len(ids)) >= dropout
-        ids, before, offsets = ids[kept], before[kept], (np.cumsum(kept) - kept)[offsets]
-    return _Words(ids, before, offsets, which)
+        kept = batch.draws.random(words.shape[1]) >= dropout
+        words, offsets = words[:, kept], (np.cumsum(kept) - kept)[offsets]
+    return _Words(words, offsets, which)
 
 
 def _counts(corpora: Sequence[Corpus], words: int, rows: Rows | slice = slice(None)) -> Numbers:
@@ -322,7 +309,7 @@ def _counts(corpora: Sequence[Corpus], words: int, rows: Rows | slice = slice(No
     for corpus in corpora:
         chosen = np.arange(len(corpus))[rows]
         for side in (corpus.first, corpus.second):
-            counts += np.bincount(side.take(chosen)[0], minlength=words)
+            counts += np.bincount(side.take(chosen)[0][0], minlength=words)
     return counts
 
 
