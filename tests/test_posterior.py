@@ -25,6 +25,7 @@ from emu_core.encoders.encode import head_after, once
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import CancelledError, EncoderError, TrainingError
+from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.methods.registry import configure
 from emu_core.models import posterior_head
@@ -38,7 +39,6 @@ from emu_core.trainers.posterior import (
     fit_head,
     language_space,
     learn_known,
-    regression,
 )
 
 Matrix = NDArray[np.float64]
@@ -302,7 +302,7 @@ def test_the_penalty_is_the_smallest_that_is_as_good_as_the_best(
 def test_a_looser_fit_goes_on_from_the_one_before_it_to_its_own_end() -> None:
     """The steps are small there: with scikit-learn's own tolerance the second fit would end where it begins."""
     x, labels = classes(120, 6, 64)
-    fitted = regression(300.0, warm=True).fit(x, labels)
+    fitted = regression(300.0).fit(x, labels)
     loose = fitted.set_params(C=1000.0).fit(x, labels).coef_
     alone = LogisticRegression(C=1000.0, tol=1e-9, max_iter=5000).fit(x, labels).coef_
     assert np.linalg.norm(loose - alone) < 0.02 * np.linalg.norm(alone)
@@ -325,7 +325,7 @@ def test_translations_are_held_out_together() -> None:
 def test_of_very_many_sentences_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(posterior, "MOST_ROWS", 40)
-    monkeypatch.setattr(posterior, "regression", lambda c, **how: seen.append(c) or regression(c, **how))
+    monkeypatch.setattr(posterior, "regression", lambda c: seen.append(c) or regression(c))
     x, labels = classes(200, 3, 8)
     assert choose_inverse_penalty(x, np.array(labels), 0.05) in posterior.INVERSE_PENALTIES
     assert len(seen) == posterior.FOLDS
@@ -532,7 +532,7 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     monkeypatch.setattr(posterior, "GROUP", 4)
     monkeypatch.setattr(posterior, "FEW", 5)
     seen = []
-    monkeypatch.setattr(posterior, "regression", lambda c, **how: seen.append(c) or regression(c, **how))
+    monkeypatch.setattr(posterior, "regression", lambda c: seen.append(c) or regression(c))
     grouped = fit_head(Examples(vectors, labels), PLAIN, 10.0)
     assert len(seen) == 3 and grouped.weight.shape == (12, 16)
     seen.clear()

@@ -47,12 +47,12 @@ def logistic_regression(
             held, rest = folds == fold, (folds != fold) & (folds != NOT_DRAWN)
             if not held.any() or len(set(y[rest])) < 2:
                 continue
-            model = _regression(C_VALUES[0])  # warm start: each fit begins with the one before
+            model = regression(C_VALUES[0])
             for value in C_VALUES:
                 model.set_params(C=value).fit(x[rest], y[rest])
                 right[value] += int((model.predict(x[held]) == y[held]).sum())
         chosen = max(right, key=right.__getitem__) if any(right.values()) else USUAL_C
-        return _regression(chosen).fit(x, y)
+        return regression(chosen).fit(x, y)
 
 
 def held_out_folds(labels: Sequence[str], ids: Sequence[str] = ()) -> NDArray[np.int64]:
@@ -70,7 +70,8 @@ def held_out_folds(labels: Sequence[str], ids: Sequence[str] = ()) -> NDArray[np
     return np.array([fold_of.get(key, ALWAYS) for key in keys.tolist()], dtype=np.int64)
 
 
-def _regression(inverse_penalty: float) -> "LogisticRegression":
+def regression(inverse_penalty: float) -> "LogisticRegression":
+    """Return an unfitted logistic regression; each fit begins with the one before."""
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=inverse_penalty, max_iter=MOST_ITERATIONS, tol=TOLERANCE, warm_start=True)

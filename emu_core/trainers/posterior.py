@@ -5,7 +5,7 @@ their class numbers, from 0. `ids` are N, or none: sentences with the same id, u
 which are held out together so that they do not reveal each other's class. All draws have a fixed seed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from torch import Tensor
 from emu_core.config import PosteriorConfig
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import TrainingError
+from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
 from emu_core.models.posterior_head import TINY, PosteriorHead, nearness, neutral, signs_of_intent, spread_out
 from emu_core.threads import one_thread_for_small_products
@@ -29,12 +30,10 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp] | Sequence[int]
 
 BLOCK = 1024  # rows of cosines in memory at once
 SENTENCES = 4  # parts of the sentences, one of which is left out together with a part of the intents
-DIVISIONS = 1  # divisions of the intents into parts, to learn the gate
 OPEN = -1e4  # a nearness that every sentence exceeds
 MANY = 400  # intents; a regression over more of them at once takes minutes, so they are taken in groups
 FEW = 200  # of many intents, those on which penalty and gate are learnt and the guard is measured
@@ -174,14 +173,13 @@ def _weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tupl
     sentences, and not with their square. The weights sum to 0 over a group, so that those of different groups compare.
     """
     k = int(classes.max()) + 1
-    if k <= MANY:
-        return weights(regression(inverse_penalty).fit(x, classes))
+    groups = [np.arange(k)]
+    if k > MANY:
+        groups = np.array_split(np.random.default_rng(0).permutation(k), -(-k // GROUP))
     weight, bias = np.zeros((k, x.shape[1])), np.zeros(k)
-    for group in np.array_split(np.random.default_rng(0).permutation(k), -(-k // GROUP)):
+    for group in map(np.sort, groups):
         rows = np.flatnonzero(np.isin(classes, group))
-        weight[np.sort(group)], bias[np.sort(group)] = weights(
-            regression(inverse_penalty).fit(x[rows], classes[rows])
-        )
+        weight[group], bias[group] = weights(regression(inverse_penalty).fit(x[rows], classes[rows]))
     return weight, bias
 
 
@@ -236,8 +234,7 @@ def language_space(
             f"{len(reference)} languages differ in {max(0, len(reference) - 1)} directions at most, not in "
             f"{config.language_directions}; lower them (--language-directions)"
         )
-    units = {language: _unit(vectors) for language, vectors in reference.items()}
-    means = np.stack([vectors.mean(axis=0) for vectors in units.values()])  # (languages, dim)
+    means = np.stack([_unit(vectors).mean(axis=0) for vectors in reference.values()])  # (languages, dim)
     _, _, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
     directions = axes[: config.language_directions]
     mean = means.mean(axis=0)
@@ -273,8 +270,7 @@ def learn_spread(x: NDArray[np.float64], classes: NDArray[np.int64], whitening: 
 
 def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
     """Return the nearness of each row to the others, or that of a sample of many rows: (N,) or fewer."""
-    near = []
-    rows = torch.arange(len(x))
+    near, rows = [], torch.arange(len(x))
     if len(x) > 2 * NEAR_ROWS:
         rows = torch.from_numpy(np.random.default_rng(0).permutation(len(x))[:NEAR_ROWS])
     for part in rows.split(BLOCK):
@@ -299,8 +295,6 @@ ALIKE = 0.02
 
 Held-out sentences share wordings with others in their language, which flatters a loose fit; sentences in other
 languages do not."""
-MOST_ITERATIONS = 3000
-TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 loose fits end where the previous one did
 TEMPERATURES = (0.5, 8.0)  # the smallest and the largest
 
 
@@ -314,9 +308,8 @@ def choose_inverse_penalty(
     `ALIKE`, or than the standard error of the difference, the smallest C is taken: the smoother a posterior, the closer
     it leaves two translations. `USUAL` is returned if each class has one sentence, so that none can be held out.
     """
-    draws = np.random.default_rng(0)
-    group = _groups(ids) if ids else np.arange(len(x))
-    group = draws.permutation(group.max() + 1)[group]
+    group = _groups(ids or [""] * len(x))
+    group = np.random.default_rng(0).permutation(group.max() + 1)[group]
     rows = np.argsort(group, kind="stable")[:MOST_ROWS]
     x, classes = x[rows], classes[rows]
     scores = _held_out_scores(x, classes, group[rows], kernel_temperature)
@@ -328,13 +321,6 @@ def choose_inverse_penalty(
     error = worse.std(axis=1) / np.sqrt(len(usable))
     as_good = worse.mean(axis=1) <= np.maximum(error, ALIKE)
     return INVERSE_PENALTIES[int(np.argmax(as_good))]
-
-
-def regression(inverse_penalty: float, *, warm: bool = False) -> "LogisticRegression":
-    """Return an unfitted logistic regression; a warm one starts each fit from the last."""
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=inverse_penalty, max_iter=MOST_ITERATIONS, tol=TOLERANCE, warm_start=warm)
 
 
 def weights(fitted: "LogisticRegression") -> tuple[Matrix, Matrix]:
@@ -381,7 +367,7 @@ def _held_out_scores(x: Matrix, classes: Classes, group: Classes, kernel_tempera
             continue
         kernel = np.exp((x[measured] @ x[others].T - 1) / kernel_temperature)
         density = np.log(kernel @ members(classes[others], k) + TINY)
-        fitted = regression(INVERSE_PENALTIES[0], warm=True)
+        fitted = regression(INVERSE_PENALTIES[0])
         for penalty, found in zip(INVERSE_PENALTIES, scores, strict=True):
             fitted.set_params(C=penalty).fit(x[others], classes[others])
             weight, bias = weights(fitted)
@@ -413,16 +399,22 @@ def learn_known(
     part, there are no weights: (0,).
     """
     drawn = np.random.default_rng(0)
-    group = _groups(ids) if ids else np.arange(len(x))
+    group = _groups(ids or [""] * len(x))
     part_of_group = drawn.permutation(group.max() + 1) % SENTENCES
     rows = np.sort(drawn.permutation(len(x))[:MOST_ROWS])
     x, classes, sentence_part = x[torch.from_numpy(rows)], classes[rows], part_of_group[group[rows]]
     k = int(classes.max()) + 1
-    divisions = [drawn.permutation(k) % max(1, min(config.intent_parts, k)) for _ in range(DIVISIONS)]
+    parts = max(1, min(config.intent_parts, k))
+    intent_part = drawn.permutation(k) % parts
     signs: list[NDArray[np.float64]] = []
     known: list[bool] = []
-    for new, held, others in (parts for of in divisions for parts in _left_out(classes, of, sentence_part)):
+    for number in range(parts if parts > 1 else 0):
+        new = intent_part[classes] == number
+        held = ~new & (sentence_part == number % SENTENCES)
+        others = ~new & ~held
         own, numbers = np.unique(classes[others], return_inverse=True)
+        if len(own) < 2:
+            continue
         fitted = regression(inverse_penalty).fit(x[others].numpy().astype(np.float64), numbers)
         weight, bias = (torch.from_numpy(part.astype(np.float32)) for part in weights(fitted))
         belongs = torch.from_numpy(members(numbers, len(own)).astype(np.float32))
@@ -442,15 +434,3 @@ def learn_known(
     learnt = LogisticRegression(class_weight="balanced").fit((wide - mean) / scale, known)
     slopes = learnt.coef_[0] / scale
     return torch.tensor([learnt.intercept_[0] - slopes @ mean, *slopes], dtype=torch.float32)
-
-
-def _left_out(
-    classes: Classes, intent_part: Classes, sentence_part: Classes
-) -> Iterator[tuple[Mask, Mask, Mask]]:
-    """Yield the sentences of a part of the intents, a part of the others, and the rest if it has several intents."""
-    for part in range(int(intent_part.max()) + 1 if len(set(intent_part)) > 1 else 0):
-        new = intent_part[classes] == part
-        held = ~new & (sentence_part == part % SENTENCES)
-        rest = ~new & ~held
-        if len(np.unique(classes[rest])) > 1:
-            yield new, held, rest
