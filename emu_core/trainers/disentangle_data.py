@@ -1,7 +1,9 @@
 """The training data of FMDA and its baseline: the states of a frozen encoder, and negatives chosen by BLEU."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from emu_core.data.cleaning import texts_hash
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance
 from emu_core.data.wording import counted, shown
+from emu_core.encoders.base import Progress
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import (
     Span,
@@ -26,8 +29,6 @@ from emu_core.encoders.transformer.token_states import (
 )
 from emu_core.errors import DataError
 from emu_core.files import whole_file
-
-OnEncoded = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def prepare_disentangling(
     *,
     seed: int,
     cache: Path | None = None,
-    on_progress: OnEncoded | None = None,
+    on_progress: Progress | None = None,
 ) -> DisentangleData:
     """Encode each sentence as it is, with its slots masked and with its template masked, and draw the negatives.
 
@@ -102,13 +103,10 @@ def prepare_disentangling(
     masked = isinstance(config, FmdaConfig)
 
     groups = [utterances, others, dev_utterances, dev_made]
-    told = _told(on_progress, sum(map(len, groups)) + 2 * masked * len(utterances))
+    told = _told(on_progress, [*map(len, groups), *([len(utterances)] * 2 if masked else [])])
     states = [
         token_states(
-            encoder,
-            encoder.token_ids([one.text for one in group]),
-            cache=cache,
-            on_progress=told(len(group)),
+            encoder, encoder.token_ids([one.text for one in group]), cache=cache, on_progress=next(told)
         )
         for group in groups
     ]
@@ -118,7 +116,7 @@ def prepare_disentangling(
         slots: list[list[Span]] = [[(slot.start, slot.end) for slot in one.slots] for one in utterances]
         templates = [template_spans(len(text), own) for text, own in zip(texts, slots, strict=True)]
         template_target, residual_target = (
-            cls_states(encoder, masked_ids(encoder, texts, spans), cache=cache, on_progress=told(len(texts)))
+            cls_states(encoder, masked_ids(encoder, texts, spans), cache=cache, on_progress=next(told))
             for spans in (slots, templates)
         )
     negatives = _negatives(utterances, languages, config.negatives, seed, cache)
@@ -157,18 +155,14 @@ def prepare_disentangling(
     )
 
 
-def _told(on_progress: OnEncoded | None, total: int) -> Callable[[int], OnEncoded | None]:
-    """Return a function that returns the callback of the next encoding, given its number of sentences."""
-    before = 0
+def _told(on_progress: Progress | None, sizes: Sequence[int]) -> Iterator[Progress | None]:
+    """Yield the callback of each encoding, given their numbers of sentences."""
+    for before, size in zip(accumulate(sizes, initial=0), sizes, strict=False):
+        yield None if on_progress is None else partial(_tell, on_progress, before, size, sum(sizes))
 
-    def part(size: int) -> OnEncoded | None:
-        nonlocal before
-        if (tell := on_progress) is None:
-            return None
-        first, before = before, before + size
-        return lambda done, of: tell(first + done * size // of, total)
 
-    return part
+def _tell(on_progress: Progress, before: int, size: int, total: int, done: int, of: int) -> None:
+    on_progress(before + done * size // of, total)
 
 
 def _numbered(pairs: Sequence[SlotPairs]) -> tuple[list[Utterance], list[list[tuple[int, int]]]]:
@@ -270,7 +264,7 @@ def draw_negatives(
     if rows is None:
         rows = _draw(texts, language, seed, each)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as partial, partial.open("wb") as file:
+        with whole_file(path) as written, written.open("wb") as file:
             np.save(file, rows, allow_pickle=False)
     return rows
 
