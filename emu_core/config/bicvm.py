@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from emu_core.config.settings import Settings, setting
+from emu_core.config.settings import SHARE_LEFT_OUT, Settings, setting
 from emu_core.errors import TrainingError
 
 
@@ -67,8 +67,7 @@ class BicvmConfig(Settings):
     word_dropout: float = _step(
         0.0,
         "Share of the words left out at random in each batch, so that no sentence depends on a single word.",
-        low=0,
-        below=1,
+        **SHARE_LEFT_OUT,
     )
     init_deviation: float = _step(
         0.1,

@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from emu_core.config.settings import Settings, setting
+from emu_core.config.settings import SHARE, SHARE_LEFT_OUT, Settings, setting
 from emu_core.errors import TrainingError
 
 
@@ -35,7 +35,8 @@ class Trained(StrEnum):
     LORA = "lora"
 
 
-def _has_adversary(config: Any) -> bool:
+def has_adversary(config: Any) -> bool:
+    """Return whether Emu's settings train a language discriminator, which reads unlabelled sentences."""
     return config.adversary is not Adversary.NONE
 
 
@@ -44,11 +45,15 @@ _SETTINGS = f"{_HIROTA}, Experimental Settings"
 _WEIGHTS, _STEPS = "Trained weights", "Steps"
 _LABELS, _LANGUAGES = "Loss on the labelled sentences", "Language discriminator"
 _weight = partial(setting, group=_WEIGHTS)
-_lora = partial(_weight, matters=lambda config: config.trained is Trained.LORA)
+_lora = partial(
+    _weight,
+    source="Hu et al. 2022, section 4.1; value ours",
+    matters=lambda config: config.trained is Trained.LORA,
+)
 _step = partial(setting, group=_STEPS)
 _label = partial(setting, group=_LABELS)
 _center = partial(_label, matters=lambda config: config.center_weight > 0)
-_adversary = partial(setting, group=_LANGUAGES, matters=_has_adversary)
+_adversary = partial(setting, group=_LANGUAGES, matters=has_adversary)
 _critic = partial(_adversary, source=_SETTINGS)
 
 
@@ -104,14 +109,12 @@ class EmuConfig(Settings):
         16,
         "Rank r of LoRA's additions, which determines their number of weights.",
         label="LoRA rank (r)",
-        source="Hu et al. 2022, section 4.1; value ours",
         low=1,
     )
     lora_alpha: int = _lora(
         32,
         "LoRA's additions are multiplied by alpha / r.",
         label="LoRA alpha",
-        source="Hu et al. 2022, section 4.1; value ours",
         low=1,
     )
     interpolation: float = _weight(
@@ -160,8 +163,7 @@ class EmuConfig(Settings):
         "Share of the way that a step moves an intent's centre towards its sentences.",
         label="Update rate of the centres",
         source="Wen et al. 2016, section 4.1",
-        low=0,
-        high=1,
+        **SHARE,
     )
     contrastive_margin: float = _label(
         2.0,
@@ -189,7 +191,7 @@ class EmuConfig(Settings):
             Adversary.CROSS_ENTROPY: "Cross-entropy",
         },
         group=_LANGUAGES,
-        matters=_has_adversary,
+        matters=has_adversary,
     )
     adversary_weight: float = _adversary(
         1e-4,
@@ -233,8 +235,7 @@ class EmuConfig(Settings):
         0.2,
         "Share of the discriminator's hidden values that are left out at random in training.",
         label="Discriminator dropout",
-        low=0,
-        below=1,
+        **SHARE_LEFT_OUT,
     )
 
     def check_together(self) -> None:

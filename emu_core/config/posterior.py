@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import partial
 
-from emu_core.config.settings import CHOSEN_ON, Settings, setting
+from emu_core.config.settings import CHOSEN_ON, SHARE, Settings, setting
 
-_CHOSEN = CHOSEN_ON.format("SIB-200, the demo set and Home Assistant's commands")
+_chosen = partial(setting, source=CHOSEN_ON.format("SIB-200, the demo set and Home Assistant's commands"))
 _INTENTS, _OTHERS, _LANGUAGES = "Intents", "Sentences of other topics", "Languages"
-_other = partial(setting, group=_OTHERS, source=_CHOSEN)
-_language = partial(setting, group=_LANGUAGES, source=_CHOSEN)
+_other = partial(_chosen, group=_OTHERS)
+_language = partial(_chosen, group=_LANGUAGES)
 
 
 @dataclass(frozen=True)
@@ -21,48 +21,41 @@ class PosteriorConfig(Settings):
     (`emu_core.trainers.posterior`).
     """
 
-    share: float = setting(
+    share: float = _chosen(
         0.5,
         "Largest share of an embedding's squared length that the intent probabilities take, where they are sure. "
         "More separates intents better, and changes other comparisons more.",
         label="Largest share of the probabilities",
-        source=_CHOSEN,
-        low=0,
-        high=1,
+        **SHARE,
         common=True,
     )
-    softening: float = setting(
+    softening: float = _chosen(
         1.5,
         "Above 1, intent probabilities are made less sure: translations stay closer together, and intents that are "
         "hard to tell apart are separated less.",
         label="Temperature",
-        source=_CHOSEN,
         above=0,
         common=True,
     )
-    whitening: float = setting(
+    whitening: float = _chosen(
         0.2,
         "How far the directions are evened out in which sentences of one intent differ. More separates intents better, "
         "those without labels too, and translations less well. 0 leaves the embedding as it is.",
         label="Whitening within intents",
-        source=_CHOSEN,
-        low=0,
-        high=1,
+        **SHARE,
         common=True,
     )
-    intent_parts: int = setting(
+    intent_parts: int = _chosen(
         4,
         "Parts of the intents, each left out in turn to learn which sentences are of no labelled intent; those "
         "are changed less. 0 does not learn it.",
         label="Folds of left-out intents",
-        source=_CHOSEN,
         low=0,
         group="New intents",
     )
-    kernel_temperature: float = setting(
+    kernel_temperature: float = _chosen(
         0.04,
         "Temperature of the cosines to the labelled sentences; the smaller, the more the nearest of them decide.",
-        source=_CHOSEN,
         above=0,
         group=_INTENTS,
     )
@@ -78,8 +71,7 @@ class PosteriorConfig(Settings):
         "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. At 0 "
         "only the parts of intents left out decide, if there are any.",
         label="Quantile of the gate",
-        low=0,
-        high=1,
+        **SHARE,
     )
     gate_width: float = _other(
         0.4,
@@ -97,6 +89,5 @@ class PosteriorConfig(Settings):
         0.75,
         "Share of the mean embedding that is subtracted, for encoders whose embeddings all lie in one direction.",
         label="Share of the mean subtracted",
-        low=0,
-        high=1,
+        **SHARE,
     )

@@ -13,6 +13,8 @@ from emu_core.errors import TrainingError
 
 OURS = "ours"
 CHOSEN_ON = "ours, chosen on {} (benchmarks/README.md)"
+SHARE = {"low": 0, "high": 1}  # limits of a share
+SHARE_LEFT_OUT = {"low": 0, "below": 1}  # of a share of which something must be left
 _KEY = "setting"
 
 

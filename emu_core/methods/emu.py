@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from emu_core.config.emu import Adversary, EmuConfig, Objective, Trained
+from emu_core.config.emu import Adversary, EmuConfig, Objective, Trained, has_adversary
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Method, Needs, process_memory
 
@@ -56,7 +56,7 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
 def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> None:
     from emu_core.trainers.emu_data import prepare
 
-    if _reads_unlabelled(settings) and not config.unlabelled_languages:
+    if has_adversary(settings) and not config.unlabelled_languages:
         raise TrainingError(
             f"the language discriminator needs unlabelled sentences in a language other than "
             f"{config.train_languages[0]}; add them, or use a method without it, such as emu-without-ld"
@@ -81,10 +81,6 @@ _MEASURED_BATCH = 16  # sentences in a step
 _MEASURED_WEIGHTS = (Trained.ALL_BUT_EMBEDDINGS, Trained.LAST_LAYERS)
 # Gradients, moments, the best epoch's weights and a step; for "use", `process_memory` includes them.
 _TRAINED = {"e5-small": 1150 * 2**20}
-
-
-def _reads_unlabelled(settings: EmuConfig) -> bool:
-    return settings.adversary is not Adversary.NONE
 
 
 # Measured on a topic set and on the demo set (benchmarks/README.md). At alpha = 50 the classifier fits the labels by
@@ -182,7 +178,7 @@ METHODS = tuple(
         train=_train,
         variant=variant,
         tuned=_tuned,
-        reads_unlabelled=_reads_unlabelled,
+        reads_unlabelled=has_adversary,
         check=_check,
         memory=_memory,
     )

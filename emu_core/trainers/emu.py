@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.config import Adversary, EmuConfig, Objective, Trained
+from emu_core.config.emu import has_adversary
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import TrainingError
@@ -211,7 +212,7 @@ class EmuTrainer(Trainer[Batch]):
             ],
             fused=True,
         )
-        if config.adversary is Adversary.NONE:
+        if not has_adversary(config):
             return
         for language in self.data.labelled:
             critic = LanguageDiscriminator(dim, config.critic_hidden, config.critic_dropout).to(device)

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from torch import nn
 
-from emu_core.config import Adversary, EmuConfig, Objective
+from emu_core.config import EmuConfig, Objective
+from emu_core.config.emu import has_adversary
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.encoders.base import TokenIds
 from emu_core.errors import TrainingError
@@ -85,7 +86,7 @@ def prepare(
         warnings += _thin(intents, language, config)
     pools: dict[str, list[str]] = {}
     translations: dict[str, dict[str, str]] = {}
-    if config.adversary is not Adversary.NONE:
+    if has_adversary(config):
         for language, frame in _other_languages(unlabelled, train_languages).items():
             texts = frame["text"].tolist()
             if config.parallel:
