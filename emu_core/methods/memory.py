@@ -42,7 +42,8 @@ def forecast(data: "Data", config: "RunConfig", on_forecast: OnForecast | None =
     if needed is None:
         return None
     available = available_memory()
-    line = f"{data.size(config)}: about {_megabytes(needed)} of memory, of {_megabytes(available)} available"
+    needs, there = (f"{count / MEGABYTE:,.0f} MB" for count in (needed, available))
+    line = f"{data.size(config)}: about {needs} of memory, of {there} available"
     # The estimate includes what this process holds already, such as libraries and data.
     if needed > available + psutil.Process().memory_info().rss:
         raise TrainingError(f"too little memory for {line}; train on fewer rows, or close other programs")
@@ -61,7 +62,3 @@ def available_memory() -> int:
         except (OSError, ValueError):  # no such group, or "max"
             continue
     return max(0, min(available))
-
-
-def _megabytes(count: int) -> str:
-    return f"{count / MEGABYTE:,.0f} MB"

@@ -62,14 +62,11 @@ class Examples:
         """The labels (N,)."""
         return np.asarray(self.labels, dtype=np.int64)
 
-    def ids_of(self, rows: Rows) -> Sequence[str]:
-        """Return the ids of some rows, if there are ids."""
-        return [self.ids[row] for row in rows] if self.ids else ()
-
     def take(self, rows: Rows) -> "Examples":
         """Return some rows, with their classes numbered from 0."""
         labels = np.unique(self.classes[rows], return_inverse=True)[1].tolist()
-        return replace(self, vectors=self.vectors[rows], labels=labels, ids=self.ids_of(rows))
+        ids = [self.ids[row] for row in rows] if self.ids else ()
+        return replace(self, vectors=self.vectors[rows], labels=labels, ids=ids)
 
 
 def fit_head(
@@ -87,8 +84,9 @@ def fit_head(
         inverse_penalty = choose_penalty(examples, config)
     x, directions, center, spread = _space(examples, config)
     with one_thread_for_small_products():
-        rows, few = _few_intents(classes)
-        known = learn_known(x[torch.from_numpy(rows)], few, config, inverse_penalty, examples.ids_of(rows))
+        rows = _few_intents(classes)
+        few = examples.take(rows)
+        known = learn_known(x[torch.from_numpy(rows)], few.classes, config, inverse_penalty, few.ids)
         weight, bias = _weights_of_all(x.numpy().astype(np.float64), classes, inverse_penalty)
     near = _nearness(x, config.gate_temperature)
     return PosteriorHead(
@@ -118,8 +116,9 @@ def choose_penalty(examples: Examples, config: PosteriorConfig) -> float:
     """Choose C of the logistic regression; see `choose_inverse_penalty`."""
     x = _space(examples, config)[0].numpy().astype(np.float64)
     with one_thread_for_small_products():
-        rows, classes = _few_intents(examples.classes)
-        return choose_inverse_penalty(x[rows], classes, config.kernel_temperature, examples.ids_of(rows))
+        rows = _few_intents(examples.classes)
+        few = examples.take(rows)
+        return choose_inverse_penalty(x[rows], few.classes, config.kernel_temperature, few.ids)
 
 
 def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]:
@@ -156,14 +155,11 @@ def samples(labels: Sequence[int]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _few_intents(classes: Classes) -> tuple[NDArray[np.intp], Classes]:
-    """Return the rows of all intents, or of `FEW` drawn ones of many, and their classes, from 0."""
+def _few_intents(classes: Classes) -> NDArray[np.intp]:
+    """Return the rows of all intents, or of `FEW` drawn ones of many."""
     k = int(classes.max()) + 1
-    if k <= MANY:
-        return np.arange(len(classes)), classes
-    drawn = np.random.default_rng(0).permutation(k)[:FEW]
-    rows = np.flatnonzero(np.isin(classes, drawn))
-    return rows, np.unique(classes[rows], return_inverse=True)[1]
+    drawn = np.arange(k) if k <= MANY else np.random.default_rng(0).permutation(k)[:FEW]
+    return np.flatnonzero(np.isin(classes, drawn))
 
 
 def _weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple[Matrix, Matrix]:
@@ -197,9 +193,9 @@ def left_out(
     all labels chose. Otherwise sentences are left out (`cross_validation`): each head chooses its own penalty, and many
     sentences are sampled, which finds less than all would.
     """
-    few, classes = _few_intents(examples.classes)
+    few = _few_intents(examples.classes)
     if not intents:
-        few = few[sampled_rows(classes.tolist(), CROSS_VALIDATED)]
+        few = few[sampled_rows(examples.take(few).labels, CROSS_VALIDATED)]
     own = examples.take(few)
 
     def refit(rows: NDArray[np.intp]) -> Callable[[FloatArray], FloatArray]:
