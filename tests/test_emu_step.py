@@ -121,10 +121,16 @@ def trainer_of(
     config = configure(method, None, **({"batch_size": SIZE, "critic_hidden": 10} | changes))
     data = TrainingData(
         {t: sentences(t) for t in train},
-        {} if config.parallel else {other: sentences(other).ids for other in unlabelled},
-        {other: dict(zip(sentences(other).keys, sentences(other).ids, strict=True)) for other in unlabelled}
-        if config.parallel
-        else {},
+        {
+            other: dict(
+                zip(
+                    sentences(other).keys if config.parallel else range(COUNT),
+                    sentences(other).ids,
+                    strict=True,
+                )
+            )
+            for other in unlabelled
+        },
         tuple(map(str, range(CLASSES))),
         (),
         tokens=lambda drawn: drawn,  # tokenised already
@@ -220,7 +226,9 @@ def test_the_last_update_draws_its_own_language_and_sentences() -> None:
 def test_a_language_smaller_than_a_batch_is_drawn_with_replacement() -> None:
     trainer, encoder = trainer_of()
     trainer.data = replace(
-        trainer.data, labelled={"en": sentences("en", 3)}, unlabelled={"de": sentences("de", 2).ids}
+        trainer.data,
+        labelled={"en": sentences("en", 3)},
+        unlabelled={"de": dict(enumerate(sentences("de", 2).ids))},
     )
     trainer.step(trainer.data.labelled["en"].batch("en", range(3)))
     for own, other in critic_batches(encoder):

@@ -60,8 +60,7 @@ def emu(**changes: Any) -> Trainer[Any]:
     torch.manual_seed(1)
     data = TrainingData(
         {t: sentences(t, 12) for t in ("en", "de")},
-        {other: sentences(other).ids for other in ("en", "fr", "ja")},
-        {},
+        {other: dict(enumerate(sentences(other).ids)) for other in ("en", "fr", "ja")},
         tuple(map(str, range(CLASSES))),
         ("a warning of the data",),
         tokens=lambda drawn: drawn,
@@ -73,7 +72,6 @@ def lora(transformer: TransformerEncoder) -> Trainer[Any]:
     encoder = deepcopy(transformer)  # LoRA is merged into its weights
     data = TrainingData(
         {"en": replace(sentences("en", 16), ids=[[2, 4 + i % 12, 3] for i in range(16)])},
-        {},
         {},
         ("0", "1", "2"),
         (),

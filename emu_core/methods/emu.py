@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from emu_core.config.emu import Adversary, EmuConfig, Objective, Trained, has_adversary
-from emu_core.errors import TrainingError
 from emu_core.methods.method import Method, Needs, process_memory
 
 if TYPE_CHECKING:
@@ -55,12 +54,6 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
 
 def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> None:
     from emu_core.trainers.emu_data import prepare
-
-    if has_adversary(settings) and not config.unlabelled_languages:
-        raise TrainingError(
-            f"the language discriminator needs unlabelled sentences in a language other than "
-            f"{config.train_languages[0]}; add them, or use a method without it, such as emu-without-ld"
-        )
 
     def no_tokens(texts: Sequence[str]) -> list[list[int]]:  # only the numbers of sentences are checked
         return [[] for _ in texts]

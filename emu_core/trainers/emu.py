@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -348,15 +349,13 @@ class EmuTrainer(Trainer[Batch]):
 
     def _other_language(self, language: str, rows: Sequence[int]) -> list[TokenIds]:
         """Draw sentences in a random adversarial language: any, or the translations of `rows` (Emu-Parallel)."""
-        data, pools = self.data, self.data.translations if self.config.parallel else self.data.unlabelled
-        options = [code for code in pools if code != language]
-        other = options[int(self.rng.integers(len(options)))]
+        options = [code for code in self.data.unlabelled if code != language]
+        pool = self.data.unlabelled[options[int(self.rng.integers(len(options)))]]
         if self.config.parallel:
-            texts = [data.translations[other][data.labelled[language].keys[r]] for r in rows]
+            keys: list[Any] = [self.data.labelled[language].keys[r] for r in rows]
         else:
-            pool = data.unlabelled[other]
-            texts = [pool[r] for r in draw_rows(len(pool), len(rows), self.rng)]
-        return [data.tokens(text) for text in texts]
+            keys = draw_rows(len(pool), len(rows), self.rng)
+        return [self.data.tokens(pool[key]) for key in keys]
 
     def end_epoch(self) -> Record:
         """Return the spread of the vectors, the shares of useless steps, and the alarms."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,8 +51,8 @@ class TrainingData:
     """The sentences of a training, of which those without labels are tokenised when they are drawn."""
 
     labelled: dict[str, Labelled]  # by training language
-    unlabelled: dict[str, list[str]]  # by adversarial language; empty without an adversary
-    translations: dict[str, dict[str, str]]  # by adversarial language and parallel id; only for Emu-Parallel
+    # By adversarial language, if there is an adversary, and then by row, or by parallel id for Emu-Parallel.
+    unlabelled: dict[str, dict[Any, str]]
     intents: tuple[str, ...]  # in the order of the class numbers
     warnings: tuple[str, ...]
     tokens: Callable[[str], TokenIds]  # remembers the sentences that were drawn
@@ -84,25 +85,21 @@ def prepare(
         texts, labels, ids, intents = (own[name].tolist() for name in ("text", "label", "id", "intent"))
         sentences[language] = Labelled(token_ids(texts), labels, ids)
         warnings += _thin(intents, language, config)
-    pools: dict[str, list[str]] = {}
-    translations: dict[str, dict[str, str]] = {}
+    others: dict[str, dict[Any, str]] = {}
     if has_adversary(config):
         for language, frame in _other_languages(unlabelled, train_languages).items():
-            texts = frame["text"].tolist()
-            if config.parallel:
-                translations[language] = dict(zip(frame["id"], texts, strict=True))
-            else:
-                pools[language] = texts
-                if len(texts) < config.batch_size:
-                    warnings.append(
-                        f"only {len(texts)} unlabelled sentences in {language}, fewer than a batch of "
-                        f"{config.batch_size}: they are drawn again and again; add more of them"
-                    )
+            keys = frame["id"] if config.parallel else range(len(frame))
+            others[language] = dict(zip(keys, frame["text"].tolist(), strict=True))
+            if len(frame) < config.batch_size and not config.parallel:
+                warnings.append(
+                    f"only {len(frame)} unlabelled sentences in {language}, fewer than a batch of "
+                    f"{config.batch_size}: they are drawn again and again; add more of them"
+                )
         if config.parallel:
-            _check_parallel(sentences, translations)
+            _check_parallel(sentences, others)
     tokens = cache(lambda text: token_ids([text])[0])
     intents = tuple(sorted(set(rows["intent"])))
-    return TrainingData(sentences, pools, translations, intents, tuple(warnings), tokens)
+    return TrainingData(sentences, others, intents, tuple(warnings), tokens)
 
 
 def labelled_rows(labelled: LabelledSet, train_languages: Sequence[str]) -> pd.DataFrame:
@@ -157,7 +154,7 @@ def _other_languages(
     return others
 
 
-def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[str, str]]) -> None:
+def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[Any, str]]) -> None:
     for t, sentences in labelled.items():
         for language, translated in translations.items():
             missing = 0 if language == t else sum(not key or key not in translated for key in sentences.keys)

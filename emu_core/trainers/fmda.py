@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,12 +13,7 @@ from torch import Tensor, nn
 
 from emu_core.config import FmdaConfig, MeaningLanguageConfig
 from emu_core.encoders.transformer.encoder import TransformerEncoder
-from emu_core.evaluation.retrieval import (
-    TemplateRetrieval,
-    TranslationRetrieval,
-    template_retrieval,
-    translation_retrieval,
-)
+from emu_core.evaluation.retrieval import template_retrieval, translation_retrieval
 from emu_core.losses.cosine_contrast import clipped_contrast, cosine_contrast
 from emu_core.losses.language_embedding import language_attraction, language_repulsion
 from emu_core.models.fmda import Fmda, FmdaOutput, MeaningLanguage
@@ -122,7 +118,7 @@ def _score(model: Model, held_out: HeldOut | None, part: Part) -> Score | None:
     if held_out is None or (part is Part.TEMPLATE and not held_out.templates):
         return None
     states, sets = held_out.states, held_out.templates
-    retrieval: Callable[..., TranslationRetrieval | TemplateRetrieval] = template_retrieval
+    retrieval: Callable[..., Any] = template_retrieval
     if part is Part.MEANING:
         retrieval = translation_retrieval
         sets = [rows for pairs in held_out.pairs for rows in (pairs, pairs.flip(1))]
