@@ -27,14 +27,15 @@ class Side:
     """N sentences, or documents, in one language."""
 
     words: Rows  # (2, T) the words of all, and the word before each in its sentence, 0 for the first
-    starts: Rows  # (N + 1,) where each sentence begins; the last is T
+    begins: Rows  # (N,) where each sentence begins
+    ends: Rows  # (N,) where it ends
 
     def __len__(self) -> int:
-        return len(self.starts) - 1
+        return len(self.begins)
 
     def take(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return `words` of the given rows, and where each row begins."""
-        begin, lengths = self.starts[rows], self.starts[rows + 1] - self.starts[rows]
+        begin, lengths = self.begins[rows], self.ends[rows] - self.begins[rows]
         offsets = np.cumsum(lengths) - lengths
         places = np.arange(lengths.sum()) + np.repeat(begin - offsets, lengths)
         return self.words[:, places], offsets
@@ -67,15 +68,14 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
         _side(encoder, texts, language, starts)
         for texts, language in ((text.first, text.source), (text.second, text.target))
     )
-    kept = np.flatnonzero((np.diff(first.starts) > 0) & (np.diff(second.starts) > 0))
+    kept = np.flatnonzero((first.ends > first.begins) & (second.ends > second.begins))
     if len(kept) < 2:
         raise TrainingError(
             f"{shown(text.name)} has {len(kept)} pairs with a known word on both sides, and a pair needs others as "
             "its noise; use more text, or lower document_sentences"
         )
     left_out = len(first) - len(kept)
-    if left_out:
-        first, second = _kept(first, kept), _kept(second, kept)
+    first, second = (replace(one, begins=one.begins[kept], ends=one.ends[kept]) for one in (first, second))
     return Corpus(f"{text.source}-{text.target}", first, second, left_out)
 
 
@@ -99,12 +99,7 @@ def _side(encoder: BicvmEncoder, texts: Sequence[str], language: str, starts: Ro
     at = np.concatenate([[0], np.cumsum(lengths)])
     before = np.roll(ids, 1)
     before[at[:-1][lengths > 0]] = 0
-    return Side(np.stack([ids, before]), at[np.append(starts, len(texts))])
-
-
-def _kept(side: Side, rows: Rows) -> Side:
-    words, offsets = side.take(rows)
-    return Side(words, np.append(offsets, words.shape[1]))
+    return Side(np.stack([ids, before]), at[starts], at[np.append(starts[1:], len(texts))])
 
 
 def other_rows(rows: Rows, count: int, pairs: int, rng: np.random.Generator) -> Rows:
