@@ -284,6 +284,26 @@ def test_dropout_leaves_words_out_in_training_only() -> None:
     assert not torch.equal(a.table, b.table)
 
 
+def test_the_word_before_a_word_may_be_dropped() -> None:
+    """A step on a few rows of the table has the loss of the whole table, also if noise lost the word before."""
+    config = BicvmConfig(
+        dim=6, noise=3, batch_size=2, word_dropout=0.6, composition=Composition.BIGRAM, l2_weight=0.0
+    )
+    for seed in range(5):
+        encoder = untrained_encoder([text("de")], config, seed=seed)
+        encoder.table.data.mul_(5)
+        trainer = BicvmTrainer(encoder, [text("de")], config, seed=seed)
+        batch, again = (next(iter(trainer.batches(1, 0))) for _ in range(2))
+        sides = [(batch.corpus.first, batch.first_noise), (batch.corpus.second, batch.second_noise)]
+        everywhere = np.arange(len(trainer.table))
+        first, second = (
+            bicvm._words(batch, side, noise, 0.6).vectors(trainer.table, everywhere, encoder)
+            for side, noise in sides
+        )
+        expected = bicvm._hinge(first, second, batch, config).item() / len(batch)
+        assert trainer.step(again)["hinge"] == pytest.approx(expected, rel=1e-5)
+
+
 def test_the_seed_decides_everything() -> None:
     first, again, other = (fitted(SMALL, seed=seed)[0].table for seed in (1, 1, 2))
     assert torch.equal(first, again)

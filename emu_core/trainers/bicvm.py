@@ -236,7 +236,7 @@ class BicvmTrainer(Trainer[Batch]):
         present = counts > 0
         present[0] = True  # the row before a sentence's first word, which has no gradient
         for side in both:
-            present[side.words[0]] = True
+            present[side.words] = True  # and the words before them, which may be dropped themselves
         rows, place = np.flatnonzero(present), np.cumsum(present) - 1
         numbers = tensor(rows, device)
         part = self.table[numbers].requires_grad_()  # (R, d)
