@@ -12,7 +12,7 @@ import pytest
 from emu_core.api.generate import generate
 from emu_core.api.inputs import labelled_set
 from emu_core.data.commands import groups as groups_module
-from emu_core.data.commands.generate import Filler, Roles, commands_report, generate_commands
+from emu_core.data.commands.generate import WEAK, Filler, Roles, commands_report, generate_commands
 from emu_core.data.commands.groups import NUMBERS, language_groups
 from emu_core.data.commands.vocabulary import checked_languages, vocabulary, vocabulary_languages
 from emu_core.data.commands.wordings import Expander
@@ -89,11 +89,12 @@ def test_splits_are_by_meaning_and_test_has_unseen_wordings(commands: LabelledSe
     assert shares["dev"] == pytest.approx(0.1, abs=0.05)
     groups = language_groups("en")
     roles = Roles(groups, 3)
-    kept = [group for group in groups.wordings if roles.of(group, "test")]
+    kept = [group for group in groups.wordings if roles.lines[group, "test"]]
     assert len(kept) > len(groups.wordings) / 3
     for group in kept:
         parts = {
-            split: {wording.parts for wording in roles.of(group, split)} for split in ("train", "dev", "test")
+            split: {wording.parts for line in roles.lines[group, split].values() for wording in line}
+            for split in ("train", "dev", "test")
         }
         assert parts["train"]
         assert parts["train"].isdisjoint(parts["test"])
@@ -176,7 +177,7 @@ def test_report_counts_what_languages_share() -> None:
         least, most = sorted([groups[pair.source], groups[pair.target]])
         assert pair.share == pytest.approx(pair.groups / most)
         assert report.groups <= pair.groups <= least
-    assert set(report.weak) == {pair for pair in report.pairs if pair.is_weak}
+    assert set(report.weak) == {pair for pair in report.pairs if pair.share < WEAK}
     assert all(f"share {pair.groups} groups" in pair.sentence for pair in report.pairs)
 
 

@@ -4,8 +4,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice, pairwise
-from typing import NamedTuple
+from itertools import chain, combinations, islice, pairwise
 
 import pandas as pd
 
@@ -32,17 +31,10 @@ SPLITS = ("train", "dev", "test")
 SHARE = 10  # one template in this many is held out for dev, another for test
 ENOUGH = 5  # the least templates of which some are held out; below it the same holds for wordings
 _Parts = tuple[str | Gap, ...]
+_Sentence = tuple[str, str]  # the text, and the text with each slot in brackets
 NAME = "commands"
-_TRAIN, _DEV = 0.8, 0.9
 WEAK = 0.75  # a pair of languages is weak if it shares less than this part of the larger language's groups
 TRIED = 6  # a group counts if one of its first meanings, this many, has a sentence
-
-
-class Sentence(NamedTuple):
-    """A command."""
-
-    text: str
-    annotated: str  # the text with each slot in brackets
 
 
 class Roles:
@@ -57,33 +49,29 @@ class Roles:
         by_use: dict[tuple[str, str], list[Group]] = defaultdict(list)
         for group in groups.wordings:
             by_use[group.intent, group.combination].append(group)
-        self._lines: dict[tuple[Group, str], dict[int, list[Wording]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
+        # Group and split -> number of a template -> its wordings that only this split has.
+        self.lines: dict[tuple[Group, str], dict[int, list[Wording]]]
+        self.lines = defaultdict(lambda: defaultdict(list))
         for use, members in by_use.items():
             rng = random.Random(f"{seed}/{groups.language}/{use}")
             held_out = _held_out([groups.wordings[group] for group in members], rng)
             for group in members:
                 for wording in groups.wordings[group]:
                     split = held_out.get(wording.parts, "train")
-                    self._lines[group, split][wording.line].append(wording)
+                    self.lines[group, split][wording.line].append(wording)
 
     def pick(self, group: Group, split: str, rng: random.Random) -> Wording:
         """Draw a template, and then one of its wordings."""
-        lines = self._lines[group, split]
+        lines = self.lines[group, split]
         if not lines or (split != "train" and rng.random() < 0.5):
-            lines = self._lines[group, "train"]
+            lines = self.lines[group, "train"]
         return rng.choice(rng.choice(list(lines.values())))
-
-    def of(self, group: Group, split: str) -> tuple[Wording, ...]:
-        """Return the wordings that only this split has."""
-        return tuple(wording for line in self._lines[group, split].values() for wording in line)
 
 
 def _held_out(groups: Sequence[Sequence[Wording]], rng: random.Random) -> dict[_Parts, str]:
     """Return the split of each wording that is not for train."""
     all_parts: dict[_Parts, int] = {}
-    for wording in (wording for group in groups for wording in group):
+    for wording in chain.from_iterable(groups):
         all_parts.setdefault(wording.parts, wording.line)
     lines = sorted(set(all_parts.values()))
     units: list[list[_Parts]] = [[parts] for parts in all_parts]
@@ -110,7 +98,7 @@ class Filler:
         self._roles = Roles(groups, seed)
         self._own = vocabulary(groups.language)
 
-    def sentences(self, meaning: Meaning, split: str) -> Iterator[Sentence]:
+    def sentences(self, meaning: Meaning, split: str) -> Iterator[_Sentence]:
         """Yield suitable sentences for a meaning, always the same ones."""
         rng = random.Random(f"{self._seed}/{self.language}/{meaning.id}")
         for trial in range(TRIES):
@@ -120,7 +108,7 @@ class Filler:
 
     def _filled(
         self, wording: Wording, meaning: Meaning, rng: random.Random, *, strict: bool
-    ) -> Sentence | None:
+    ) -> _Sentence | None:
         """Return a wording with its values; None if it is odd, or if `strict` and a word lacks its lead."""
         kinds, keys = dict(meaning.group.slots), dict(meaning.values)
         subject = self._subject(meaning)
@@ -143,17 +131,17 @@ class Filler:
         if not plain[:1].isalnum() or self._own.is_odd(meaning.group.intent, plain):
             return None
         repeats = any(word == following for word, following in pairwise(plain.casefold().split()))
-        return None if repeats else Sentence(plain, annotated)
+        return None if repeats else (plain, annotated)
 
     def _subject(self, meaning: Meaning) -> str:
         """Return the article of the subject, with which states agree."""
-        values, kinds = dict(meaning.values), dict(meaning.group.slots)
-        if "name" in values and kinds["name"] in self._own.values:
-            return self._own.values[kinds["name"]][values["name"]].article
-        if "device_class" in values and kinds["device_class"] in self._own.lists:
-            texts = self._own.lists[kinds["device_class"]][values["device_class"]]
-            return split_article(texts[0], self._own.leads["the"])[0]
-        return self._own.subjects.get(dict(meaning.group.fixed).get("domain", ""), "")
+        own, values, kinds = self._own, dict(meaning.values), dict(meaning.group.slots)
+        if "name" in values and kinds["name"] in own.values:
+            return own.values[kinds["name"]][values["name"]].article
+        if "device_class" in values and kinds["device_class"] in own.lists:
+            texts = own.lists[kinds["device_class"]][values["device_class"]]
+            return split_article(texts[0], own.leads["the"])[0]
+        return own.subjects.get(dict(meaning.group.fixed).get("domain", ""), "")
 
     def _text(self, kind: str, key: str, lead: str, subject: str, rng: random.Random) -> tuple[str, str]:
         """Return what precedes a value, with its lead, and the value's text, "" if it has none."""
@@ -201,11 +189,12 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
 
     def add(meaning: Meaning) -> bool:
         """Add a meaning's rows, unless a language has no sentence left for it."""
-        split = _split_of(meaning, seed)
-        chosen: dict[str, Sentence] = {}
+        place = random.Random(f"{seed}/{meaning.id}").random()
+        split = "train" if place < 0.8 or not meaning.values else "dev" if place < 0.9 else "test"
+        chosen: dict[str, _Sentence] = {}
         for filler in fillers:
             sentences = filler.sentences(meaning, split)
-            new = next((one for one in sentences if one.text.casefold() not in taken[filler.language]), None)
+            new = next((one for one in sentences if one[0].casefold() not in taken[filler.language]), None)
             if new is None:
                 return False
             chosen[filler.language] = new
@@ -223,13 +212,6 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
     frame = frame.sort_values(["language", "id"], kind="stable", ignore_index=True)
     return LabelledSet(frame, NAME)
-
-
-def _split_of(meaning: Meaning, seed: int) -> str:
-    if not meaning.values:
-        return "train"
-    place = random.Random(f"{seed}/{meaning.id}").random()
-    return "train" if place < _TRAIN else "dev" if place < _DEV else "test"
 
 
 @dataclass(frozen=True)
@@ -253,11 +235,6 @@ class PairCount:
     share: float  # the same as a part of the groups of the larger language
 
     @property
-    def is_weak(self) -> bool:
-        """Whether they share less than WEAK."""
-        return self.share < WEAK
-
-    @property
     def sentence(self) -> str:
         """The weakness in words, for the user."""
         return (
@@ -277,14 +254,22 @@ class CommandsReport:
     @property
     def weak(self) -> tuple[PairCount, ...]:
         """The weak pairs, the weakest first."""
-        return tuple(sorted((pair for pair in self.pairs if pair.is_weak), key=lambda pair: pair.share))
+        weak = (pair for pair in self.pairs if pair.share < WEAK)
+        return tuple(sorted(weak, key=lambda pair: pair.share))
 
 
 def commands_report(languages: Sequence[str]) -> CommandsReport:
     """Count what the templates give in each language and in every two. Raises DataError as `generate_commands`."""
     codes = ordered(checked_languages(languages))
     groups = {code: language_groups(code) for code in codes}
-    usable = {code: _usable(groups[code]) for code in codes}
+    usable = {}
+    for code, one in groups.items():
+        filler = Filler(one, 0)
+        usable[code] = {
+            choices.group
+            for choices in shared_choices([one])
+            if any(any(filler.sentences(meaning, "train")) for meaning in islice(choices.drawn(0), TRIED))
+        }
 
     def shared(among: Sequence[str]) -> int:
         choices = {one.group for one in shared_choices([groups[code] for code in among])}
@@ -299,13 +284,3 @@ def commands_report(languages: Sequence[str]) -> CommandsReport:
         count = shared(pair)
         pairs.append(PairCount(*pair, count, count / max(1, *(len(usable[code]) for code in pair))))
     return CommandsReport(tuple(counts), tuple(pairs), shared(codes))
-
-
-def _usable(groups: LanguageGroups) -> set[Group]:
-    """Return the groups that have a sentence for one of the first few meanings."""
-    filler = Filler(groups, 0)
-    return {
-        choices.group
-        for choices in shared_choices([groups])
-        if any(next(filler.sentences(meaning, "train"), None) for meaning in islice(choices.drawn(0), TRIED))
-    }
