@@ -52,13 +52,18 @@ class Opened:
 def opened(source: Path | bytes, name: str, most: int | None = None) -> Iterator[Opened]:
     """Open a path or bytes, named `name` in messages, and unpack gzipped content.
 
-    Raises:
-        DataError: the file is missing, has more than `most` bytes (by default MAX_BYTES), packed or unpacked, can't be
-            opened, or is a damaged gzip file. A path's size is checked before it is read, the rest while it is read.
+    Raises a DataError if the file is missing, has more than `most` bytes (by default MAX_BYTES), packed or unpacked,
+    can't be opened, or is a damaged gzip file. A path's size is checked before it is read, the rest while it is read.
     """
     max_bytes = MAX_BYTES if most is None else most
     try:
-        with _stream(source, name, max_bytes) as file:
+        if isinstance(source, Path) and source.is_dir():
+            raise DataError(f"{shown(name)} is a folder; name the files in it")
+        if isinstance(source, Path) and not source.is_file():
+            raise DataError(f"{shown(name)}: no such file; check the path")
+        size = len(source) if isinstance(source, bytes) else source.stat().st_size
+        check_size(size, name, max_bytes)
+        with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
             is_gzipped = file.read(len(_GZIP)) == _GZIP
             file.seek(0)
             yield Opened(gzip.GzipFile(fileobj=file) if is_gzipped else file, name, max_bytes)
@@ -85,26 +90,11 @@ def named_paths(files: str | Path | Sequence[str | Path], missing: str) -> list[
     return paths
 
 
-def _stream(source: Path | bytes, name: str, max_bytes: int) -> BinaryIO:
-    if isinstance(source, bytes):
-        check_size(len(source), name, max_bytes)
-        return io.BytesIO(source)
-    if source.is_dir():
-        raise DataError(f"{shown(name)} is a folder; name the files in it")
-    if not source.is_file():
-        raise DataError(f"{shown(name)}: no such file; check the path")
-    check_size(source.stat().st_size, name, max_bytes)
-    return source.open("rb")
-
-
 def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: str) -> pd.DataFrame:
     """Return a frame of strings from column names and as many columns of equal length.
 
     Names are stripped. A column without a name gets one ("column 3"), or is dropped if it is empty, as spreadsheets
-    leave them behind.
-
-    Raises:
-        DataError: there are no rows, two columns share a name, or a cell is not valid text.
+    leave them behind. Raises a DataError if there are no rows, two columns share a name, or a cell is not valid text.
     """
     names = [column.strip() for column in header]
     named = [
@@ -151,18 +141,13 @@ def check_lengths(texts: Sequence[str], name: str, unit: str, place: str = "") -
 
 def as_text(value: object) -> str:
     """Return a typed cell as text: None as "", booleans in lower case, lists and objects as JSON."""
-    match value:
-        case str():
-            return value
-        case None:
-            return ""
-        case bool():
-            return str(value).lower()
-        case dict() | list():
-            return json.dumps(value, ensure_ascii=False)
-        case date() | time():
-            return value.isoformat()
-    return str(value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return "" if value is None else str(value)
 
 
 def _strings(values: Sequence[str], label: str, name: str) -> "pd.Series[str]":

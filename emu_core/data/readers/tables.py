@@ -4,10 +4,10 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -63,10 +63,16 @@ def read_table(source: Path | bytes, name: str) -> pd.DataFrame:
         payload = file.read()
     if file.is_gzipped:
         name = name[:-3] if name.lower().endswith(".gz") else name
-    elif payload.startswith(PARQUET):
-        return _whole(parse_parquet, payload, name, "Parquet")
-    elif payload.startswith(ZIP):
-        return _whole(parse_xlsx, payload, name, "XLSX")
+    elif payload.startswith((PARQUET, ZIP)):
+        parse, kind = (parse_parquet, "Parquet") if payload.startswith(PARQUET) else (parse_xlsx, "XLSX")
+        try:
+            return parse(payload, name)
+        except DataError:
+            raise
+        except Exception as error:  # a damaged file fails in dozens of ways
+            raise DataError(
+                f"{shown(name)} can't be read as {kind}; save it again, or as CSV in UTF-8"
+            ) from error
     text, encoding = checked_text(payload, name)
     is_json = name.lower().endswith(_JSON_SUFFIXES) or looks_like_json(text)
     frame = (parse_json if is_json else parse_delimited)(text, name)
@@ -74,25 +80,12 @@ def read_table(source: Path | bytes, name: str) -> pd.DataFrame:
     return frame
 
 
-def _whole(parse: Callable[[bytes, str], pd.DataFrame], payload: bytes, name: str, kind: str) -> pd.DataFrame:
-    try:
-        return parse(payload, name)
-    except DataError:
-        raise
-    except Exception as error:  # a damaged file fails in dozens of ways
-        raise DataError(
-            f"{shown(name)} can't be read as {kind}; save it again, or as CSV in UTF-8"
-        ) from error
-
-
 def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
     """Return the header, the columns and the notes of a table: of a .tsv line by line, else by `read_table`.
 
     In a .tsv, gzipped or not, a line is always a row, and a blank line is a row of empty cells. Quotes are part of the
-    text, except those that spreadsheets put round a cell with quotes inside (doubled).
-
-    Raises:
-        DataError: the file can't be read, has too many rows, or a line has more or fewer cells than the first.
+    text, except those that spreadsheets put round a cell with quotes inside (doubled). Raises a DataError if the file
+    can't be read, has too many rows, or a line has more or fewer cells than the first.
     """
     if not is_tsv(path):
         frame = read_table(path, path.name)
@@ -237,15 +230,13 @@ def looks_like_json(text: str) -> bool:
     first = text.lstrip().split("\n", 1)[0].strip()
     if first in ("[", "{", "[{"):
         return True
-    if not first.startswith(("{", "[")):
-        return False
     try:
         _DECODER.raw_decode(first)
     except ValueError:
         return first.startswith(('{"', '[{"'))
     except RecursionError:
         return True
-    return True
+    return first.startswith(("{", "["))
 
 
 def parse_json(text: str, name: str) -> pd.DataFrame:
@@ -268,22 +259,20 @@ def parse_json(text: str, name: str) -> pd.DataFrame:
 
 def _json_values(text: str, name: str) -> Iterator[tuple[str, object]]:
     """Yield each value with its place in words."""
-    if text.lstrip().startswith("["):
-        array = _decoded(text, "the file", name)
-        for number, value in enumerate(array if isinstance(array, list) else [array], start=1):
-            yield f"item {number}", value
-        return
+    is_array = text.lstrip().startswith("[")
     # Not splitlines(): a JSON string may contain U+2028 and its like.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield f"line {number}", _decoded(line, f"line {number}", name)
-
-
-def _decoded(text: str, place: str, name: str) -> object:
-    try:
-        return _DECODER.decode(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{shown(name)}: {place} is not JSON; {_JSON_FIX}") from error
+    for number, part in enumerate([text] if is_array else text.split("\n"), start=1):
+        if not part.strip():
+            continue
+        place = "the file" if is_array else f"line {number}"
+        try:
+            value = _DECODER.decode(part)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{shown(name)}: {place} is not JSON; {_JSON_FIX}") from error
+        if is_array:
+            yield from ((f"item {item}", one) for item, one in enumerate(value, start=1))
+        else:
+            yield place, value
 
 
 def parse_parquet(payload: bytes, name: str) -> pd.DataFrame:
@@ -299,34 +288,23 @@ def parse_parquet(payload: bytes, name: str) -> pd.DataFrame:
         raise DataError(f"{shown(name)} has {len(flat):,} columns; keep text, intent and language")
     # As dictionaries, a long value of every row is stored once until its true size is known.
     table = pq.ParquetFile(pa.BufferReader(payload), read_dictionary=flat).read(columns=flat)
-    check_characters(sum(_characters(column) for column in table.columns), name)
-    columns = [pc.fill_null(_plain(column), "").to_pylist() for column in table.columns]
+    check_characters(sum(_characters(chunk) for column in table.columns for chunk in column.chunks), name)
+    columns = []
+    for column in table.columns:
+        plain = pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        columns.append(pc.fill_null(pc.cast(plain, pa.large_string()), "").to_pylist())
     return build_table(table.column_names, columns, name)
 
 
-def _characters(column: pa.ChunkedArray) -> int:
-    """Return the bytes of text that a column expands to; 0 for other types."""
-    total = 0
-    for chunk in column.chunks:
-        if pa.types.is_dictionary(chunk.type) and _has_lengths(chunk.type.value_type):
-            lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
-        elif _has_lengths(chunk.type):
-            lengths = pc.binary_length(chunk)
-        else:
-            continue
-        total += pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0
-    return total
-
-
-def _has_lengths(kind: pa.DataType) -> bool:
+def _characters(chunk: pa.Array) -> int:
+    """Return the bytes of text that a part of a column expands to; 0 for other types."""
+    is_dictionary = pa.types.is_dictionary(chunk.type)
+    values = chunk.dictionary if is_dictionary else chunk
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return any(test(kind) for test in tests)
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_dictionary(column.type):
-        column = pc.cast(column, column.type.value_type)
-    return pc.cast(column, pa.large_string())
+    if not any(test(values.type) for test in tests):
+        return 0
+    lengths = pc.cast(pc.binary_length(values), pa.int64())
+    return pc.sum(lengths.take(chunk.indices) if is_dictionary else lengths).as_py() or 0
 
 
 def parse_xlsx(payload: bytes, name: str) -> pd.DataFrame:
@@ -337,7 +315,23 @@ def parse_xlsx(payload: bytes, name: str) -> pd.DataFrame:
     workbook = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
     if not workbook.worksheets:
         raise DataError(f"{shown(name)} has no sheet with cells; put the table on its first sheet")
-    return _first_sheet(workbook.worksheets[0], name)
+    sheet = workbook.worksheets[0]
+    empty: tuple[int, list[str]] = (0, [])
+    first, header = next(_sheet_rows(sheet, 1, MAX_COLUMNS, _MAX_BLANK_ROWS, name), empty)
+    while header and not header[-1]:
+        header.pop()
+    if not header:
+        raise DataError(f"{shown(name)} has an empty first sheet; put the table there")
+    width = len(header)
+    rows = []
+    for number, cells in _sheet_rows(sheet, first + 1, width + 1, _MAX_SHEET_ROWS + 1, name):
+        if cells[width]:
+            raise DataError(
+                f"{shown(name)}: row {number} has a cell beside the last named column; name or remove it"
+            )
+        rows.append(cells[:width])
+        check_rows(len(rows), name)
+    return build_table(header, _columns(rows, width), name)
 
 
 def _check_archive(payload: bytes, name: str) -> None:
@@ -358,25 +352,6 @@ def _check_archive(payload: bytes, name: str) -> None:
                     raise DataError(
                         f"{shown(name)} holds an XML document type; save the table as CSV in UTF-8"
                     )
-
-
-def _first_sheet(sheet: Any, name: str) -> pd.DataFrame:
-    empty: tuple[int, list[str]] = (0, [])
-    first, header = next(_sheet_rows(sheet, 1, MAX_COLUMNS, _MAX_BLANK_ROWS, name), empty)
-    while header and not header[-1]:
-        header.pop()
-    if not header:
-        raise DataError(f"{shown(name)} has an empty first sheet; put the table there")
-    width = len(header)
-    rows = []
-    for number, cells in _sheet_rows(sheet, first + 1, width + 1, _MAX_SHEET_ROWS + 1, name):
-        if cells[width]:
-            raise DataError(
-                f"{shown(name)}: row {number} has a cell beside the last named column; name or remove it"
-            )
-        rows.append(cells[:width])
-        check_rows(len(rows), name)
-    return build_table(header, _columns(rows, width), name)
 
 
 def _sheet_rows(

@@ -86,10 +86,7 @@ def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
     """Return the lines of a text file, gzipped or not, in any encoding, and a note if the file is not UTF-8.
 
     Only line ends separate lines, not U+2028 and its like (as in `str.splitlines`), which would misalign parallel
-    files. Blank lines at the end are ignored.
-
-    Raises:
-        DataError: the file is missing, too large, empty or not text.
+    files. Blank lines at the end are ignored. Raises a DataError if the file is missing, too large, empty or not text.
     """
     text, encoding = read_text(path, path.name)
     text = text.rstrip("\r\n")
@@ -104,23 +101,12 @@ def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
 def decode_text(payload: bytes, name: str) -> tuple[str, str]:
     """Return the text of a file's bytes, and its encoding.
 
-    It is the one of the byte order mark, else UTF-8 if every line is UTF-8, else the likeliest other one.
-
-    Raises:
-        DataError: the bytes are not text, mix two encodings, or are in an unknown encoding.
+    It is the one of the byte order mark, else UTF-8 if every line is UTF-8, else the likeliest other one. Raises a
+    DataError if the bytes are not text, mix two encodings, or are in an unknown encoding.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if payload.startswith(mark):
             return _strict(payload, encoding, name), encoding.removesuffix("-sig")
-    _check_is_text(payload, name)
-    try:
-        return payload.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        encoding = _legacy_encoding(payload, name)
-        return _strict(payload, encoding, name), encoding
-
-
-def _check_is_text(payload: bytes, name: str) -> None:
     if (at := payload.find(b"\0")) >= 0:
         raise DataError(
             f"{shown(name)}: line {payload.count(10, 0, at) + 1} holds a NUL byte, so this is not a plain "
@@ -129,6 +115,11 @@ def _check_is_text(payload: bytes, name: str) -> None:
     controls = len(payload) - len(payload.translate(None, _CONTROLS))
     if controls > len(payload) / 200:
         raise DataError(f"{shown(name)} is not a text file but binary data; save the table as CSV in UTF-8")
+    try:
+        return payload.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        encoding = _legacy_encoding(payload, name)
+        return _strict(payload, encoding, name), encoding
 
 
 def _legacy_encoding(payload: bytes, name: str) -> str:
