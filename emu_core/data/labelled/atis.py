@@ -23,7 +23,6 @@ EXCLUDED = "flight"  # the paper's "flights" class, three quarters of the senten
 PAPER_COUNTS: Mapping[str, int] = {"classes": 13, "train": 1195, "test": 252}
 _ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".iob", ".parquet", ".xlsx")
 _SPLITS = ("train", "test")
-_WORDS = re.compile(r"[^a-z0-9]+")
 
 
 def read_atis(folder: Path) -> LabelledSet:
@@ -43,7 +42,13 @@ def read_atis(folder: Path) -> LabelledSet:
     files = _files(folder)
     whole = pd.concat([_rows(path, *key) for key, path in files.items()], ignore_index=True)
     english = whole[whole["language"] == "en"]
-    _check_lines(whole, english)
+    sizes = english.groupby("split").size()
+    for (language, split), rows in whole.groupby(["language", "split"]):
+        if len(rows) != sizes[split]:
+            raise DataError(
+                f"the file of {split} in {language} has {len(rows)} sentences, and the English one {sizes[split]}; "
+                "each line must be the translation of the English line of its number"
+            )
     counts = [english.loc[english["split"] == split, "intent"].value_counts() for split in _SPLITS]
     kept = sorted(
         intent
@@ -74,11 +79,9 @@ def _files(folder: Path) -> dict[tuple[str, str], Path]:
         raise DataError(f"there is no folder {folder}; name the one that holds ATIS: {ATIS}FOLDER")
     files: dict[tuple[str, str], Path] = {}
     for path in sorted(folder.iterdir()):
-        if path.suffix.lower() not in _ENDINGS:
-            continue
-        words = _WORDS.split(path.stem.lower())
+        words = re.split("[^a-z0-9]+", path.stem.lower())
         splits = [split for split in _SPLITS if split in words]
-        if len(splits) != 1:
+        if path.suffix.lower() not in _ENDINGS or len(splits) != 1:
             continue
         codes = [
             code
@@ -102,7 +105,11 @@ def _files(folder: Path) -> dict[tuple[str, str], Path]:
 def _rows(path: Path, split: str, language: str) -> pd.DataFrame:
     texts, intents = _iob(path) if path.suffix.lower() == ".iob" else _table(path)
     check_rows(len(texts), path.name)
-    frame = pd.DataFrame({"text": texts, "intent": [_intent(name) for name in intents]}, dtype="str")
+    names = [
+        "+".join(part.strip().removeprefix("atis_") for part in re.split(r"[#+]", intent))
+        for intent in intents
+    ]
+    frame = pd.DataFrame({"text": texts, "intent": names}, dtype="str")
     if empty := (frame["text"] == "").sum():
         raise DataError(
             f"{shown(path.name)} has {empty} lines without text; fill them, or leave the file out"
@@ -141,17 +148,3 @@ def _iob(path: Path) -> tuple[list[str], list[str]]:
         texts.append(" ".join(word for word in words.split() if word not in ("BOS", "EOS")))
         intents.append(tags.split()[-1])
     return texts, intents
-
-
-def _intent(name: str) -> str:
-    return "+".join(part.strip().removeprefix("atis_") for part in re.split(r"[#+]", name))
-
-
-def _check_lines(whole: pd.DataFrame, english: pd.DataFrame) -> None:
-    sizes = english.groupby("split").size()
-    for (language, split), rows in whole.groupby(["language", "split"]):
-        if len(rows) != sizes[split]:
-            raise DataError(
-                f"the file of {split} in {language} has {len(rows)} sentences, and the English one {sizes[split]}; "
-                "each line must be the translation of the English line of its number"
-            )

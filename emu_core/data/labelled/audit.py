@@ -78,19 +78,6 @@ def _script_misfits(rows: pd.DataFrame) -> pd.Series:
     return explained
 
 
-def _thin(rows: pd.DataFrame) -> pd.Series:
-    """Find the rows that are their intent's only sentence in their language."""
-    explained = "the only " + rows["language"].map(language_name) + " sentence of " + rows["intent"]
-    return explained.where(~rows.duplicated(["intent", "language"], keep=False))
-
-
-def _long(rows: pd.DataFrame) -> pd.Series:
-    """Find texts of more than LONG_TEXT characters."""
-    lengths = rows["text"].str.len()
-    explained = lengths.astype("str") + " characters; encoders read the beginning only"
-    return explained.where(lengths > LONG_TEXT)
-
-
 @dataclass(frozen=True, eq=False)
 class Audit:
     """The findings of an audit.
@@ -172,6 +159,9 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
         found = among.assign(explanation=explained.astype("str"))[explained.notna()]
         return found[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
 
+    thin = "the only " + kept["language"].map(language_name) + " sentence of " + kept["intent"]
+    lengths = kept["text"].str.len()
+    long = lengths.astype("str") + " characters; encoders read the beginning only"
     dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
     return kept[list(COLUMNS)], Audit(
         rows_read=len(rows),
@@ -181,8 +171,8 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
         conflicts=findings("this text has the intents " + _several(kept, "same", "intent")),
         leaks=findings(_leaks(whole), whole),
         script_misfits=findings(_script_misfits(kept)),
-        thin=findings(_thin(kept)),
-        long_texts=findings(_long(kept)),
+        thin=findings(thin.where(~kept.duplicated(["intent", "language"], keep=False))),
+        long_texts=findings(long.where(lengths > LONG_TEXT)),
         counts=count_table(kept),
         notes=notes,
     )

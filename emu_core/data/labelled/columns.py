@@ -88,10 +88,26 @@ def apply_columns(
     Raises:
         DataError: a required or mapped column does not exist, or no language is stated.
     """
-    _check_mapping(frame, mapping, required, name)
+    found, used = list(frame.columns), asdict(mapping)
+    for column in used.values():
+        if column and column not in found:
+            raise DataError(
+                f"{shown(name)}: no column '{shown(column)}'; found: {listed(found)}. Map one of them"
+            )
+    for role, other in combinations([role for role, column in used.items() if column], 2):
+        if used[role] == used[other]:
+            raise DataError(
+                f"{shown(name)}: column '{shown(used[role])}' is mapped to {role} and to {other}; choose one"
+            )
+    if missing := [role for role in required if not used[role]]:
+        spare = next((column for column in found if column not in used.values()), None)
+        fix = "Add it, or name the right file"
+        if spare:
+            fix = f"Map one (in the command: --{missing[0]}-column {quote(shown(spare))})"
+        raise DataError(f"{shown(name)}: no column '{missing[0]}'; found: {listed(found)}. {fix}")
     table = pd.DataFrame("", index=range(len(frame)), columns=list(COLUMNS), dtype="str")
     for role in COLUMNS:
-        if column := getattr(mapping, role):
+        if column := used[role]:
             table[role] = frame[column].reset_index(drop=True).astype("str").fillna("")
     if mapping.language is None:
         table["language"] = stated_language(language, name)
@@ -109,31 +125,6 @@ def split_code(split: str) -> str:
 def split_codes(values: "pd.Series[str]") -> "pd.Series[str]":
     """Return the `split_code` of each value."""
     return values.map({value: split_code(value) for value in values.unique()}).astype("str")
-
-
-def _check_mapping(frame: pd.DataFrame, mapping: ColumnMapping, required: Sequence[str], name: str) -> None:
-    found = list(frame.columns)
-    used = asdict(mapping)
-    for column in used.values():
-        if column and column not in found:
-            raise DataError(
-                f"{shown(name)}: no column '{shown(column)}'; found: {listed(found)}. Map one of them"
-            )
-    roles = [role for role, column in used.items() if column]
-    for role, other in combinations(roles, 2):
-        if used[role] == used[other]:
-            raise DataError(
-                f"{shown(name)}: column '{shown(used[role])}' is mapped to {role} and to {other}; choose one"
-            )
-    spare = next((column for column in found if column not in used.values()), None)
-    for role in required:
-        if not used[role]:
-            fix = (
-                f"Map one (in the command: --{role}-column {quote(shown(spare))})"
-                if spare
-                else "Add it, or name the right file"
-            )
-            raise DataError(f"{shown(name)}: no column '{role}'; found: {listed(found)}. {fix}")
 
 
 def _folded(name: str) -> str:

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from emu_core.data.cleaning import texts_hash
 from emu_core.data.labelled.columns import COLUMNS, split_code
@@ -90,13 +89,16 @@ class LabelledSet(Sentences):
         Raises:
             DataError: a language or split is not in the set, or no row is in both.
         """
-        keep = np.ones(len(self), dtype=bool)
-        if languages is not None:
-            codes = [language_code(language) or language for language in languages]
-            keep &= _rows_in(self.frame["language"], codes, self.languages, "language")
-        if splits is not None:
-            codes = [split_code(split) for split in splits]
-            keep &= _rows_in(self.frame["split"], codes, self.splits, "split")
+        codes = None if languages is None else [language_code(one) or one for one in languages]
+        parts = None if splits is None else [split_code(one) for one in splits]
+        keep = pd.Series(True, index=self.frame.index)
+        for column, wanted, there in (("language", codes, self.languages), ("split", parts, self.splits)):
+            if unknown := [value for value in wanted or () if value not in there]:
+                raise DataError(
+                    f"no {column} '{shown(unknown[0])}' in the data; there is: {listed(there, 30)}"
+                )
+            if wanted is not None:
+                keep &= self.frame[column].isin(wanted)
         if not keep.any():
             raise DataError(
                 f"no row in language {listed(languages or self.languages)} and split "
@@ -189,12 +191,3 @@ def count_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the number of rows of each intent (rows, sorted) in each language (columns, English first)."""
     table = frame.groupby(["intent", "language"]).size().unstack(fill_value=0)
     return table.reindex(columns=list(ordered(table.columns))).astype("int64")
-
-
-def _rows_in(
-    values: "pd.Series[str]", wanted: Sequence[str], there: Sequence[str], what: str
-) -> NDArray[np.bool_]:
-    """Return for each value whether it is wanted. Raises DataError if a wanted one is not there."""
-    if unknown := [value for value in wanted if value not in there]:
-        raise DataError(f"no {what} '{shown(unknown[0])}' in the data; there is: {listed(there, 30)}")
-    return values.isin(list(wanted)).to_numpy(dtype=bool)
