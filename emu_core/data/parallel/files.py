@@ -17,7 +17,6 @@ from emu_core.errors import DataError
 MOST_PAIRS = 20_000  # of an evaluation's file: each sentence is compared with every translation
 _TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
 _PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
-_CHUNK = 2**20
 _CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})  # elements that hold a format's own code and not text
 _MOST_LANGUAGES = 100
 _DEEPEST = 100  # nested elements; a usual memory has about ten levels
@@ -89,9 +88,8 @@ def read_translations(folder: Path) -> list[ParallelText]:
                 f"{path.name} has no {missing.name} beside it; translations are in two files, line by line"
             )
         if own == codes[0]:
-            first, second = (language_code(code) or code for code in codes)
-            rows = _read_plain([(first, sides[0]), (second, sides[1])])
-            text = pair_of(rows, first, second, drop_empty=False)
+            both = [language_code(code) or code for code in codes]
+            text = pair_of(_read_plain(list(zip(both, sides, strict=True))), *both, drop_empty=False)
             check_pairs(len(text), text.name)
             found.append(text)
     if not found:
@@ -171,11 +169,8 @@ def _read_plain(group: Sequence[tuple[str, Path]]) -> ParallelRows:
     return ParallelRows(texts, files, range(1, count + 1), notes=notes)
 
 
-def _read_table(path: Path, languages: Sequence[str] | None = None) -> ParallelRows:
-    """Read a table whose columns are named by languages, or a .tsv without a header whose languages are given.
-
-    Columns that are not named by a language, such as `score`, are ignored.
-    """
+def _read_table(path: Path, languages: Sequence[str] | None) -> ParallelRows:
+    """Read the columns that are named by languages, or all of a .tsv without a header whose languages are given."""
     names, columns, notes = read_columns(path)
     header = {}  # place -> language
     for place, (name, column) in enumerate(zip(names, columns, strict=True)):
@@ -184,22 +179,21 @@ def _read_table(path: Path, languages: Sequence[str] | None = None) -> ParallelR
         is_key = code in ("id", "no") and all(len(text.split()) < 2 for text in column)
         if code is not None and is_known(code) and not is_key:
             header[place] = code
-    start = 1
-    if not is_tsv(path):
-        if len(header) < 2:
-            raise DataError(
-                f"{shown(path.name)}: the columns name no two languages: {listed(names)}; rename those of the "
-                "sentences to codes such as en and de"
-            )
-    elif len(header) >= 2 and (languages is None or set(header.values()) == set(languages)):
-        start = 2
-    else:
+    unit, start = ("line", 2) if is_tsv(path) else ("row", 1)
+    if len(header) < 2 and not is_tsv(path):
+        raise DataError(
+            f"{shown(path.name)}: the columns name no two languages: {listed(names)}; rename those of the "
+            "sentences to codes such as en and de"
+        )
+    if is_tsv(path) and (
+        len(header) < 2 or (languages is not None and set(header.values()) != set(languages))
+    ):
+        start = 1
         header = _languages_given(path.name, names, header, languages)
         columns = [(name, *column) for name, column in zip(names, columns, strict=True)]
     check_languages(list(header.values()), path.name)
     texts = {code: clean(columns[place]) for place, code in header.items()}
     lines = range(start, start + len(columns[0]))
-    unit = "line" if is_tsv(path) else "row"
     return ParallelRows(texts, dict.fromkeys(texts, path.name), lines, unit, notes)
 
 
@@ -235,11 +229,7 @@ def read_tmx(path: Path) -> ParallelRows:
         DataError: the file is missing, too large, not TMX or damaged, has fewer than two languages, or a unit doesn't
             state its language or has one twice; it names file and line.
     """
-    memory = _Memory(path.name)
-    with opened(path, path.name) as file:
-        while chunk := file.read(_CHUNK):
-            memory.feed(chunk, final=False)
-    memory.feed(b"", final=True)
+    memory = _Memory(path)
     if not memory.units:
         raise DataError(f"{shown(path.name)} has no translation unit (<tu>) with text; check the export")
     languages = ordered(memory.languages)
@@ -249,13 +239,13 @@ def read_tmx(path: Path) -> ParallelRows:
 
 
 class _Memory:
-    """The handlers of the XML parser, which collect units and the lines where they begin."""
+    """The units of a file and the lines where they begin, collected by the handlers of the XML parser."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, path: Path) -> None:
         self.units: list[dict[str, str]] = []
         self.lines: list[int] = []
         self.languages: dict[str, None] = {}
-        self._name = name
+        self._name = path.name
         self._path: list[str] = []
         self._code_depth = 0  # open elements of `_CODE`
         self._language = ""
@@ -270,10 +260,9 @@ class _Memory:
         parser.EntityDeclHandler = self._refuse_entity
         parser.SkippedEntityHandler = self._refuse_unknown
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-
-    def feed(self, chunk: bytes, *, final: bool) -> None:
         try:
-            self._parser.Parse(chunk, final)
+            with opened(path, path.name) as file:
+                parser.ParseFile(file)
         except expat.ExpatError as error:
             raise DataError(
                 f"{shown(self._name)}: line {error.lineno} is not XML in the encoding it names "
@@ -282,8 +271,8 @@ class _Memory:
         except (LookupError, ValueError) as error:  # an encoding that expat and Python don't know
             raise self._error("is in an encoding that can't be read; export it in UTF-8") from error
 
-    def _error(self, what: str, line: int | None = None) -> DataError:
-        return DataError(f"{shown(self._name)}: line {line or self._parser.CurrentLineNumber} {what}")
+    def _error(self, what: str) -> DataError:
+        return DataError(f"{shown(self._name)}: line {self._parser.CurrentLineNumber} {what}")
 
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise self._error(

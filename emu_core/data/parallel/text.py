@@ -24,9 +24,7 @@ class ParallelText(Text):
         target: the second language's; another one.
         first: N sentences of the first language, none of them blank.
         second: their N translations, in the same order.
-        name: the name of the text.
         documents: the rows (from 0, rising, the first is 0) at which documents begin; empty if the text has none.
-        notes: anything unusual about how it was read.
     """
 
     kind: ClassVar = "parallel"
@@ -164,10 +162,7 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
     """Pair two of the languages.
 
     Rows that are empty in both languages are dropped and begin a new document; `drop_empty` also drops rows that are
-    empty in one language.
-
-    Raises:
-        DataError: a row is empty in one of two languages, or no pair is left.
+    empty in one language, which are a DataError otherwise, as is no pair at all.
     """
     name = ", ".join(dict.fromkeys((rows.files[source], rows.files[target])))
     first, second = (pd.Series(rows.texts[code], dtype="object") for code in (source, target))

@@ -24,8 +24,6 @@ class Dialogues(Text):
         language: its code.
         comments: N texts, none blank.
         responses: the N responses, in the same order, none blank.
-        name: the name of the set.
-        notes: anything unusual about how they were read.
     """
 
     kind: ClassVar = "dialogues"
@@ -65,11 +63,8 @@ def _read(path: Path, given: str | None) -> list[Dialogues]:
     language = stated_language(given, path.name)
     header, body, notes = read_columns(path)
     names = [name.strip().casefold() for name in header]
-    places = [
-        names.index(found)
-        for kind in (_COMMENTS, _RESPONSES)
-        if (found := next((name for name in kind if name in names), None)) is not None
-    ]
+    of_kinds = ([names.index(name) for name in kind if name in names] for kind in (_COMMENTS, _RESPONSES))
+    places = [found[0] for found in of_kinds if found]
     may_lack_header = is_tsv(path) or path.name.lower().removesuffix(".gz").endswith(".csv")
     if len(places) == 2:
         columns = [body[place] for place in places]

@@ -31,9 +31,7 @@ class Nli(Text):
         premises: N sentences, none blank.
         hypotheses: N sentences, none blank.
         labels: (N,) int64, places in `LABELS`.
-        language: code.
-        name: the name of the set.
-        notes: anything unusual about how they were read.
+        language: its code.
     """
 
     kind: ClassVar = "nli"
@@ -84,8 +82,7 @@ def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[N
 def _read(path: Path, default: str) -> list[Nli]:
     rows: dict[str, list[tuple[str, str, int]]] = {}
     count = undecided = empty = 0
-    for where, line in _lines(path):
-        count += 1
+    for count, (where, line) in enumerate(_lines(path), 1):
         check_rows(count, path.name)
         premise, hypothesis, label, language = _record(line, where)
         if label == "-":
@@ -139,9 +136,7 @@ def _record(line: bytes, where: str) -> tuple[str, ...]:
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the bytes of each line that is not blank, with its place in words."""
     with opened(path, path.name, MAX_BYTES) as stream:
-        number = 0
-        while line := stream.readline(_MAX_LINE + 1):
-            number += 1
+        for number, line in enumerate(iter(lambda: stream.readline(_MAX_LINE + 1), b""), 1):
             where = f"{shown(path.name)}: line {number}"
             if len(line) > _MAX_LINE:
                 raise DataError(f"{where} is longer than 1 MB; give JSON Lines, an object a line")

@@ -27,8 +27,6 @@ class RunningText(Text):
     Attributes:
         language: its code.
         documents: the sentences of each document, none blank; `SHORTEST` or more.
-        name: the name of the text.
-        notes: anything unusual about how it was read.
     """
 
     kind: ClassVar = "running"

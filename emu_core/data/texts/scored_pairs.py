@@ -43,7 +43,22 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
         for number, row in enumerate(csv.reader(io.StringIO(read_text(path, path.name)[0], newline="")), 1):
             if not row or (number == 1 and [cell.strip().lower() for cell in row] == _HEADER):
                 continue
-            first, second, score = _scored(row, f"{path.name}, row {number}")
+            where = f"{path.name}, row {number}"
+            if len(row) != len(_HEADER):
+                raise DataError(
+                    f"{where}: two sentences and a score are {len(_HEADER)} cells, not {len(row)}: {listed(row, 4)}"
+                )
+            first, second = row[0].strip(), row[1].strip()
+            if not first or not second:
+                raise DataError(f"{where}: a sentence is empty; fill it in, or take the row out")
+            try:
+                score = float(row[2])
+            except ValueError:
+                score = math.nan
+            if not math.isfinite(score):
+                raise DataError(
+                    f"{where}: the score '{shown(row[2], 40)}' is not a number; fix it, or take the row out"
+                )
             pairs.first.append(first)
             pairs.second.append(second)
             pairs.scores.append(score)
@@ -52,11 +67,7 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
 
 
 def scored_pairs_in(folder: str | Path | None, codes: Sequence[str]) -> dict[str, ScoredPairs]:
-    """Return the scored pairs of a folder in the given languages; none for no folder.
-
-    Raises:
-        DataError: no file is in one of the languages, or one can't be read.
-    """
+    """Return the scored pairs of a folder in the given languages, one or more; none for no folder."""
     found = read_scored_pairs(Path(folder)) if folder is not None else {}
     own = {code: found[code] for code in codes if code in found}
     if found and not own:
@@ -64,22 +75,3 @@ def scored_pairs_in(folder: str | Path | None, codes: Sequence[str]) -> dict[str
             f"the STS files are in {listed(found)}, and trained are {listed(codes)}; name a folder with files in these"
         )
     return own
-
-
-def _scored(row: Sequence[str], where: str) -> tuple[str, str, float]:
-    if len(row) != len(_HEADER):
-        raise DataError(
-            f"{where}: two sentences and a score are {len(_HEADER)} cells, not {len(row)}: {listed(row, 4)}"
-        )
-    first, second = row[0].strip(), row[1].strip()
-    if not first or not second:
-        raise DataError(f"{where}: a sentence is empty; fill it in, or take the row out")
-    try:
-        score = float(row[2])
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
-        raise DataError(
-            f"{where}: the score '{shown(row[2], 40)}' is not a number; fix it, or take the row out"
-        )
-    return first, second, score

@@ -41,19 +41,15 @@ class Text:
     def facts(self) -> dict[str, Any]:
         """Return the kind and the fields that are not in the rows, in JSON's types."""
         facts = {name: getattr(self, name) for name in self._fact_names()}
-        return {
-            "kind": self.kind,
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()},
-        }
+        lists = {name: list(value) for name, value in facts.items() if isinstance(value, tuple)}
+        return {"kind": self.kind, **facts, **lists}
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, facts: Mapping[str, Any]) -> Self:
         """Restore a text from `to_frame` and `facts`. Raises KeyError or DataError if they are not a text's."""
         values = {name: facts[name] for name in cls._fact_names()}
-        return cls(
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()},
-            **cls._rows(frame),
-        )
+        tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**{**values, **tuples}, **cls._rows(frame))
 
     @classmethod
     def _fact_names(cls) -> list[str]:
