@@ -23,8 +23,7 @@ from emu_core.data.cleaning import stripped
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import COLUMNS, LabelledSet
 from emu_core.data.labelled.audit import Audit
-from emu_core.data.labelled.load import read_labelled
-from emu_core.data.labelled.rows import located
+from emu_core.data.labelled.load import located, read_labelled
 from emu_core.data.languages import is_known, language_codes
 from emu_core.data.wording import shown
 from emu_core.errors import DataError

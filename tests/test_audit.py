@@ -5,7 +5,7 @@ import pytest
 
 from emu_core.data.labelled.audit import Audit, audit_rows
 from emu_core.data.labelled.columns import COLUMNS
-from emu_core.data.labelled.rows import located
+from emu_core.data.labelled.load import located
 
 Row = tuple[str, str, str, str, str]  # id, text, intent, language, split
 

@@ -11,8 +11,7 @@ from emu_core.data.detection import detect_languages
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
-from emu_core.data.labelled.load import labelled_from_frame
-from emu_core.data.labelled.rows import located, translations_by_text
+from emu_core.data.labelled.load import labelled_from_frame, located, translations_by_text
 from emu_core.data.languages import is_known, language_code, language_of_file
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emu_core.api.inputs import as_list, files_of
-from emu_core.data.demo import DEMO, demo_paths
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.rows import read_sentences
+from emu_core.data.labelled.load import DEMO, demo_paths, read_sentences
 from emu_core.data.languages import language_of_file
 from emu_core.devices import pick_device
 from emu_core.encoders.disentangled import part_encode

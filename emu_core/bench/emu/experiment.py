@@ -37,8 +37,8 @@ from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.atis import ATIS, read_atis
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.load import read_machine_translations
 from emu_core.data.labelled.quora import QUORA, read_quora
-from emu_core.data.labelled.rows import read_machine_translations
 from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.errors import DataError, EmuError, TrainingError

@@ -1,17 +1,31 @@
-"""The way from files, or from a mapped table, to an audited labelled set."""
+"""The way from files, or from a mapped table, to labelled rows, an audited labelled set, or unlabelled sentences."""
 
 from collections.abc import Sequence
+from importlib.resources import files as package_files
 from pathlib import Path
 
 import pandas as pd
 
-from emu_core.data.demo import DEMO, demo_paths
+from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.audit import Audit, audit_rows
-from emu_core.data.labelled.columns import COLUMNS, ColumnMapping
-from emu_core.data.labelled.rows import located, read_rows
-from emu_core.data.labelled.sets import LabelledSet
+from emu_core.data.labelled.columns import COLUMNS, ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
+from emu_core.data.languages import checked_language
+from emu_core.data.readers.limits import check_rows, named_paths
+from emu_core.data.readers.tables import is_table, read_table
+from emu_core.data.readers.text import encoding_notes, read_lines
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
+
+DEMO = "demo"
+"""The word for the demo set wherever files are named."""
+_TRANSLATED = ("translation", "machine_translation", "mt")  # names of a column of machine translations
+
+
+def demo_paths() -> list[Path]:
+    """Return the demo set's files, English first."""
+    folder = Path(str(package_files("emu_core.data") / "demo"))
+    return [folder / f"{language}.csv" for language in ("en", "de", "es", "fr", "ja", "zh")]
 
 
 def read_labelled(
@@ -27,13 +41,11 @@ def read_labelled(
     Raises:
         DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
     """
-    names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
-    if not names:
-        raise DataError("no file is named; name one or more, or the word demo")
-    is_demo = names == [DEMO]
-    if DEMO in names and not is_demo:
+    paths = named_paths(sources, "no file is named; name one or more, or the word demo")
+    is_demo = DEMO in map(str, ([sources] if isinstance(sources, str | Path) else sources))
+    if is_demo and len(paths) > 1:
         raise DataError("the demo set can't be joined with files; name it alone, or a file as ./demo")
-    paths = demo_paths() if is_demo else [Path(name) for name in names]
+    paths = demo_paths() if is_demo else paths
     rows, notes = read_rows(paths, mapping=mapping, language=language)
     return _audited(rows, DEMO if is_demo else listed((path.name for path in paths), 4), notes)
 
@@ -72,3 +84,101 @@ def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[Lab
             "or map the column that distinguishes them (in the command: --intent-column NAME)"
         )
     return labelled, audit
+
+
+def read_rows(
+    paths: Sequence[Path], *, mapping: ColumnMapping | None, language: str | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read files into the six columns, row (from 1 in each file) and source (the file's name).
+
+    Returns:
+        The rows of all files in order, and notes for the audit about files that were not UTF-8.
+
+    Raises:
+        DataError: a file can't be read or mapped, or they hold too many rows together.
+    """
+    names = [path.name for path in paths]
+    parts: list[pd.DataFrame] = []
+    notes: list[str] = []
+    for path in paths:
+        frame = read_table(path, path.name)
+        part = apply_columns(frame, guess_columns(frame, mapping), language=language, name=path.name)
+        parts.append(located(part, path.name if names.count(path.name) == 1 else str(path)))
+        check_rows(sum(map(len, parts)), "the data in all files together")
+        notes += encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
+    return pd.concat(parts, ignore_index=True), tuple(notes)
+
+
+def located(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return a frame with two more columns: row, from 1, and source."""
+    return frame.assign(
+        row=range(1, len(frame) + 1), source=pd.Series(source, index=frame.index, dtype="str")
+    )
+
+
+def read_unlabelled(
+    paths: Sequence[str | Path], *, mapping: ColumnMapping | None = None, language: str | None = None
+) -> UnlabelledSet:
+    """Read sentences from tables, ignoring their intents, or from plain files, one sentence a line.
+
+    A file is plain if its name has no table's ending: `hotel.de.txt`, `train.de.gz`. Empty sentences and repeats of a
+    sentence in the same language are dropped.
+
+    Args:
+        paths: the files.
+        mapping: columns by name; those left None are guessed.
+        language: the language of files without a language column; without it the file's name must state it.
+
+    Raises:
+        DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
+    """
+    files = named_paths(paths, "no file of unlabelled sentences is named; name one or more")
+    parts = []
+    for path in files:
+        parts.append(read_sentences(path, mapping, language)[list(UnlabelledSet.columns)])
+        check_rows(sum(map(len, parts)), "the unlabelled data")
+    frame = pd.concat(parts, ignore_index=True).apply(stripped)
+    frame = frame[(frame["text"] != "") & (frame["language"] != "")]
+    for code in frame["language"].unique():
+        checked_language(code)
+    frame = frame.drop_duplicates(["text", "language"], ignore_index=True)
+    if frame.empty:
+        raise DataError(
+            f"{listed(path.name for path in files)}: no sentence with a language is left; check the columns"
+        )
+    return UnlabelledSet(frame, listed((path.name for path in files), 4))
+
+
+def read_sentences(path: Path, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+    """Return every row of a table, or line of a plain file, with the columns of COLUMNS; only text is required.
+
+    Raises:
+        DataError: the file can't be read, has no text column, or states no language.
+    """
+    if is_table(path):
+        frame = read_table(path, path.name)
+        columns = guess_columns(frame, mapping)
+    else:
+        frame = pd.DataFrame({"text": read_lines(path)[0]}, dtype="str")
+        columns = ColumnMapping(text="text")
+    return apply_columns(frame, columns, required=("text",), language=language, name=path.name)
+
+
+def read_machine_translations(
+    files: Sequence[str | Path], mapping: ColumnMapping | None = None
+) -> dict[str, str]:
+    """Return the translations in a column `translation` of a labelled set's files, by text."""
+    of_text: dict[str, str] = {}
+    for path in map(Path, files):
+        frame = read_table(path, path.name)
+        of_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
+    return of_text
+
+
+def translations_by_text(frame: pd.DataFrame, text: str | None) -> dict[str, str]:
+    """Return the machine translations in a table by text, the content of the column `text`; none without either."""
+    columns = {str(name).strip().casefold().replace(" ", "_"): name for name in frame.columns}
+    column = next((columns[name] for name in _TRANSLATED if name in columns), None)
+    if column is None or text is None:
+        return {}
+    return dict(zip(stripped(frame[text]), stripped(frame[column]), strict=True))
