@@ -51,14 +51,14 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
         "groups": report.groups,
         "languages": [asdict(one) for one in report.languages],
         "pairs": [asdict(pair) for pair in report.pairs],
-        "weak": [pair.sentence for pair in report.weak],
+        "weak": report.weak,
     }
 
 
 def _note(commands: LabelledSet, report: CommandsReport, seed: int) -> str:
     names = ", ".join(language_name(language) for language in commands.languages)
     meanings = commands.frame["id"].nunique()
-    weak = "".join(f"\n- {pair.sentence}" for pair in report.weak)
+    weak = "".join(f"\n- {sentence}" for sentence in report.weak)
     return f"""# Commands to a home's voice assistant
 
 {meanings:,} meanings in {names}, each once in every language, with seed {seed}. One CSV file per language, with

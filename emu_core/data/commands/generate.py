@@ -27,7 +27,6 @@ from emu_core.errors import DataError
 
 TRIES = 40  # wordings tried for a meaning in a language before the meaning is given up
 PLACES = frozenset({"in", "on", "at"})  # leads for which a word may have a text of its own ("on the terrace")
-SPLITS = ("train", "dev", "test")
 SHARE = 10  # one template in this many is held out for dev, another for test
 ENOUGH = 5  # the least templates of which some are held out; below it the same holds for wordings
 _Parts = tuple[str | Gap, ...]
@@ -37,8 +36,8 @@ WEAK = 0.75  # a pair of languages is weak if it shares less than this part of t
 TRIED = 6  # a group counts if one of its first meanings, this many, has a sentence
 
 
-class Roles:
-    """The wordings of a language that each split draws from.
+class Filler:
+    """Words meanings in one language.
 
     For each intent and combination, a tenth of the templates (at least one if there are five; else a tenth of the
     wordings) is held out for dev and as much for test; every group keeps some for train. Sentences of dev and test are
@@ -46,6 +45,8 @@ class Roles:
     """
 
     def __init__(self, groups: LanguageGroups, seed: int) -> None:
+        self.language, self._groups, self._seed = groups.language, groups, seed
+        self._own = vocabulary(groups.language)
         by_use: dict[tuple[str, str], list[Group]] = defaultdict(list)
         for group in groups.wordings:
             by_use[group.intent, group.combination].append(group)
@@ -60,49 +61,14 @@ class Roles:
                     split = held_out.get(wording.parts, "train")
                     self.lines[group, split][wording.line].append(wording)
 
-    def pick(self, group: Group, split: str, rng: random.Random) -> Wording:
-        """Draw a template, and then one of its wordings."""
-        lines = self.lines[group, split]
-        if not lines or (split != "train" and rng.random() < 0.5):
-            lines = self.lines[group, "train"]
-        return rng.choice(rng.choice(list(lines.values())))
-
-
-def _held_out(groups: Sequence[Sequence[Wording]], rng: random.Random) -> dict[_Parts, str]:
-    """Return the split of each wording that is not for train."""
-    all_parts: dict[_Parts, int] = {}
-    for wording in chain.from_iterable(groups):
-        all_parts.setdefault(wording.parts, wording.line)
-    lines = sorted(set(all_parts.values()))
-    units: list[list[_Parts]] = [[parts] for parts in all_parts]
-    if len(lines) >= ENOUGH:
-        units = [[parts for parts, line in all_parts.items() if line == which] for which in lines]
-    elif len(all_parts) < ENOUGH:
-        return {}
-    rng.shuffle(units)
-    wanted = ["dev", "test"] * max(1, len(units) // SHARE)
-    left = [{wording.parts for wording in group} for group in groups]
-    held_out: dict[_Parts, str] = {}
-    for unit in units:
-        if wanted and all(own.difference(unit) for own in left):
-            left = [own.difference(unit) for own in left]
-            held_out.update(dict.fromkeys(unit, wanted.pop()))
-    return held_out
-
-
-class Filler:
-    """Words meanings in one language."""
-
-    def __init__(self, groups: LanguageGroups, seed: int) -> None:
-        self.language, self._groups, self._seed = groups.language, groups, seed
-        self._roles = Roles(groups, seed)
-        self._own = vocabulary(groups.language)
-
     def sentences(self, meaning: Meaning, split: str) -> Iterator[_Sentence]:
         """Yield suitable sentences for a meaning, always the same ones."""
         rng = random.Random(f"{self._seed}/{self.language}/{meaning.id}")
         for trial in range(TRIES):
-            wording = self._roles.pick(meaning.group, split, rng)
+            lines = self.lines[meaning.group, split]
+            if not lines or (split != "train" and rng.random() < 0.5):
+                lines = self.lines[meaning.group, "train"]
+            wording = rng.choice(rng.choice(list(lines.values())))  # of a template that is drawn first
             if sentence := self._filled(wording, meaning, rng, strict=trial < TRIES // 2):
                 yield sentence
 
@@ -161,14 +127,36 @@ class Filler:
         return (own.leads[lead].get(article, "") if lead else ""), text
 
 
+def _held_out(groups: Sequence[Sequence[Wording]], rng: random.Random) -> dict[_Parts, str]:
+    """Return the split of each wording that is not for train."""
+    all_parts: dict[_Parts, int] = {}
+    for wording in chain.from_iterable(groups):
+        all_parts.setdefault(wording.parts, wording.line)
+    lines = sorted(set(all_parts.values()))
+    units: list[list[_Parts]] = [[parts] for parts in all_parts]
+    if len(lines) >= ENOUGH:
+        units = [[parts for parts, line in all_parts.items() if line == which] for which in lines]
+    elif len(all_parts) < ENOUGH:
+        return {}
+    rng.shuffle(units)
+    wanted = ["dev", "test"] * max(1, len(units) // SHARE)
+    left = [{wording.parts for wording in group} for group in groups]
+    held_out: dict[_Parts, str] = {}
+    for unit in units:
+        if wanted and all(own.difference(unit) for own in left):
+            left = [own.difference(unit) for own in left]
+            held_out.update(dict.fromkeys(unit, wanted.pop()))
+    return held_out
+
+
 def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) -> LabelledSet:
     """Return `count` commands, each once in every language, with their slots annotated.
 
     An id is a meaning: the intent, the slots in use, and each slot's value in no language (`area=kitchen`). The
     meanings depend on all the languages, since each must have wordings and words for them; the expansions of a
-    language's templates, and those held out for dev and test (see `Roles`), depend on that language and the seed alone.
-    Of ten meanings, eight are train, one is dev and one is test; a meaning without slots is always train. No two ids of
-    a language have the same text.
+    language's templates, and those held out for dev and test, depend on that language and the seed alone. Of ten
+    meanings, eight are train, one is dev and one is test; a meaning without slots is always train. No two ids of a
+    language have the same text.
 
     Args:
         languages: codes or names, at least one.
@@ -234,14 +222,6 @@ class PairCount:
     groups: int  # groups that both have
     share: float  # the same as a part of the groups of the larger language
 
-    @property
-    def sentence(self) -> str:
-        """The weakness in words, for the user."""
-        return (
-            f"{language_name(self.source)} and {language_name(self.target)} share {self.groups} groups of "
-            f"commands, {self.share:.0%} of the larger language's, so their common commands are less varied."
-        )
-
 
 @dataclass(frozen=True)
 class CommandsReport:
@@ -252,10 +232,14 @@ class CommandsReport:
     groups: int  # groups that all of them share
 
     @property
-    def weak(self) -> tuple[PairCount, ...]:
-        """The weak pairs, the weakest first."""
-        weak = (pair for pair in self.pairs if pair.share < WEAK)
-        return tuple(sorted(weak, key=lambda pair: pair.share))
+    def weak(self) -> list[str]:
+        """A sentence for the user about each weak pair, the weakest first."""
+        return [
+            f"{language_name(pair.source)} and {language_name(pair.target)} share {pair.groups} groups of "
+            f"commands, {pair.share:.0%} of the larger language's, so their common commands are less varied."
+            for pair in sorted(self.pairs, key=lambda pair: pair.share)
+            if pair.share < WEAK
+        ]
 
 
 def commands_report(languages: Sequence[str]) -> CommandsReport:

@@ -16,7 +16,6 @@ from emu_core.errors import DataError
 
 # The packages of this generator: another release gives other sentences for the same seed.
 WANTED = ("home-assistant-intents==2026.10.27", "hassil==3.12.1")
-_MODULES = ("home_assistant_intents", "hassil")
 # Intents whose slots can be in different questions (are any, are all, which), which differ in their response.
 _ASKING = frozenset({"HassGetState", "HassGetWeather", "HassRespond", "HassClimateGetTemperature"})
 _WRITTEN_OUT = ("volume_step",)  # lists whose values are words of the sentence in some languages only
@@ -73,9 +72,8 @@ class LanguageGroups:
 
 def check_installed() -> None:
     """Raise a DataError that names the packages to install, if one is missing."""
-    found = map(importlib.util.find_spec, _MODULES)
-    missing = [name for name, spec in zip(WANTED, found, strict=True) if not spec]
-    if missing:
+    modules = {name: name.partition("==")[0].replace("-", "_") for name in WANTED}
+    if missing := [name for name, module in modules.items() if not importlib.util.find_spec(module)]:
         raise DataError(
             f"generating commands needs {' and '.join(missing)}; install with: pip install {' '.join(WANTED)}"
         )
@@ -189,7 +187,10 @@ class Choices:
 
     def __init__(self, group: Group, languages: Sequence[LanguageGroups]) -> None:
         self.group = group
-        self._keys = [_shared(kind, languages) for _, kind in group.slots]
+        self._keys: list[Sequence[str]] = []
+        for _, kind in group.slots:
+            own = [vocabulary(one.language).values.get(kind) or one.words.get(kind, {}) for one in languages]
+            self._keys.append(NUMBERS.get(kind) or sorted(set(own[0]).intersection(*own[1:])))
         self.size = math.prod(map(len, self._keys))
 
     def drawn(self, seed: int) -> Iterator[Meaning]:
@@ -203,13 +204,6 @@ class Choices:
             meaning = Meaning(self.group, tuple(values))
             if meaning.makes_sense:
                 yield meaning
-
-
-def _shared(kind: str, languages: Sequence[LanguageGroups]) -> tuple[str, ...]:
-    if kind in NUMBERS:
-        return NUMBERS[kind]
-    own = [vocabulary(groups.language).values.get(kind) or groups.words.get(kind, {}) for groups in languages]
-    return tuple(sorted(set(own[0]).intersection(*own[1:])))
 
 
 def _order(size: int, rng: random.Random) -> Iterator[int]:
