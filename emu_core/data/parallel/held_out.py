@@ -76,28 +76,21 @@ def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
     """
     known = {frozenset(text.languages) for text in texts}
     found: list[ParallelText] = []
-    for one, other in combinations(texts, 2):
-        joined = _joined(one, other)
-        if joined is not None and frozenset(joined.languages) not in known:
-            known.add(frozenset(joined.languages))
-            found.append(joined)
+    for both in combinations(texts, 2):
+        ends = frozenset(both[0].languages) ^ frozenset(both[1].languages)
+        if len(ends) != 2 or ends in known:
+            continue
+        (pivot,) = set(both[0].languages) - ends
+        one, other = (text if text.source == pivot else text.turned() for text in both)
+        translation = dict(zip(other.first, other.second, strict=True))
+        pairs = zip(one.first, one.second, strict=True)
+        joined = [(own, translation[text]) for text, own in pairs if text in translation]
+        if joined:
+            known.add(ends)
+            first, second = zip(*joined, strict=True)
+            name = f"{one.target}-{other.target} by {pivot}"
+            found.append(ParallelText(one.target, other.target, first, second, name))
     return found
-
-
-def _joined(one: ParallelText, other: ParallelText) -> ParallelText | None:
-    shared = set(one.languages) & set(other.languages)
-    if len(shared) != 1:
-        return None
-    (pivot,) = shared
-    one, other = (text if text.source == pivot else text.turned() for text in (one, other))
-    translation = dict(zip(other.first, other.second, strict=True))
-    pairs = zip(one.first, one.second, strict=True)
-    joined = [(own, translation[text]) for text, own in pairs if text in translation]
-    if not joined:
-        return None
-    first, second = zip(*joined, strict=True)
-    name = f"{one.target}-{other.target} by {pivot}"
-    return ParallelText(one.target, other.target, first, second, name)
 
 
 def with_language(text: ParallelText) -> list[tuple[_Sentence, _Sentence]]:

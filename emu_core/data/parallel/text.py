@@ -91,6 +91,9 @@ class ParallelText(Text):
         Raises:
             DataError: nothing would be left on one of the sides.
         """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         is_share = isinstance(held_out, float) and 0 < held_out < 1
         wanted = int(held_out * len(self)) if is_share else held_out
         if isinstance(wanted, float) or not 0 < wanted < len(self):
@@ -98,7 +101,11 @@ class ParallelText(Text):
                 f"{shown(self.name)}: {held_out} of {counted(len(self), 'pair')} can't be held out; choose a number "
                 "of pairs, or a share between 0 and 1, that leaves some on both sides"
             )
-        groups = self._groups()
+        texts = np.array(normalised((*self.first, *self.second)), dtype=object)
+        keys, distinct = pd.factorize(texts)
+        ones, ends = np.ones(len(self), dtype=bool), (keys[: len(self)], keys[len(self) :])
+        edges = coo_array((ones, ends), shape=(len(distinct), len(distinct)))
+        groups = connected_components(edges, directed=False)[1][ends[0]]  # of pairs that sentences connect
         sizes = np.bincount(groups)
         chosen, left = np.zeros(len(sizes), dtype=bool), wanted
         for group in np.random.default_rng(seed).permutation(len(sizes)):
@@ -114,18 +121,6 @@ class ParallelText(Text):
                 "the others; remove repeated sentences"
             )
         return self.take(np.flatnonzero(~is_out)), self.take(np.flatnonzero(is_out))
-
-    def _groups(self) -> NDArray[np.int64]:
-        """Return a number for each pair, the same for those that shared sentences connect."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        texts = np.array(normalised((*self.first, *self.second)), dtype=object)
-        keys, distinct = pd.factorize(texts)
-        ones, ends = np.ones(len(self), dtype=bool), (keys[: len(self)], keys[len(self) :])
-        edges = coo_array((ones, ends), shape=(len(distinct), len(distinct)))
-        group_of_text = connected_components(edges, directed=False)[1]
-        return group_of_text[ends[0]].astype(np.int64)
 
 
 def names_of(texts: Sequence[ParallelText]) -> str:

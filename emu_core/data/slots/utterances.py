@@ -1,7 +1,7 @@
 """Slot-annotated utterances in MASSIVE's bracket notation (`wake me up at [time : five am]`), paired by id."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -115,7 +115,7 @@ def utterances(labelled: LabelledSet, language: str) -> list[Utterance]:
         DataError: the language is not in the set, brackets are wrong, or an annotation is not its row's text; it
             names the row.
     """
-    return [_utterance(row, where) for where, row in _located(labelled, language)]
+    return [one for _, one in _located(labelled, language)]
 
 
 def slot_pairs(labelled: LabelledSet, pairs: Sequence[tuple[str, str]]) -> list[SlotPairs]:
@@ -177,37 +177,34 @@ def _check_pair(own: _ById, others: _ById, code: str, other: str) -> None:
 
 def _by_id(labelled: LabelledSet, language: str) -> _ById:
     found: _ById = {}
-    for where, row in _located(labelled, language):
-        if not row["id"]:
+    for where, one in _located(labelled, language):
+        if not one.id:
             raise DataError(
                 f"{where}: a sentence without id has no translation to be paired with; give translations the same id"
             )
-        if row["id"] in found:
+        if one.id in found:
             raise DataError(
-                f"{where}: the id '{shown(row['id'])}' is there twice in {language}; give each sentence of a language "
+                f"{where}: the id '{shown(one.id)}' is there twice in {language}; give each sentence of a language "
                 "an id of its own"
             )
-        found[row["id"]] = where, _utterance(row, where)
+        found[one.id] = where, one
     return found
 
 
-def _utterance(row: dict[str, str], where: str) -> Utterance:
-    slots: tuple[Slot, ...] = ()
-    if row["annotated"]:
-        try:
-            plain, slots = parse_annotated(row["annotated"])
-        except DataError as error:
-            raise DataError(f"{where}: {error}") from None
-        if plain != row["text"]:
-            raise DataError(
-                f"{where}: the annotation '{shown(row['annotated'])}' without its brackets is '{shown(plain)}', and "
-                f"the text is '{shown(row['text'])}'; make them the same"
-            )
-    return Utterance(row["text"], slots, row["intent"], row["id"], row["language"])
-
-
-def _located(labelled: LabelledSet, language: str) -> list[tuple[str, dict[str, str]]]:
-    """Return the rows of a language, each with its place among them in words."""
-    rows = labelled.select(languages=[language]).frame.to_dict("records")
-    code = rows[0]["language"]
-    return [(f"{labelled.name}, {code} row {number:,}", row) for number, row in enumerate(rows, 1)]
+def _located(labelled: LabelledSet, language: str) -> Iterator[tuple[str, Utterance]]:
+    """Yield the utterances of a language, each with its place among its rows in words."""
+    rows = labelled.select(languages=[language]).frame
+    for number, row in enumerate(rows.itertuples(index=False), 1):
+        where = f"{labelled.name}, {row.language} row {number:,}"
+        slots: tuple[Slot, ...] = ()
+        if row.annotated:
+            try:
+                plain, slots = parse_annotated(row.annotated)
+            except DataError as error:
+                raise DataError(f"{where}: {error}") from None
+            if plain != row.text:
+                raise DataError(
+                    f"{where}: the annotation '{shown(row.annotated)}' without its brackets is '{shown(plain)}', and "
+                    f"the text is '{shown(row.text)}'; make them the same"
+                )
+        yield where, Utterance(row.text, slots, row.intent, row.id, row.language)
