@@ -19,10 +19,6 @@ _NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
 _PARTICULAR = r"(?s)( of row |: ').*"
 
 
-# Each finder returns an explanation for every row, NaN where there is nothing to find. `same` numbers the texts of a
-# language that differ in nothing but case and spacing.
-
-
 def _places_of_first(rows: pd.DataFrame, *keys: str) -> pd.Series:
     """Return the place of the first row with the same keys ("row 3 of de.csv") for rows that repeat one."""
     repeated = rows.duplicated(list(keys))
@@ -40,12 +36,6 @@ def _several(rows: pd.DataFrame, key: str, value: str) -> pd.Series:
     pairs = pairs[pairs[key].duplicated(keep=False)].sort_values(value)
     words = pairs.groupby(key)[value].agg(listed).astype("str")
     return marked[key].map(words).astype("str").where(marked[value].notna())
-
-
-def _leaks(rows: pd.DataFrame) -> pd.Series:
-    """Find rows whose id, or whose text in the same language, is in two splits."""
-    by_id = "id " + rows["id"] + " is in the splits " + _several(rows, "id", "split")
-    return by_id.fillna("this text is in the splits " + _several(rows, "same", "split"))
 
 
 def _script_misfits(rows: pd.DataFrame) -> pd.Series:
@@ -147,19 +137,29 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     clean["language"] = language_codes(clean["language"])
     clean["split"] = split_codes(clean["split"])
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
-    clean["reason"] = _faults(clean)
+    known = {
+        value: "" if language_code(value) else f"not a language: '{shown(value)}'"
+        for value in clean["language"].unique()
+    }
+    clean["reason"] = clean["language"].map(known).astype("str")
+    for column in ("language", "intent", "text"):
+        clean["reason"] = clean["reason"].where(clean[column] != "", f"no {column}")
     whole = clean[clean["reason"] == ""]
     folded = whole.assign(text=normalised(whole["text"]))
+    # Texts of a language that differ in nothing but case and spacing have the same number.
     whole = whole.assign(same=folded.groupby(["text", "language"], sort=False).ngroup())
     copies = "an exact repeat of " + _places_of_first(whole, "text", "intent", "language", "id")
     clean["reason"] = copies.reindex(clean.index).fillna(clean["reason"])
     kept = whole[copies.isna()].reset_index(drop=True)
 
+    # An explanation is NaN where there is nothing to find.
     def findings(explained: pd.Series, among: pd.DataFrame = kept) -> pd.DataFrame:
         found = among.assign(explanation=explained.astype("str"))[explained.notna()]
         return found[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
 
     thin = "the only " + kept["language"].map(language_name) + " sentence of " + kept["intent"]
+    leaks = "id " + whole["id"] + " is in the splits " + _several(whole, "id", "split")
+    leaks = leaks.fillna("this text is in the splits " + _several(whole, "same", "split"))
     lengths = kept["text"].str.len()
     long = lengths.astype("str") + " characters; encoders read the beginning only"
     dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
@@ -169,22 +169,10 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
         dropped=dropped.reset_index(drop=True),
         duplicates=findings("the same sentence and intent as " + _places_of_first(kept, "same", "intent")),
         conflicts=findings("this text has the intents " + _several(kept, "same", "intent")),
-        leaks=findings(_leaks(whole), whole),
+        leaks=findings(leaks, whole),
         script_misfits=findings(_script_misfits(kept)),
         thin=findings(thin.where(~kept.duplicated(["intent", "language"], keep=False))),
         long_texts=findings(long.where(lengths > LONG_TEXT)),
         counts=count_table(kept),
         notes=notes,
     )
-
-
-def _faults(rows: pd.DataFrame) -> "pd.Series[str]":
-    """Return for each row why it cannot be used, "" if it can."""
-    faults = {
-        value: "" if language_code(value) else f"not a language: '{shown(value)}'"
-        for value in rows["language"].unique()
-    }
-    reasons = rows["language"].map(faults).astype("str")
-    for column in ("language", "intent", "text"):
-        reasons = reasons.where(rows[column] != "", f"no {column}")
-    return reasons
