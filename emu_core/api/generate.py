@@ -1,11 +1,10 @@
 """Generate slot-annotated commands in several languages, as files."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from emu_core.data.commands.generate import CommandsReport, commands_report, generate_commands
+from emu_core.data.commands.generate import commands_report, generate_commands
 from emu_core.data.commands.groups import WANTED
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled import LabelledSet
@@ -26,8 +25,7 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
         out: the folder to write; a new one appears when it is complete. None of the files may exist already.
 
     Returns:
-        `languages`, `pairs` and `weak` of `CommandsReport`, `rows` by language and split, `seed`, `sha256`, and
-        `made_from`, the packages.
+        What `commands_report` counts, `rows` by language and split, `seed`, `sha256`, and `made_from`, the packages.
 
     Raises:
         DataError: see `generate_commands`; or a file exists already or can't be written.
@@ -38,7 +36,7 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
         f"{language}.csv": safe_csv(commands.select(languages=[language]).frame)
         for language in commands.languages
     }
-    files[NOTE] = _note(commands, report, seed).encode()
+    files[NOTE] = _note(commands, report["weak"], seed).encode()
     _write(Path(out), files)
     rows: dict[str, dict[str, int]] = {language: {} for language in commands.languages}
     for (language, split), count in commands.frame.groupby(["language", "split"]).size().items():
@@ -48,17 +46,14 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
         "seed": seed,
         "sha256": commands.sha256(),
         "rows": rows,
-        "groups": report.groups,
-        "languages": [asdict(one) for one in report.languages],
-        "pairs": [asdict(pair) for pair in report.pairs],
-        "weak": report.weak,
+        **report,
     }
 
 
-def _note(commands: LabelledSet, report: CommandsReport, seed: int) -> str:
+def _note(commands: LabelledSet, sentences: Sequence[str], seed: int) -> str:
     names = ", ".join(language_name(language) for language in commands.languages)
     meanings = commands.frame["id"].nunique()
-    weak = "".join(f"\n- {sentence}" for sentence in report.weak)
+    weak = "".join(f"\n- {sentence}" for sentence in sentences)
     return f"""# Commands to a home's voice assistant
 
 {meanings:,} meanings in {names}, each once in every language, with seed {seed}. One CSV file per language, with

@@ -3,8 +3,9 @@
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations, islice, pairwise
+from operator import itemgetter
+from typing import Any
 
 import pandas as pd
 
@@ -202,48 +203,16 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
     return LabelledSet(frame, NAME)
 
 
-@dataclass(frozen=True)
-class LanguageCount:
-    """Counts of a language."""
+def commands_report(languages: Sequence[str]) -> dict[str, Any]:
+    """Count what the templates give in each language and in every two. Raises DataError as `generate_commands`.
 
-    language: str  # its code
-    templates: int  # the package's sentence templates
-    used: int  # those that gave a sentence
-    wordings: int  # distinct sentences with gaps
-    groups: int  # intents with a combination of slots and a domain
-
-
-@dataclass(frozen=True)
-class PairCount:
-    """How much two languages share."""
-
-    source: str
-    target: str
-    groups: int  # groups that both have
-    share: float  # the same as a part of the groups of the larger language
-
-
-@dataclass(frozen=True)
-class CommandsReport:
-    """Counts of several languages."""
-
-    languages: tuple[LanguageCount, ...]
-    pairs: tuple[PairCount, ...]  # one for every two languages
-    groups: int  # groups that all of them share
-
-    @property
-    def weak(self) -> list[str]:
-        """A sentence for the user about each weak pair, the weakest first."""
-        return [
-            f"{language_name(pair.source)} and {language_name(pair.target)} share {pair.groups} groups of "
-            f"commands, {pair.share:.0%} of the larger language's, so their common commands are less varied."
-            for pair in sorted(self.pairs, key=lambda pair: pair.share)
-            if pair.share < WEAK
-        ]
-
-
-def commands_report(languages: Sequence[str]) -> CommandsReport:
-    """Count what the templates give in each language and in every two. Raises DataError as `generate_commands`."""
+    Returns:
+        `groups`, the number of groups (intents with a combination of slots and a domain) that all languages share;
+        of each of `languages`, the package's `templates`, those `used`, which gave a sentence, its `wordings` (distinct
+        sentences with gaps) and `groups`; of each of `pairs`, the `groups` that `source` and `target` share, and their
+        `share` of the larger language's; and `weak`, a sentence for the user about each pair that shares too little,
+        the weakest first.
+    """
     codes = ordered(checked_languages(languages))
     groups = {code: language_groups(code) for code in codes}
     usable = {}
@@ -255,16 +224,31 @@ def commands_report(languages: Sequence[str]) -> CommandsReport:
             if any(any(filler.sentences(meaning, "train")) for meaning in islice(choices.drawn(0), TRIED))
         }
 
-    def shared(among: Sequence[str]) -> int:
+    def shared(*among: str) -> int:
         choices = {one.group for one in shared_choices([groups[code] for code in among])}
         return len(choices.intersection(*(usable[code] for code in among)))
 
-    counts = (
-        LanguageCount(code, one.templates, one.used, sum(map(len, one.wordings.values())), len(usable[code]))
+    counts = [
+        {
+            "language": code,
+            "templates": one.templates,
+            "used": one.used,
+            "wordings": sum(map(len, one.wordings.values())),
+            "groups": len(usable[code]),
+        }
         for code, one in groups.items()
-    )
-    pairs = []
-    for pair in combinations(codes, 2):
-        count = shared(pair)
-        pairs.append(PairCount(*pair, count, count / max(1, *(len(usable[code]) for code in pair))))
-    return CommandsReport(tuple(counts), tuple(pairs), shared(codes))
+    ]
+    pairs: list[dict[str, Any]] = []
+    weak = []
+    for source, target in combinations(codes, 2):
+        count = shared(source, target)
+        share = count / max(1, len(usable[source]), len(usable[target]))
+        pairs.append({"source": source, "target": target, "groups": count, "share": share})
+        if share < WEAK:
+            sentence = (
+                f"{language_name(source)} and {language_name(target)} share {count} groups of commands, {share:.0%} of "
+                "the larger language's, so their common commands are less varied."
+            )
+            weak.append((share, sentence))
+    sentences = [sentence for _, sentence in sorted(weak, key=itemgetter(0))]
+    return {"groups": shared(*codes), "languages": counts, "pairs": pairs, "weak": sentences}

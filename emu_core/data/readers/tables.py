@@ -171,34 +171,6 @@ def sniff_delimiter(text: str) -> str:
 def _delimited_columns(
     text: str, name: str, delimiter: str, quoting: Literal[0, 3]
 ) -> tuple[list[str], list[list[str]]]:
-    numbered = _csv_rows(text, name, delimiter, quoting)
-    _, header = next(numbered, (1, []))
-    if len(header) > MAX_COLUMNS:
-        raise DataError(f"{shown(name)} has {len(header):,} columns; keep text, intent and language")
-    width = len(header)
-    columns: list[list[str]] = [[] for _ in header]
-    held: dict[str, str] = {}  # short repeated cells, such as a language, are stored once
-    count = 0
-    for line, row in numbered:
-        if len(row) != width:
-            if not any(map(str.strip, row)) and len(row) == 1:
-                continue
-            raise DataError(
-                f"{shown(name)}: line {line} has {counted(len(row), 'cell')} but the header has {width}; "
-                "put quotes round text that holds the delimiter, or fix the line"
-            )
-        for column, cell in zip(columns, row, strict=True):
-            is_new = len(cell) > _SHORT_CELL or (len(held) >= _MOST_HELD and cell not in held)
-            column.append(cell if is_new else held.setdefault(cell, cell))
-        count += 1
-        check_rows(count, name)
-    return header, columns
-
-
-def _csv_rows(
-    text: str, name: str, delimiter: str, quoting: Literal[0, 3]
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank, with the number of its first line."""
     # In `"a", "b"`, a header with a space after every delimiter, quotes begin after the space.
     first = next(csv.reader(io.StringIO(text[:_SAMPLE_CHARS], newline=""), delimiter=delimiter), [])
     spaced = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
@@ -209,20 +181,36 @@ def _csv_rows(
         strict=True,
         skipinitialspace=spaced,
     )
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise _QuotingError(
-                f"{shown(name)}: the row that begins on line {line} has a quote that is not closed, text "
-                "after a closed one, or a cell of over 131,072 characters; close it, and write one inside "
-                'text as ""'
-            ) from error
-        if row:
-            yield line, row
+    header: list[str] = []
+    columns: list[list[str]] = []
+    held: dict[str, str] = {}  # short repeated cells, such as a language, are stored once
+    line = 1  # the first of a row
+    try:
+        for row in reader:
+            if not header:
+                header, columns = row, [[] for _ in row]
+                if len(header) > MAX_COLUMNS:
+                    raise DataError(
+                        f"{shown(name)} has {len(header):,} columns; keep text, intent and language"
+                    )
+            elif len(row) == len(header):
+                for column, cell in zip(columns, row, strict=True):
+                    is_new = len(cell) > _SHORT_CELL or (len(held) >= _MOST_HELD and cell not in held)
+                    column.append(cell if is_new else held.setdefault(cell, cell))
+                check_rows(len(columns[0]), name)
+            elif len(row) > 1 or any(map(str.strip, row)):
+                raise DataError(
+                    f"{shown(name)}: line {line} has {counted(len(row), 'cell')} but the header has {len(header)}; "
+                    "put quotes round text that holds the delimiter, or fix the line"
+                )
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _QuotingError(
+            f"{shown(name)}: the row that begins on line {line} has a quote that is not closed, text "
+            "after a closed one, or a cell of over 131,072 characters; close it, and write one inside "
+            'text as ""'
+        ) from error
+    return header, columns
 
 
 def looks_like_json(text: str) -> bool:

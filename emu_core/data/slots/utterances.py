@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import zip_longest
 
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import language_code
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
-_BRACKET = re.compile(r"[\[\]]")
+_SLOT = re.compile(r"\[([^\[\]]*)\]")
 
 
 @dataclass(frozen=True)
@@ -31,36 +32,30 @@ def parse_annotated(annotated: str) -> tuple[str, tuple[Slot, ...]]:
     Raises:
         DataError: a bracket is nested, not closed or not opened, or a slot has no name or no value.
     """
-    plain: list[str] = []
+    pieces = _SLOT.split(annotated)  # text and the inside of a slot in turn
+    plain, at = "", 0
     slots: list[Slot] = []
-    length = position = 0
-    opened: int | None = None
-    for bracket in _BRACKET.finditer(annotated):
-        at = bracket.start()
-        piece = annotated[position:at]
-        if bracket.group() == "[":
-            if opened is not None:
-                raise _fault(annotated, at, "a '[' is inside another slot; slots can't be nested")
-            opened = at
-        else:
-            if opened is None:
-                raise _fault(annotated, at, "a ']' closes no slot; remove it or add its '['")
-            name, colon, value = (part.strip() for part in piece.partition(":"))
-            if not (name and colon):
-                raise _fault(annotated, opened, "a slot has no name; write it as [name : value]")
-            if not value:
-                raise _fault(
-                    annotated, opened, f"the slot '{shown(name)}' is empty; write it as [name : value]"
-                )
-            slots.append(Slot(name, value, length, length + len(value)))
-            piece, opened = value, None
-        plain.append(piece)
-        length += len(piece)
-        position = bracket.end()
-    if opened is not None:
-        raise _fault(annotated, opened, "a '[' is not closed; add its ']'")
-    plain.append(annotated[position:])
-    return "".join(plain), tuple(slots)
+    for text, inside in zip_longest(pieces[::2], pieces[1::2]):
+        if stray := re.search(r"[\[\]]", text):
+            place = at + stray.start()
+            if stray.group() == "]":
+                raise _fault(annotated, place, "a ']' closes no slot; remove it or add its '['")
+            if (inner := annotated.find("[", place + 1)) >= 0:
+                raise _fault(annotated, inner, "a '[' is inside another slot; slots can't be nested")
+            raise _fault(annotated, place, "a '[' is not closed; add its ']'")
+        plain += text
+        at += len(text)
+        if inside is None:  # after the last text
+            break
+        name, colon, value = (part.strip() for part in inside.partition(":"))
+        if not (name and colon):
+            raise _fault(annotated, at, "a slot has no name; write it as [name : value]")
+        if not value:
+            raise _fault(annotated, at, f"the slot '{shown(name)}' is empty; write it as [name : value]")
+        slots.append(Slot(name, value, len(plain), len(plain) + len(value)))
+        plain += value
+        at += len(f"[{inside}]")
+    return plain, tuple(slots)
 
 
 def _fault(annotated: str, at: int, fault: str) -> DataError:
@@ -84,15 +79,14 @@ class Utterance:
 
     def filled(self, values: Sequence[str]) -> "Utterance":
         """Return the utterance with other values in its slots, one for each."""
-        parts: list[str] = []
+        text, at = "", 0
         slots: list[Slot] = []
-        at = length = 0
         for slot, value in zip(self.slots, values, strict=True):
-            parts += [self.text[at : slot.start], value]
-            start = length + slot.start - at
-            length, at = start + len(value), slot.end
-            slots.append(Slot(slot.name, value, start, length))
-        return replace(self, text="".join([*parts, self.text[at:]]), slots=tuple(slots))
+            text += self.text[at : slot.start]
+            slots.append(Slot(slot.name, value, len(text), len(text) + len(value)))
+            text += value
+            at = slot.end
+        return replace(self, text=text + self.text[at:], slots=tuple(slots))
 
 
 @dataclass(frozen=True)
