@@ -4,7 +4,7 @@ import pytest
 
 from emu_core.data.demo import load_demo
 from emu_core.data.readers.tables import read_table
-from emu_core.data.readers.text import decode_text
+from emu_core.data.readers.text import read_text
 from emu_core.errors import DataError
 
 GERMAN = "Wo ist das Frühstück?,a,de\nDie Tür schließt nicht.,b,de\n"
@@ -40,7 +40,7 @@ LEGACY = [
 @pytest.mark.parametrize(("text", "encoding"), LEGACY, ids=lambda value: value if len(value) < 12 else "")
 def test_old_encodings(text: str, encoding: str) -> None:
     text = "text,intent,language\nwhere is it,a,en\n" + text
-    found, name = decode_text(text.encode(encoding), "x.csv")
+    found, name = read_text(text.encode(encoding), "x.csv")
     assert found == text
     assert not name.startswith("utf")
     assert read_table(text.encode(encoding), "x.csv").attrs["encoding"] == name
@@ -52,7 +52,7 @@ def test_old_encodings(text: str, encoding: str) -> None:
 def test_unicode_with_and_without_mark(encoding: str) -> None:
     text = "text,intent\n" + GERMAN + JAPANESE + "😀,x,en\n"
     mark = "\ufeff" if encoding.endswith(("be", "le")) else ""
-    assert decode_text((mark + text).encode(encoding), "x.csv")[0] == text
+    assert read_text((mark + text).encode(encoding), "x.csv")[0] == text
 
 
 @pytest.mark.parametrize("utf8_first", [True, False])
@@ -60,37 +60,37 @@ def test_mixed_encodings_name_the_first_line_that_is_not_utf8(utf8_first: bool) 
     utf8, latin = "Tür,a\n".encode() * 3, "Straße,a\n".encode("latin-1") * 40
     payload = b"text,intent\nplain,a\n" + (utf8 + latin if utf8_first else latin + utf8)
     with pytest.raises(DataError, match=rf"line {6 if utf8_first else 3} is not UTF-8.*save the whole file"):
-        decode_text(payload, "x.csv")
+        read_text(payload, "x.csv")
 
 
 def test_one_utf8_line_among_many_in_latin_1_is_seen() -> None:
     payload = b"text,intent\n" + "Straße und Tür,a\n".encode("latin-1") * 500 + "Café,b\n".encode()
     with pytest.raises(DataError, match="line 2 is not UTF-8"):
-        decode_text(payload, "x.csv")
+        read_text(payload, "x.csv")
 
 
 def test_one_bad_line_among_many_in_utf8_is_seen() -> None:
     payload = "Straße,a\n".encode() * 500 + "Café,b\n".encode("latin-1")
     with pytest.raises(DataError, match="line 501 is not UTF-8"):
-        decode_text(payload, "x.csv")
+        read_text(payload, "x.csv")
 
 
 def test_a_line_of_chinese_that_is_utf8_by_accident_is_no_mix() -> None:
     accident = "停水".encode("gb18030")
     assert accident.decode("utf-8") != "停水"  # another text, but no error
     text = CHINESE * 20 + "停水\n"
-    assert decode_text(text.encode("gb18030"), "x.csv") == (text, "gb18030")
+    assert read_text(text.encode("gb18030"), "x.csv") == (text, "gb18030")
 
 
 def test_bytes_in_no_known_encoding_are_refused() -> None:
     with pytest.raises(DataError, match="line 2 is in an unknown encoding"):
-        decode_text(b"text,intent\n" + b"\x81\x8d\x8f\x90\x9d" * 20, "x.csv")
+        read_text(b"text,intent\n" + b"\x81\x8d\x8f\x90\x9d" * 20, "x.csv")
 
 
 def test_one_short_line_is_enough_for_western_european_languages() -> None:
     frame = load_demo().frame
     western = frame[frame["language"].isin(["de", "es", "fr"])]["text"]
     lines = [text for text in western[:: len(western) // 300] if not text.isascii()]
-    right = [decode_text(line.encode("cp1252", "ignore"), "x.csv")[0] for line in lines]
+    right = [read_text(line.encode("cp1252", "ignore"), "x.csv")[0] for line in lines]
     same = sum(found == line for found, line in zip(right, lines, strict=True))
     assert same >= 0.95 * len(lines) > 90

@@ -232,7 +232,7 @@ def commands_report(languages: Sequence[str]) -> dict[str, Any]:
         {
             "language": code,
             "templates": one.templates,
-            "used": one.used,
+            "used": len({wording.line for wordings in one.wordings.values() for wording in wordings}),
             "wordings": sum(map(len, one.wordings.values())),
             "groups": len(usable[code]),
         }

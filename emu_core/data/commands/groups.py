@@ -67,7 +67,6 @@ class LanguageGroups:
     wordings: Mapping[Group, tuple[Wording, ...]]  # the usable wordings of each group
     words: Mapping[str, Mapping[str, Sequence[str]]]  # list of the package -> value -> texts
     templates: int  # the package's templates in this language
-    used: int  # those that gave a wording
 
 
 def check_installed() -> None:
@@ -114,16 +113,14 @@ def language_groups(language: str) -> LanguageGroups:
         for template in block["sentences"]
     ]
     found: dict[Group, dict[Wording, None]] = {}
-    used = set()
     for line, (intent, block, template) in enumerate(templates, 1):
         for wording in expander.draw(template, line):
             if not any(isinstance(part, str) and part.strip() for part in wording.parts):
                 continue  # a bare name, which is only understood by those who know the home
             for group in _groups_of(intent, block, wording, own.values, kind_of):
-                used.add(line)
                 found.setdefault(group, {})[wording] = None
     by_group = {group: tuple(wordings) for group, wordings in sorted(found.items())}
-    return LanguageGroups(language, by_group, words, len(templates), len(used))
+    return LanguageGroups(language, by_group, words, len(templates))
 
 
 def _groups_of(

@@ -68,18 +68,28 @@ def encoding_notes(name: str, encoding: str) -> tuple[str, ...]:
 
 
 def checked_text(payload: bytes, name: str) -> tuple[str, str]:
-    """Return the text of a file's bytes, and its encoding. Raises DataError if they are no text."""
+    """Return the text of a file's bytes, and its encoding.
+
+    Raises a DataError if the bytes are not text, mix two encodings, or are in an unknown encoding.
+    """
     for magic, kind in _NOT_TABLES:
         if payload.startswith(magic):
             raise DataError(
                 f"{shown(name)} is {kind} and not a table of text; save the table as CSV in UTF-8"
             )
-    text, encoding = decode_text(payload, name)
+    encoding = _encoding(payload, name)
+    try:
+        text = payload.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = payload[: error.start].decode(encoding, "ignore").count("\n") + 1
+        raise DataError(
+            f"{shown(name)}: line {line} is not {encoding} as the rest of the file is; {_FIX}"
+        ) from error
     if not text.strip():
         raise DataError(
             f"{shown(name)} is empty; it needs a line of column names and a row for each sentence"
         )
-    return text, encoding
+    return text, encoding.removesuffix("-sig")
 
 
 def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
@@ -98,15 +108,11 @@ def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
     return lines, encoding_notes(path.name, encoding)
 
 
-def decode_text(payload: bytes, name: str) -> tuple[str, str]:
-    """Return the text of a file's bytes, and its encoding.
-
-    It is the one of the byte order mark, else UTF-8 if every line is UTF-8, else the likeliest other one. Raises a
-    DataError if the bytes are not text, mix two encodings, or are in an unknown encoding.
-    """
+def _encoding(payload: bytes, name: str) -> str:
+    """Return the encoding of the byte order mark, else UTF-8 if every line is UTF-8, else the likeliest other one."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if payload.startswith(mark):
-            return _strict(payload, encoding, name), encoding.removesuffix("-sig")
+            return encoding
     if (at := payload.find(b"\0")) >= 0:
         raise DataError(
             f"{shown(name)}: line {payload.count(10, 0, at) + 1} holds a NUL byte, so this is not a plain "
@@ -116,10 +122,10 @@ def decode_text(payload: bytes, name: str) -> tuple[str, str]:
     if controls > len(payload) / 200:
         raise DataError(f"{shown(name)} is not a text file but binary data; save the table as CSV in UTF-8")
     try:
-        return payload.decode("utf-8"), "utf-8"
+        payload.decode("utf-8")
     except UnicodeDecodeError:
-        encoding = _legacy_encoding(payload, name)
-        return _strict(payload, encoding, name), encoding
+        return _legacy_encoding(payload, name)
+    return "utf-8"
 
 
 def _legacy_encoding(payload: bytes, name: str) -> str:
@@ -150,13 +156,3 @@ def _legacy_encoding(payload: bytes, name: str) -> str:
     if encoding is None:
         raise DataError(f"{shown(name)}: line {first_bad} is in an unknown encoding; {_FIX}")
     return encoding
-
-
-def _strict(payload: bytes, encoding: str, name: str) -> str:
-    try:
-        return payload.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = payload[: error.start].decode(encoding, "ignore").count("\n") + 1
-        raise DataError(
-            f"{shown(name)}: line {line} is not {encoding} as the rest of the file is; {_FIX}"
-        ) from error

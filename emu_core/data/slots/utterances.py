@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import zip_longest
+from itertools import chain, permutations, zip_longest
 
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import language_code
@@ -129,12 +129,9 @@ def slot_pairs(labelled: LabelledSet, pairs: Sequence[tuple[str, str]]) -> list[
     for source, target in pairs:
         if source == target:
             raise DataError(f"the pair {source}-{target} is one language twice; pair it with another")
-    by_language = {
-        code: _by_id(labelled, code) for code in dict.fromkeys(code for pair in pairs for code in pair)
-    }
-    for source, target in pairs:
-        for code, other in ((source, target), (target, source)):
-            _check_pair(by_language[code], by_language[other], code, other)
+    by_language = {code: _by_id(labelled, code) for code in dict.fromkeys(chain.from_iterable(pairs))}
+    for code, other in chain.from_iterable(map(permutations, pairs)):
+        _check_pair(by_language[code], by_language[other], code, other)
     found = []
     for source, target in pairs:
         first, second = by_language[source], by_language[target]

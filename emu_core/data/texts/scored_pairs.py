@@ -33,13 +33,13 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
     Raises:
         DataError: there is no such file, or a row is not two sentences and a number; it names file and row.
     """
-    found: dict[str, ScoredPairs] = {}
+    found: dict[str, list[tuple[str, str, float]]] = {}
     for path in files_in(folder, ".csv"):
         code = language_code(path.name.split(".")[0])
         language = code if code and is_known(code) else language_of_file(path.name)
         if language is None:
             raise DataError(f"{path.name} does not begin with a language; name it like de.csv or de.dev.csv")
-        pairs = found.setdefault(language, ScoredPairs([], [], []))
+        pairs = found.setdefault(language, [])
         for number, row in enumerate(csv.reader(io.StringIO(read_text(path, path.name)[0], newline="")), 1):
             if not row or (number == 1 and [cell.strip().lower() for cell in row] == _HEADER):
                 continue
@@ -59,11 +59,11 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
                 raise DataError(
                     f"{where}: the score '{shown(row[2], 40)}' is not a number; fix it, or take the row out"
                 )
-            pairs.first.append(first)
-            pairs.second.append(second)
-            pairs.scores.append(score)
-        check_pairs(len(pairs.scores), path.name)
-    return {language: found[language] for language in ordered(found)}
+            pairs.append((first, second, score))
+        check_pairs(len(pairs), path.name)
+    return {
+        language: ScoredPairs(*map(list, zip(*found[language], strict=True))) for language in ordered(found)
+    }
 
 
 def scored_pairs_in(folder: str | Path | None, codes: Sequence[str]) -> dict[str, ScoredPairs]:
