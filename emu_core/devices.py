@@ -2,6 +2,7 @@
 
 import os
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -19,16 +20,26 @@ class Precision(StrEnum):
     BF16 = "bf16"
 
 
-def available_devices() -> dict[str, str]:
-    """Return the name for torch and the label for people of all devices, the fastest first; the CPU is the last."""
+@dataclass(frozen=True)
+class Device:
+    """A device: its name for torch and its label for people."""
+
+    name: str
+    label: str
+
+
+def available_devices() -> tuple[Device, ...]:
+    """Return all devices, the fastest first; the CPU is the last."""
     import torch
 
-    gpus = range(torch.cuda.device_count())
-    labels = {f"cuda:{i}": f"{torch.cuda.get_device_name(i)} (GPU {i})" for i in gpus}
+    gpus = [
+        Device(f"cuda:{i}", f"{torch.cuda.get_device_name(i)} (GPU {i})")
+        for i in range(torch.cuda.device_count())
+    ]
     if torch.backends.mps.is_available():
-        labels["mps"] = "Apple GPU"
+        gpus.append(Device("mps", "Apple GPU"))
     threads = torch.get_num_threads()
-    return labels | {"cpu": f"CPU, {threads} thread{'s' * (threads != 1)}"}
+    return (*gpus, Device("cpu", f"CPU, {threads} thread{'s' * (threads != 1)}"))
 
 
 def pick_device(name: str = "auto") -> str:
@@ -39,7 +50,7 @@ def pick_device(name: str = "auto") -> str:
     """
     if launched() and name == "auto":
         return own_device()
-    devices = list(available_devices())
+    devices = [device.name for device in available_devices()]
     if name == "auto":
         return devices[0]
     wanted = "cuda:0" if name == "cuda" else name

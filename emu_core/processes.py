@@ -8,7 +8,7 @@ depend on the whole batch (centers, pairs, the discriminator's) are therefore un
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -55,7 +55,7 @@ class Processes:
     def gather(self, own: "Tensor", total: int) -> "Tensor":
         """Concatenate the rows of all processes' parts (width, dim): (total, dim).
 
-        The gradient flows into this process's own rows only; `reduce_gradients` adds the others'.
+        The gradient flows into this process's own rows only; `sum_gradients` adds the others'.
         """
         if self.count == 1:
             return own
@@ -66,20 +66,13 @@ class Processes:
         rows[self.index] = own
         return torch.cat(rows)[:total]
 
-    def reduce_gradients(self, weights: Iterable["nn.Parameter"], how: Literal["sum", "mean"]) -> None:
-        """Sum gradients of each process's part of the batch, or average those of the whole, so that they stay equal."""
-        if self.count == 1:
-            return
-        import torch
-        from accelerate.utils import reduce
+    def sum_gradients(self, weights: Iterable["nn.Parameter"]) -> None:
+        """Sum gradients over the processes, for weights whose gradient comes from each one's part of the batch."""
+        self._reduce(weights, "sum")
 
-        gradients = [weight.grad for weight in weights if weight.grad is not None]
-        if not gradients:
-            return
-        flat = reduce(torch.cat([gradient.reshape(-1) for gradient in gradients]), how)
-        totals = flat.split([gradient.numel() for gradient in gradients])
-        for gradient, total in zip(gradients, totals, strict=True):
-            gradient.copy_(total.view_as(gradient))
+    def average_gradients(self, weights: Iterable["nn.Parameter"]) -> None:
+        """Average gradients that each process computed from the whole batch, so that they stay equal."""
+        self._reduce(weights, "mean")
 
     def agree(self, flag: bool) -> bool:
         """Return process 0's flag."""
@@ -100,6 +93,20 @@ class Processes:
             from accelerate import PartialState
 
             PartialState().wait_for_everyone()
+
+    def _reduce(self, weights: Iterable["nn.Parameter"], how: str) -> None:
+        if self.count == 1:
+            return
+        import torch
+        from accelerate.utils import reduce
+
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        if not gradients:
+            return
+        flat = reduce(torch.cat([gradient.reshape(-1) for gradient in gradients]), how)
+        totals = flat.split([gradient.numel() for gradient in gradients])
+        for gradient, total in zip(gradients, totals, strict=True):
+            gradient.copy_(total.view_as(gradient))
 
 
 ALONE = Processes()

@@ -10,7 +10,7 @@ from laserembeddings.encoder import Encoder as PublishedEncoder
 from laserembeddings.preprocessing import BPE, Tokenizer
 from subword_nmt.learn_bpe import learn_bpe
 
-from emu_core.data.labelled.load import demo_paths
+from emu_core.data.demo import demo_paths
 
 EACH = 25  # sentences a language of the demo
 MERGES, EMBEDDING, HIDDEN, LAYERS = 400, 12, 10, 2

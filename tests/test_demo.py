@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from emu_core.data.demo import load_demo
+from emu_core.data.demo import demo_paths, load_demo
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.load import demo_paths, read_labelled
+from emu_core.data.labelled.load import read_labelled
 from emu_core.data.readers.tables import read_table
 from emu_core.data.slots.utterances import parse_annotated
 

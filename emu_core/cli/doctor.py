@@ -153,13 +153,13 @@ def _device() -> Iterator[Check]:
         fix = "install torch as the packages above say"
         yield Check("device", "torch", State.MISSING, f"can't be imported: {reason}", fix)
         return
-    (chosen, label), *others = available_devices().items()
-    more = f", {_gb(torch.cuda.mem_get_info(chosen)[0])} free" if chosen.startswith("cuda") else ""
-    bf16 = "bf16 and fp32" if has_bf16(chosen) else "fp32"
-    yield Check("device", f"{chosen} (auto)", State.READY, f"{label}{more}, {bf16}")
-    for other, its_label in others:
-        yield Check("device", other, State.READY, its_label)
-    if chosen == "cpu" and shutil.which("nvidia-smi"):
+    chosen, *others = available_devices()
+    more = f", {_gb(torch.cuda.mem_get_info(chosen.name)[0])} free" if chosen.name.startswith("cuda") else ""
+    bf16 = "bf16 and fp32" if has_bf16(chosen.name) else "fp32"
+    yield Check("device", f"{chosen.name} (auto)", State.READY, f"{chosen.label}{more}, {bf16}")
+    for device in others:
+        yield Check("device", device.name, State.READY, device.label)
+    if chosen.name == "cpu" and shutil.which("nvidia-smi"):
         built = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
         fix = (
             f"pip install torch=={torch.__version__.partition('+')[0]} --index-url ADDRESS, with the address that "

@@ -2,9 +2,10 @@
 
 from functools import cache
 
-from emu_core.data.labelled.load import DEMO, read_labelled
+from emu_core.data.labelled.load import DEMO, demo_paths, read_labelled
 from emu_core.data.labelled.sets import LabelledSet
 
+__all__ = ["DEMO", "REFERENCE", "demo_paths", "load_demo", "reference_texts"]
 REFERENCE = 96
 """Parallel sentences that represent a language; twice as many give the same results."""
 
