@@ -51,12 +51,7 @@ def fair_shares(labelled: Sequence[str], unlabelled: Sequence[str], count: int) 
     """Return how many of `count` sentences to choose in each language.
 
     Each in turn goes to the language with the fewest labelled and chosen sentences that has any left; ties go to the
-    first code.
-
-    Args:
-        labelled: the language of each labelled sentence.
-        unlabelled: the language of each sentence to choose from.
-        count: the number of sentences to choose; all where there are fewer.
+    first code. Given are the languages of the labelled sentences and of those to choose from.
     """
     have, left, shares = Counter(labelled), Counter(unlabelled), Counter[str]()
     for _ in range(min(count, len(unlabelled))):

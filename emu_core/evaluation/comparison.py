@@ -159,8 +159,18 @@ class Comparison:
         `difference_high`), `fixed` and `broken` (sentences that only one encoder has right) and `p_value`, all of the
         paired test (exact McNemar).
         """
-        base, other = (measured.accuracy for measured in self.measured)
-        return pd.DataFrame([_direction(base, other, *pair) for pair in product(self.languages, repeat=2)])
+        both = [measured.accuracy for measured in self.measured]
+        rows = []
+        for source, target in product(self.languages, repeat=2):
+            pair = pair_name(source, target)
+            row: dict[str, Any] = {"pair": pair, "queries": source, "pool": target, "n": both[0].counts[pair]}
+            for name, found in zip(("base", "other"), both, strict=True):
+                low, high = accuracy_interval(found.correct[pair])
+                row |= {name: found.accuracy[pair], f"{name}_low": low, f"{name}_high": high}
+            test = paired_test(*(found.correct[pair] for found in both))
+            row |= {"difference": test.difference, "difference_low": test.low, "difference_high": test.high}
+            rows.append(row | {"fixed": test.gained, "broken": test.lost, "p_value": test.p_value})
+        return pd.DataFrame(rows)
 
     @cached_property
     def means(self) -> pd.DataFrame:
@@ -273,10 +283,7 @@ class Comparison:
         """Return how often a sentence of one intent has a nearest neighbour of another, by both encoders.
 
         Columns: `intent`, `neighbour` (the neighbour's intent), `base`, `other` (sentences), `difference`. There is a
-        row for each pair of intents that occurs, including an intent with itself.
-
-        Args:
-            pool: the language of the neighbours; None for all languages together.
+        row for each pair of intents that occurs, including an intent with itself. For `pool` see `changes`.
         """
         table = self.changes(pool)
         counts = pd.concat(
@@ -334,8 +341,7 @@ class Comparison:
     def similarity(self, rows: Sequence[int]) -> dict[str, pd.DataFrame]:
         """Return the matrix of cosines of some sentences by each encoder, by the encoders' names.
 
-        Args:
-            rows: row numbers; sorted by intent and language they are index and columns of the matrices.
+        The row numbers, sorted by intent and language, are index and columns of the matrices.
         """
         part = self.sentences.iloc[list(rows)]
         order = part.index[heat_map_order(part["intent"].tolist(), part["language"].tolist())]
@@ -348,22 +354,22 @@ class Comparison:
         """Return everything as one object for JSON; unchanged neighbours are only counted."""
         changes = self.changes()
         rows = self.example_rows()
-        return {
+        facts = {
             "base": self.names[0],
             "other": self.names[1],
             "sentences": len(self.sentences),
             "languages": list(self.languages),
             "notes": list(self.notes),
-            "means": records(self.means),
-            "accuracy": records(self.accuracy),
+            "means": self.means,
+            "accuracy": self.accuracy,
             "wilcoxon_p": self.wilcoxon.p_value,
             "guard": self.metrics["guard"],
-            "leakage": None if self.leakage is None else records(self.leakage),
-            "change_counts": records(self.change_counts()),
-            "changes": records(changes[changes["change"] != Change.UNCHANGED]),
-            "confusion": records(self.confusion()),
-            "triples": records(self.triples()),
-            "triples_across_languages": records(self.triples(across_languages=True)),
+            "leakage": self.leakage,
+            "change_counts": self.change_counts(),
+            "changes": changes[changes["change"] != Change.UNCHANGED],
+            "confusion": self.confusion(),
+            "triples": self.triples(),
+            "triples_across_languages": self.triples(across_languages=True),
             "similarity": {
                 name: {
                     "sentences": self.sentences["text"].iloc[of.index].tolist(),
@@ -371,27 +377,9 @@ class Comparison:
                 }
                 for name, of in (self.similarity(rows).items() if rows else ())
             },
-            "forgetting": None if self.forgetting is None else records(self.forgetting),
+            "forgetting": self.forgetting,
         }
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table as dictionaries."""
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
-def _direction(base: LeaveOneOut, other: LeaveOneOut, source: str, target: str) -> dict[str, object]:
-    pair = pair_name(source, target)
-    test = paired_test(base.correct[pair], other.correct[pair])
-    row: dict[str, object] = {"pair": pair, "queries": source, "pool": target, "n": base.counts[pair]}
-    for name, result in (("base", base), ("other", other)):
-        interval = accuracy_interval(result.correct[pair])
-        row |= {name: result.accuracy[pair], f"{name}_low": interval.low, f"{name}_high": interval.high}
-    return row | {
-        "difference": test.difference,
-        "difference_low": test.low,
-        "difference_high": test.high,
-        "fixed": test.gained,
-        "broken": test.lost,
-        "p_value": test.p_value,
-    }
+        return {
+            name: value.to_dict("records") if isinstance(value, pd.DataFrame) else value
+            for name, value in facts.items()
+        }

@@ -1,8 +1,6 @@
 """Eigen-similarity: how similarly two languages arrange the same sentences (dual encoder, equation 3)."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -62,15 +60,9 @@ def eigen_similarity(
     Each sample has `size` different translation pairs. With W the matrix of distances between a language's sentences
     and D its row sums, the Laplacian is D - W, not normalised. All its eigenvalues are sorted, and their squared
     differences from the other language's are summed. The paper specifies neither the distance nor the Laplacian; the
-    angle is the distance it uses elsewhere (section 3.5).
-
-    Args:
-        sources: (P, d); row i means what row i of the targets means.
-        targets: (P, d).
-        size: pairs in a sample, the paper's K.
-        samples: the paper's N, 2 or more.
-        distance: "angular" (the angle, 0 to pi), "cosine" (1 - cosine) or "euclidean" (of unscaled vectors).
-        seed: of the random draws.
+    angle (0 to pi) is the distance it uses elsewhere (section 3.5); others are 1 - cosine, and the Euclidean distance
+    of unscaled vectors. Row i of the sources (P, d) means what row i of the targets (P, d) means. The paper's K is
+    `size`, and its N `samples`, 2 or more, drawn with `seed`.
 
     Raises:
         DataError: a vector is zero or not finite, the lengths differ, or there are fewer pairs than `size`.
@@ -98,27 +90,18 @@ def _spectra(vectors: Vectors, rows: NDArray[np.int64], distance: Distance) -> N
     samples, size = rows.shape
     spectra = np.empty((samples, size))
     for block in blocks(samples, size * (points.shape[1] + size)):
-        weights = _DISTANCES[distance](points[rows[block]])  # (B, size, size)
+        weights = _distances(points[rows[block]], distance)  # (B, size, size)
         laplacians = -weights
         np.einsum("nii->ni", laplacians)[...] = weights.sum(axis=2)
         spectra[block] = np.linalg.eigvalsh(laplacians)
     return spectra
 
 
-def _cosines(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.clip(points @ points.transpose(0, 2, 1), -1, 1)
-
-
-def _euclidean(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    squares = np.einsum("nid,nid->ni", points, points)
+def _distances(points: NDArray[np.float64], distance: Distance) -> NDArray[np.float64]:
+    """Return the distances (B, size, size) between the points (B, size, d) of each sample."""
     products = points @ points.transpose(0, 2, 1)
-    return np.sqrt(np.maximum(squares[:, :, None] + squares[:, None, :] - 2 * products, 0))
-
-
-_DISTANCES: Mapping[Distance, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = MappingProxyType(
-    {
-        "angular": lambda points: np.arccos(_cosines(points)),
-        "cosine": lambda points: 1 - _cosines(points),
-        "euclidean": _euclidean,
-    }
-)
+    if distance == "euclidean":
+        squares = np.einsum("nid,nid->ni", points, points)
+        return np.asarray(np.sqrt(np.maximum(squares[:, :, None] + squares[:, None, :] - 2 * products, 0)))
+    cosines = np.clip(products, -1, 1)
+    return np.asarray({"angular": np.arccos, "cosine": lambda found: 1 - found}[distance](cosines))

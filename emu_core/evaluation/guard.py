@@ -34,14 +34,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class LanguageChange:
-    """The gain or loss of the queries of one language.
-
-    Attributes:
-        difference: specialised minus base, in points of Acc@1.
-        low: lower end of its 95 % interval.
-        high: its upper end.
-        queries: the number of sentences measured.
-    """
+    """The gain or loss of one language's queries: specialised minus base in points of Acc@1, with a 95 % interval."""
 
     difference: float
     low: float
@@ -59,21 +52,12 @@ class LanguageChange:
 
     def facts(self) -> dict[str, Any]:
         """Return the fields for JSON."""
-        return {
-            "difference": self.difference,
-            "low": self.low,
-            "high": self.high,
-            "verdict": self.verdict.value,
-            "queries": self.queries,
-        }
+        interval = {"difference": self.difference, "low": self.low, "high": self.high}
+        return {**interval, "verdict": self.verdict.value, "queries": self.queries}
 
 
 def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
     """Compare two encoders by the language of the queries: over all its directions, or against one whole pool.
-
-    Args:
-        base: the accuracy of the base encoder.
-        specialised: that of the specialised encoder, on the same sentences.
 
     Raises:
         DataError: the two were not measured on the same sentences.
@@ -89,17 +73,13 @@ def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, 
 def language_change(
     base: Sequence[NDArray[np.bool_]], specialised: Sequence[NDArray[np.bool_]]
 ) -> LanguageChange:
-    """Estimate the difference of two encoders on the same queries, with a 95 % interval.
+    """Estimate the difference, with a 95 % interval, of two encoders from which queries each has right in each pool.
 
     The unit is the query: its differences in several pools are averaged first, since they are not independent. The
     interval is Student's t over the queries, after adding one query that gained in every pool and one that lost in
     every pool, as Bonett and Price (2012) do for paired proportions. A bootstrap or a plain t interval has no width
     where no query changed or all changed alike; here 20 queries without a change still allow a change of several
     points, as they should. The interval does not extend to other pools.
-
-    Args:
-        base: for each pool, whether the base encoder has each of the queries right.
-        specialised: the same of the specialised encoder, in the same order.
 
     Raises:
         DataError: the two were not measured on the same sentences.
@@ -126,13 +106,10 @@ Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Gain or loss of sentences that the method was fitted without.
+    """Both encoders' Acc@1, in percent, of sentences that the method was fitted without.
 
-    Attributes:
-        base: Acc@1 of the base encoder on the sentences left out, in percent.
-        specialised: that of the specialised encoder.
-        change: the difference, over sentences that are asked once in each division.
-        divisions: the number of divisions of the intents; for cross-validation, the number of folds.
+    The `change` is over sentences that are asked once in each of the `divisions` of the intents; for cross-validation,
+    that is the number of folds.
     """
 
     base: float
@@ -142,12 +119,8 @@ class LeftOut:
 
     def facts(self) -> dict[str, Any]:
         """Return the fields for JSON."""
-        return {
-            "base": self.base,
-            "specialised": self.specialised,
-            **self.change.facts(),
-            "divisions": self.divisions,
-        }
+        both = {"base": self.base, "specialised": self.specialised}
+        return {**both, **self.change.facts(), "divisions": self.divisions}
 
 
 def new_intent_guard(
@@ -257,17 +230,13 @@ def _left_out(before: NDArray[np.bool_], after: NDArray[np.bool_], divisions: in
 
 
 def flagged(changes: Mapping[str, Mapping[str, Any]]) -> dict[Verdict, dict[str, float]]:
-    """Return which languages lose and which may lose, each with its difference in points, the worst first.
-
-    Args:
-        changes: the guard by language, as in metrics.json.
-    """
-    found: dict[Verdict, dict[str, float]] = {}
-    for verdict in (Verdict.LOSES, Verdict.MAY_LOSE):
-        points = {code: one["difference"] for code, one in changes.items() if one["verdict"] == verdict}
-        if points:
-            found[verdict] = dict(sorted(points.items(), key=lambda item: item[1]))
-    return found
+    """Return which languages of a guard as in metrics.json lose and may lose, with their points, the worst first."""
+    worst_first = sorted(changes.items(), key=lambda item: item[1]["difference"])
+    found = {
+        verdict: {code: one["difference"] for code, one in worst_first if one["verdict"] == verdict}
+        for verdict in (Verdict.LOSES, Verdict.MAY_LOSE)
+    }
+    return {verdict: points for verdict, points in found.items() if points}
 
 
 def _other_sentences() -> DataError:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,9 @@ Rows = Mapping[str, NDArray[np.int64]]
 class NeighbourAccuracy:
     """Acc@1 of every pair "s-t" of languages: queries in s, labelled pool in t.
 
-    Attributes:
-        queries: row numbers of each language's queries, in their order.
-        pools: the languages of the pool.
-        correct: whether each query's nearest neighbour has its intent, by pair, in the order of `queries[s]`.
-        nearest: row number in the pool of that neighbour, by pair, in the same order.
-        cosines: cosine of each query and that neighbour, by pair.
+    `queries` has the row numbers of each language's queries, and `pools` the pool's languages. By pair, in the order of
+    `queries[s]`: whether each query's nearest neighbour has its intent (`correct`), that neighbour's row number in the
+    pool (`nearest`), and the cosine.
     """
 
     queries: Rows
@@ -65,15 +62,10 @@ class NeighbourAccuracy:
     def best(
         self, source: str, pools: Sequence[str] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
-        """Return the nearest neighbours of a language's Q queries in several languages of the pool taken together.
+        """Return the nearest neighbours of a language's Q queries in several of the `pools`, or all, taken together.
 
-        Args:
-            source: the language of the queries.
-            pools: languages of the pool; None takes all.
-
-        Returns:
-            Row numbers in the pool, cosines, and whether each is right, (Q,) each; of equal cosines the row that comes
-            first.
+        These are the row numbers in the pool, the cosines, and whether each is right, (Q,) each; of equal cosines the
+        row that comes first.
         """
         pairs = [pair_name(source, target) for target in pools or self.pools]
         rows, cosines, correct = (
@@ -130,14 +122,15 @@ def leave_one_out(
     """Measure how often a sentence's nearest neighbour by cosine has its intent, for every ordered pair of languages.
 
     A query's own id is left out of the pool in every language, so that it meets neither itself nor its
-    translations; a row whose id is "" leaves out itself only. Among pool rows whose cosines are equal (within
-    1e-6), the one that comes first is the nearest. An intent that the pool does not have counts as wrong.
+    translations (N ids, the same for translations of each other); a row whose id is "" leaves out itself only. Among
+    pool rows whose cosines are equal (within 1e-6), the one that comes first is the nearest. An intent that the pool
+    does not have counts as wrong.
 
     Args:
         vectors: (N, d), of the test data only; they need not have length 1.
         intents: N intents.
         languages: N language codes.
-        ids: N ids; the same id means translations of each other.
+        ids: N ids.
         languages_asked: measure the pairs of these only; None takes every language, English first.
 
     Raises:
@@ -175,18 +168,8 @@ def pool_accuracy(
 ) -> PoolAccuracy:
     """Measure how often a query's nearest neighbour in a labelled pool has its intent.
 
-    A query never meets a pool row of its own id; "" is no id. Among pool rows whose cosines are equal (within
-    1e-6), the one that comes first is the nearest. An intent that the pool does not have counts as wrong.
-
-    Args:
-        query_vectors: (Q, d).
-        query_intents: Q intents.
-        query_languages: Q language codes.
-        pool_vectors: (P, d).
-        pool_intents: P intents.
-        pool_languages: P language codes.
-        query_ids: Q ids; None means that no query has one.
-        pool_ids: P ids; None means that no pool row has one.
+    Vectors are (Q, d) and (P, d), with as many intents, language codes and ids, None where no row has one. A query
+    never meets a pool row of its own id; "" is no id. Equal cosines and unknown intents are those of `leave_one_out`.
 
     Raises:
         DataError: a vector is zero or not finite, a query may meet no pool row of a language, or the lengths
@@ -206,8 +189,7 @@ def pool_accuracy(
     return _neighbour_accuracy(PoolAccuracy, asked, pool, "the pool's language")
 
 
-@dataclass(frozen=True, eq=False)
-class _Labelled:
+class _Labelled(NamedTuple):
     """Labelled sentences to search among."""
 
     units: NDArray[np.float32]  # (N, d), unit vectors

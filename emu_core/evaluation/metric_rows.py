@@ -7,7 +7,7 @@ import pandas as pd
 
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
-from emu_core.evaluation.comparison import SIGNIFICANT, Comparison, records
+from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.forgetting import PARTS
 from emu_core.evaluation.guard import Verdict, flagged
 
@@ -39,7 +39,7 @@ class TextTable(NamedTuple):
 def text_rows(found: Iterable[Facts] | pd.DataFrame, row: str) -> list[tuple[str, ...]]:
     """Return a row of text for each record; `row` has a format string for each cell: "{name} | {base:.1f}"."""
     cells = row.split(" | ")
-    each = records(found) if isinstance(found, pd.DataFrame) else found
+    each = found.to_dict("records") if isinstance(found, pd.DataFrame) else found
     return [tuple(cell.format(**record) for cell in cells) for record in each]
 
 
@@ -96,7 +96,7 @@ def leakage_table(
 def forgetting_table(forgetting: Facts | pd.DataFrame) -> TextTable:
     """Return a row for each measure of forgetting.json, or of `Comparison.forgetting`."""
     if isinstance(forgetting, pd.DataFrame):
-        each = records(forgetting)
+        each = forgetting.to_dict("records")
     else:
         each = [{"part": part, **found} for part in PARTS for found in named(forgetting[part])]
     rows = text_rows(

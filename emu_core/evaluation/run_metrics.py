@@ -1,15 +1,14 @@
 """The figures of a run in metrics.json: on a labelled set, and on parallel text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
-from emu_core.evaluation.arrays import DistinctTexts, Encode, pair_name, unit_vectors
+from emu_core.evaluation.arrays import DistinctTexts, Encode, Vectors, pair_name, unit_vectors
 from emu_core.evaluation.comparison import COLUMNS, Measured, guard_and_leakage, measure_encoder
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
@@ -68,22 +67,22 @@ def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[s
         {"translation": {"en-de": {"p_at_1", "p_at_3", "p_at_10", "candidates", "low", "high", "trained"}, ...},
         "eigen_similarity": {"en-de": {"mean", "variance", "standard_error", "trained"}, ...}}.
     """
-    distinct, units = _units(encode, held_out)
     translation: dict[str, Any] = {}
     eigen: dict[str, Any] = {}
     joined = joined_by_pivot(held_out)
-    for text in [*held_out, *joined]:
+    for text, sides, ways in _rankings(encode, [*held_out, *joined]):
         trained = text not in joined
-        sides = units[distinct.rows(text.first)], units[distinct.rows(text.second)]
-        there, back = both_ways((sides[0], text.first), (sides[1], text.second))
-        translation[pair_name(*text.languages)] = _ranking(there, trained)
-        translation[pair_name(*text.turned().languages)] = _ranking(back, trained)
+        for way, found in zip((text, text.turned()), ways, strict=True):
+            translation[pair_name(*way.languages)] = {
+                **{f"p_at_{n}": found.precision(n) for n in NS},
+                **found.interval()._asdict(),
+                "candidates": found.candidates,
+                "trained": trained,
+            }
         if len(text) >= LEAST_FOR_EIGEN:
-            found = eigen_similarity(*sides)
+            spectra = eigen_similarity(*sides)
             eigen[pair_name(*text.languages)] = {
-                "mean": found.mean,
-                "variance": found.variance,
-                "standard_error": found.standard_error,
+                **{name: getattr(spectra, name) for name in ("mean", "variance", "standard_error")},
                 "trained": trained,
             }
     return {"translation": translation, "eigen_similarity": eigen}
@@ -91,28 +90,19 @@ def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[s
 
 def mean_p_at_1(encode: Encode, held_out: Sequence[ParallelText]) -> float:
     """Return P@1 of translation ranking by cosine in percent, averaged over language pairs and directions."""
-    distinct, units = _units(encode, held_out)
-    found = [
-        both_ways(*((units[distinct.rows(side)], side) for side in (text.first, text.second)))
-        for text in held_out
-    ]
-    return float(np.mean([ranking.precision() for ways in found for ranking in ways]))
+    return float(
+        np.mean([ranking.precision() for *_, ways in _rankings(encode, held_out) for ranking in ways])
+    )
 
 
-def _units(encode: Encode, texts: Sequence[ParallelText]) -> tuple[DistinctTexts, NDArray[np.float32]]:
-    """Return all distinct sentences and their unit vectors."""
+def _rankings(
+    encode: Encode, texts: Sequence[ParallelText]
+) -> Iterator[tuple[ParallelText, list[Vectors], tuple[TranslationRanking, TranslationRanking]]]:
+    """Yield each text with the unit vectors of its two sides and `both_ways`; each sentence is encoded once."""
     distinct = DistinctTexts(
         sentence for text in texts for side in (text.first, text.second) for sentence in side
     )
-    return distinct, unit_vectors(encode(distinct.texts))
-
-
-def _ranking(found: TranslationRanking, trained: bool) -> dict[str, Any]:
-    interval = found.interval()
-    return {
-        **{f"p_at_{n}": found.precision(n) for n in NS},
-        "low": interval.low,
-        "high": interval.high,
-        "candidates": found.candidates,
-        "trained": trained,
-    }
+    units = unit_vectors(encode(distinct.texts))
+    for text in texts:
+        first, second = (units[distinct.rows(side)] for side in (text.first, text.second))
+        yield text, [first, second], both_ways((first, text.first), (second, text.second))

@@ -100,9 +100,7 @@ def sts(
 ) -> dict[str, Correlation]:
     """Return the correlation in each language, by its code.
 
-    Args:
-        vectors: language -> vectors (N, d) of its pairs' first and of their second sentences.
-        scores: language -> its N scores.
+    Each has vectors (N, d) of its pairs' first and of their second sentences, and N scores.
 
     Raises:
         DataError: see `correlation`; it names the language.
@@ -118,18 +116,24 @@ def sts_across(
 ) -> dict[str, Correlation]:
     """Return the correlation of first sentences in language a with second sentences in language b, by "a-b".
 
-    Row i must be the same pair in all languages, which is checked by its score.
-
-    Args:
-        vectors: see `sts`; two languages or more.
-        scores: language -> its N scores.
+    Row i must be the same pair in all of two languages or more, which is checked by its score. See `sts`.
 
     Raises:
         DataError: see `correlation`, or the languages' rows are not the same pairs.
     """
     languages = ordered(vectors)
-    for language in languages[1:]:
-        _check_aligned(languages[0], scores[languages[0]], language, scores[language])
+    a, first = languages[0], scores[languages[0]]
+    rule = "to compare across languages give the same pairs in the same order"
+    for b in languages[1:]:
+        if len(first) != len(second := scores[b]):
+            raise DataError(
+                f"there are {len(first):,} pairs in {shown(a)} and {len(second):,} in {shown(b)}; {rule}"
+            )
+        if unequal := np.flatnonzero(np.asarray(first) != np.asarray(second)).tolist():
+            row = unequal[0]
+            raise DataError(
+                f"pair {row + 1} has the score {first[row]:g} in {shown(a)} and {second[row]:g} in {shown(b)}; {rule}"
+            )
     return {
         pair_name(a, b): _correlation(vectors[a][0], vectors[b][1], scores[a], pair_name(a, b))
         for a, b in permutations(languages, 2)
@@ -139,21 +143,6 @@ def sts_across(
 def scores_of(pairs: Mapping[str, ScoredPairs]) -> dict[str, list[float]]:
     """Return the scores by language of what `read_scored_pairs` returns."""
     return {language: part.scores for language, part in pairs.items()}
-
-
-def _check_aligned(a: str, first: Sequence[float], b: str, second: Sequence[float]) -> None:
-    if len(first) != len(second):
-        raise DataError(
-            f"there are {len(first):,} pairs in {shown(a)} and {len(second):,} in {shown(b)}; to compare across "
-            "languages give the same pairs in the same order"
-        )
-    unequal = np.flatnonzero(np.asarray(first) != np.asarray(second))
-    if len(unequal):
-        row = int(unequal[0])
-        raise DataError(
-            f"pair {row + 1} has the score {first[row]:g} in {shown(a)} and {second[row]:g} in {shown(b)}; to compare "
-            "across languages give the same pairs in the same order"
-        )
 
 
 def _correlation(first: Vectors, second: Vectors, scores: Sequence[float], what: str) -> Correlation:

@@ -23,17 +23,12 @@ SHARES = (0, 10, 20, 40, 80, 100)
 
 @dataclass(frozen=True, eq=False)
 class LabelledVectors:
-    """Sentence vectors (N, d) of one language and their N labels."""
+    """Sentence vectors (N, d) of one language and their N labels; a DataError where a vector is not finite."""
 
     vectors: Vectors
     labels: Sequence[str]
 
     def __post_init__(self) -> None:
-        """Check the shapes.
-
-        Raises:
-            DataError: the shapes don't fit, or a vector is not finite.
-        """
         as_matrix(self.vectors)
         check_length(self.labels, len(self.vectors), "labels")
         if not np.isfinite(self.vectors).all():
@@ -62,12 +57,10 @@ PAPER = TransferSettings()
 
 @dataclass(frozen=True)
 class FewShot:
-    """Accuracy in the target language, in percent: a column of Table 6.
+    """Accuracy in percent in the target language with a `share` (percent) of its training sentences, as in Table 6.
 
-    Attributes:
-        share: percent of the target language's training sentences used.
-        few_shot: trained on those and on all of the source language's.
-        monolingual: trained on those only; None if there are fewer than four, or only one label among them.
+    `few_shot` is trained on those and on all of the source language's, `monolingual` on those only; None if there are
+    fewer than four, or only one label among them.
     """
 
     share: float
@@ -82,16 +75,10 @@ def zero_shot(
     *,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Train on one language and return the accuracy in percent on the test sentences of each, English first.
-
-    Args:
-        train: sentences of the source language.
-        tests: test sentences by language; may include the source language.
-        settings: the classifier's.
-        seed: of the held-out sentences, the weights and the batches.
+    """Return the accuracy in percent of `fit_classifier` on each language's test sentences, English first.
 
     Raises:
-        DataError: there are fewer than two labels or four sentences to train on, or the dimensions differ.
+        DataError: as `fit_classifier`, or the dimensions differ.
     """
     predict = fit_classifier(train, settings, seed=seed)
     return {language: accuracy(predict, tests[language]) for language in ordered(tests)}
@@ -108,15 +95,8 @@ def few_shot(
 ) -> list[FewShot]:
     """Train on growing shares of the target language's sentences, with and without the source language's.
 
-    A larger share contains the sentences of the smaller ones.
-
-    Args:
-        source: training sentences of the source language.
-        target: training sentences of the target language.
-        test: test sentences of the target language.
-        shares: percents of `target`, from 0 to 100.
-        settings: the classifier's.
-        seed: of the draw, and as for `zero_shot`.
+    A larger share contains the sentences of the smaller ones. `shares` are percents of `target`; `test` has other
+    sentences of the target language. The seed is that of the draw, too.
 
     Raises:
         DataError: a share is not from 0 to 100, or as for `zero_shot`.
@@ -165,10 +145,10 @@ def fit_classifier(
     from torch import nn
     from torch.nn import functional as F
 
-    names = sorted(set(train.labels))
+    names, numbers = np.unique(np.asarray(train.labels, dtype=str), return_inverse=True)
     if len(names) < 2 or len(train.labels) < 4:
         raise DataError(
-            f"{len(train.labels):,} sentences with the labels {listed(names)} are too few to learn from; "
+            f"{len(train.labels):,} sentences with the labels {listed(names.tolist())} are too few to learn from; "
             "give 4 or more, with two labels or more"
         )
     scale = float(np.sqrt(np.square(train.vectors, dtype=np.float64).mean())) or 1.0
@@ -178,7 +158,6 @@ def fit_classifier(
         check_dimensions(train.vectors, vectors)
         return torch.from_numpy((vectors / scale).astype(np.float32))
 
-    numbers = np.array([names.index(label) for label in train.labels])
     trained, held_out = _held_out(numbers, settings.dev_share, seed)
     features, labels = scaled(train.vectors), torch.from_numpy(numbers)
     with torch.random.fork_rng(devices=[]):
@@ -204,7 +183,7 @@ def fit_classifier(
 
     def predict(vectors: Vectors) -> list[str]:
         with torch.no_grad():
-            return [names[number] for number in network(scaled(vectors)).argmax(dim=1).tolist()]
+            return names[network(scaled(vectors)).argmax(dim=1).numpy()].tolist()
 
     return predict
 
@@ -231,16 +210,10 @@ SIZES = (100, 200, 500, 1000, 5000, 10000)
 
 @dataclass(frozen=True)
 class TransferAccuracy:
-    """One point of the paper's figure 2.
+    """One point of the paper's figure 2: trained on `size` documents of a `source` language, tested on the `target`.
 
-    Attributes:
-        source: language of the training documents.
-        target: language of the test documents.
-        size: the number of training documents.
-        accuracy: percent of the test documents that are right, the mean over the draws.
-        deviation: sample standard deviation over the draws, in points; 0 for a single draw.
-        draws: the number of sets of `size` documents drawn.
-        majority: percent of the test documents in their most frequent class.
+    The `accuracy` in percent is the mean over `draws` sets of documents, `deviation` the sample standard deviation
+    over these, in points (0 for a single draw). `majority` is the percentage of the test documents' largest class.
     """
 
     source: str
@@ -255,15 +228,9 @@ class TransferAccuracy:
 def document_vectors(
     sentences: Vectors, document: NDArray[np.integer], documents: int
 ) -> NDArray[np.float64]:
-    """Return the mean of each document's sentence vectors (section 4.2).
+    """Return the mean (documents, d) of each document's sentence vectors (section 4.2).
 
-    Args:
-        sentences: (S, d).
-        document: (S,) the number of each sentence's document, from 0.
-        documents: the number of documents.
-
-    Returns:
-        (documents, d).
+    Sentences (S, d) have the number of their document, from 0, in `document` (S,).
 
     Raises:
         DataError: a document has no sentence, or the lengths differ.
@@ -280,15 +247,9 @@ def document_vectors(
 def bags(
     train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], most: int = 2_000
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return documents as relative frequencies of the words that are most frequent in the training documents.
+    """Return training and test documents, given as words, as relative frequencies: (train, words), (test, words).
 
-    Args:
-        train: the words of each training document.
-        test: the words of each test document; words of no training document are left out.
-        most: the number of words that are features.
-
-    Returns:
-        (train, words) and (test, words).
+    The features are the `most` frequent words of the training documents; other words are left out.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -324,9 +285,6 @@ def classify_across(
         epochs: passes of the averaged perceptron.
         seed: of the draws and of the perceptron's order.
 
-    Returns:
-        One for each direction and size, in the order of `train` and `test`.
-
     Raises:
         DataError: there are no two languages, or no training document of the other language has a test class.
     """
@@ -356,10 +314,9 @@ def _accuracy(
         raise DataError(
             f"no training document has the class '{shown(missing[0])}'; take it out of the test, or add some"
         )
-    number = {label: n for n, label in enumerate(classes)}
-    rows = np.random.default_rng(seed).permutation(len(train.labels))[:size]
-    labels = np.array([number[train.labels[row]] for row in rows], dtype=np.int64)
-    model = averaged_perceptron(train.vectors[rows], labels, len(classes), epochs=epochs, seed=seed[1])
+    drawn = train.take(np.random.default_rng(seed).permutation(len(train.labels))[:size])
+    labels = np.searchsorted(classes, drawn.labels)
+    model = averaged_perceptron(drawn.vectors, labels, len(classes), epochs=epochs, seed=seed[1])
     return accuracy(lambda vectors: [classes[n] for n in model.predict(vectors)], test)
 
 
@@ -380,14 +337,8 @@ def averaged_perceptron(
     """Train an averaged perceptron without bias on one example after another.
 
     An example of class y that is classified as z is added to the weights of y and subtracted from those of z. The
-    weights are averaged over all examples, including those classified correctly.
-
-    Args:
-        vectors: (N, d).
-        labels: (N,) from 0 to `classes` - 1.
-        classes: the number of classes.
-        epochs: passes over the examples.
-        seed: of the order, drawn once for each pass.
+    weights are averaged over all examples, including those classified correctly. Vectors (N, d) have labels (N,) from
+    0 to `classes` - 1. The order of the examples is drawn, with `seed`, for each of the `epochs`.
 
     Raises:
         DataError: no example, another number of labels than of vectors, or a label that is no class.

@@ -15,13 +15,9 @@ PAIRS = ((1, 2), (1, 3), (2, 3))
 
 @dataclass(frozen=True)
 class Triple:
-    """The three cosines of S1, S2 and S3.
+    """The cosines of S1 and S2, S1 and S3, S2 and S3.
 
-    Attributes:
-        s12: cosine of S1 and S2.
-        s13: cosine of S1 and S3.
-        s23: cosine of S2 and S3.
-        closest: the one of `PAIRS` with the highest cosine, of equals (within 1e-6) the first.
+    `closest` is the one of `PAIRS` with the highest cosine, of equals (within 1e-6) the first.
     """
 
     s12: float
@@ -45,9 +41,8 @@ def triple(vectors: Vectors) -> Triple:
     if len(units) != 3:
         raise DataError(f"a triple has 3 sentences, not {len(units)}; give S1, S2 and S3")
     cosines = [float(np.clip(units[i - 1] @ units[j - 1], -1, 1)) for i, j in PAIRS]
-    first = next(place for place, cosine in enumerate(cosines) if cosine >= max(cosines) - TIE)
-    s12, s13, s23 = cosines
-    return Triple(s12, s13, s23, PAIRS[first])
+    closest = next(pair for pair, cosine in zip(PAIRS, cosines, strict=True) if cosine >= max(cosines) - TIE)
+    return Triple(*cosines, closest)
 
 
 def triple_cosines(first: Vectors, second: Vectors, third: Vectors) -> NDArray[np.float64]:
@@ -75,17 +70,7 @@ def suggest_triples(
     S3 is the nearest sentence of S1's intent, in S1's language or, across languages, in the others. S2 is the nearest
     sentence of another intent in S1's language, and nearer to S1 than S3 is. No two of the three are translations of
     each other or have the same text. S1 is drawn at random, from part of the data if it is large; intents without a
-    triple come first.
-
-    Args:
-        vectors: (N, d), by the base encoder.
-        intents: N intents.
-        texts: N sentences.
-        languages: N language codes.
-        ids: N ids; "" is no id.
-        k: the number of triples, at least 1.
-        rng: the source of the draws.
-        across_languages: S3 in another language than S1 and S2.
+    triple come first. The N sentences have vectors (N, d) by the base encoder, and ids, where "" is no id.
 
     Returns:
         Row numbers of S1, S2 and S3, (up to k, 3); fewer where the encoder is less biased.
