@@ -9,7 +9,6 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted, shown
 from emu_core.devices import pick_device
-from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import DistinctTexts
@@ -63,8 +62,10 @@ def compare(
     split = split or usual_split(labelled)
     for one in runs:
         notes += training_notes(one, labelled, split)
-    place = pick_device(device)
-    base, new = (_encoded(part, spec, place) for spec in specs)
+    place, texts = pick_device(device), part.frame["text"].tolist()
+    distinct = DistinctTexts(texts)
+    rows = distinct.rows(texts)
+    base, new = (load_encoder(spec, device=place).encode(distinct.texts)[rows] for spec in specs)
     alone = len(runs) == 1 and specs[0] == runs[0].config().encoder
     return NotebookComparison(
         part.frame,
@@ -94,13 +95,7 @@ def usual_split(labelled: LabelledSet) -> str:
 def choose_rows(
     labelled: LabelledSet, split: str | None, languages: Sequence[str] | None
 ) -> tuple[LabelledSet, list[str]]:
-    """Return the sentences to compare on, at most `MOST_COMPARED`, and a note if they are a sample.
-
-    The split and the languages are those of `compare`.
-
-    Raises:
-        DataError: there is no such split or language.
-    """
+    """Return the sentences to `compare` on, at most `MOST_COMPARED`, and a note if they are a sample."""
     split = split or usual_split(labelled)
     part = labelled.select(languages=languages or None, splits=None if split == ALL else [split])
     if len(part) <= MOST_COMPARED:
@@ -160,10 +155,3 @@ def _names(specs: tuple[str, str]) -> tuple[str, str]:
     """Return short names of two encoders, or their specs if the names are equal."""
     first, second = (Path(spec.partition(":")[2] or spec).name for spec in specs)
     return specs if first == second else (first, second)
-
-
-def _encoded(part: LabelledSet, spec: str, device: str) -> FloatArray:
-    texts = part.frame["text"].tolist()
-    distinct = DistinctTexts(texts)
-    vectors: FloatArray = load_encoder(spec, device=device).encode(distinct.texts)
-    return vectors[distinct.rows(texts)]

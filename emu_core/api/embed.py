@@ -1,6 +1,6 @@
 """Write sentence embeddings to a Parquet file, in parts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.api.inputs import as_list, files_of
+from emu_core.api.inputs import Files, as_list, files_of
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import DEMO, demo_paths, read_sentences
@@ -31,7 +31,7 @@ OUT_ENDINGS = (".csv", ".tsv", ".jsonl", PARQUET)
 
 
 def embed(
-    data: str | Path | Sequence[str | Path],
+    data: Files,
     *,
     out: str | Path,
     encoder: str = "use",
@@ -96,14 +96,8 @@ def in_parts(
             on_progress(start + len(rows), len(frame))
 
 
-def read_inputs(
-    data: str | Path | Sequence[str | Path], mapping: ColumnMapping | None, language: str | None
-) -> pd.DataFrame:
-    """Return the rows of files, folders of files, or "demo"; only the column text is required.
-
-    Raises:
-        DataError: a file can't be read.
-    """
+def read_inputs(data: Files, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+    """Return the rows of files, folders of files, or "demo"; only the column text is required."""
     named = as_list(data)
     files = demo_paths() if list(map(str, named)) == [DEMO] else list(map(Path, files_of(named)))
     return pd.concat(
@@ -122,9 +116,6 @@ def writing(
     """Yield a function that writes rows of a table to a file, which appears when the block ends.
 
     The kind of file is that of `ending`, or else of the ending of its name. Its folder is created if necessary.
-
-    Raises:
-        DataError: the file can't be written, or its ending is unknown.
     """
     target = Path(out)
     kind = ending or target.suffix.lower()

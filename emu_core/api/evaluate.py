@@ -85,14 +85,13 @@ def evaluate(
         return against_pool(part, pooled, model.encode)
 
     found = measure(model)
-    intervals = {pair: accuracy_interval(right) for pair, right in found.correct.items()}
     out: dict[str, Any] = {
         "protocol": "leave-one-out" if pooled is None else "pool",
         "encoder": encoder,
         "accuracy": found.accuracy,
         "mean": found.mean,
         "counts": found.counts,
-        "intervals": {pair: [interval.low, interval.high] for pair, interval in intervals.items()},
+        "intervals": {pair: list(accuracy_interval(right)) for pair, right in found.correct.items()},
         "left_out": len(asked) - len(part),
         "notes": notes,
     }

@@ -1,9 +1,10 @@
 """Export an encoder as a folder that other programs open."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from emu_core.api.inputs import RUN, finished_run
-from emu_core.encoders.base import Encoder, Progress
+from emu_core.encoders.base import Progress
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EmuError, EncoderError, RunError
 from emu_core.exporting import ExportFormat
@@ -28,12 +29,9 @@ def export(
 
     Args:
         source: a finished run, its folder, or what `load_encoder` takes, such as "e5-small".
-        out: the folder to write, new or empty; it appears when it is complete.
+        out: the folder to write, new or empty; it appears when it is complete, and is returned.
         format: "sentence-transformers" or "onnx".
         on_progress: called with (steps done, steps): the encoder is loaded; it is written and checked.
-
-    Returns:
-        The folder.
 
     Raises:
         RunError: the run is not finished, or `out` is in use or can't be written.
@@ -47,7 +45,17 @@ def export(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise RunError(f"{out} is in use; choose another folder with --out, or delete it")
     tell = on_progress or (lambda done, parts: None)
-    encoder, title, card = _open(source)
+    specs, title, card = [RUN, *(info.spec for info in available_encoders())], str(source), ""
+    if isinstance(source, str) and any(
+        source.startswith(spec) if spec.endswith(":") else source == spec for spec in specs
+    ):
+        encoder = load_encoder(source)
+    else:
+        run = finished_run(source, "export")
+        title = run.name
+        with suppress(FileNotFoundError):
+            card = (run.folder / "README.md").read_text("utf-8").removeprefix(f"# {title}\n")
+        encoder = load_encoder(f"{RUN}{run.folder}")
     tell(1, 2)
     try:
         with whole_folder(target) as folder:
@@ -59,18 +67,3 @@ def export(
         raise cant_write(Path(out), why) from error
     tell(2, 2)
     return Path(out)
-
-
-def _open(source: Run | str | Path) -> tuple[Encoder, str, str]:
-    """Return the encoder, its title and the rest of its card."""
-    specs = [RUN, *(info.spec for info in available_encoders())]
-    if isinstance(source, str) and any(
-        source.startswith(spec) if spec.endswith(":") else source == spec for spec in specs
-    ):
-        return load_encoder(source), source, ""
-    run = finished_run(source, "export")
-    try:
-        card = (run.folder / "README.md").read_text("utf-8")
-    except FileNotFoundError:
-        card = ""
-    return load_encoder(f"{RUN}{run.folder}"), run.name, card.removeprefix(f"# {run.name}\n")

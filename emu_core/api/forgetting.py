@@ -85,19 +85,14 @@ def forgetting(
         for way in (text, text.turned())
     ]
     distinct = DistinctTexts(text for *_, first, second, _ in asked for text in (*first, *second))
-    place, specs = pick_device(device), (run.config().encoder, f"{RUN}{run.folder}")
+    place, both = pick_device(device), list[FloatArray]()
+    for spec in (run.config().encoder, f"{RUN}{run.folder}"):
 
-    def encoded(number: int) -> FloatArray:
-        def tell(done: int, total: int) -> None:
+        def tell(done: int, total: int, before: int = len(both)) -> None:
             if on_progress is not None:
-                on_progress(number * total + done, len(specs) * total)
+                on_progress(before * total + done, 2 * total)
 
-        vectors: FloatArray = load_encoder(specs[number], device=place).encode(
-            distinct.texts, on_progress=tell
-        )
-        return vectors
-
-    both = [encoded(number) for number in range(len(specs))]
+        both.append(load_encoder(spec, device=place).encode(distinct.texts, on_progress=tell))
     found: dict[str, dict[str, Any]] = {part: {} for part in TITLES}
     for part, name, measure, first, second, truth in asked:
         if name in found[part]:
@@ -134,7 +129,11 @@ def small_set(run: Run) -> tuple[list[ParallelText], str]:
     else:
         found, what = demo, "questions of hotel guests"
         source = "the demo set, written for Emu"
-    known = _languages_of(run.config().encoder)
+    spec = run.config().encoder
+    if (base := run_of(spec)) is not None:
+        known = base.config().languages
+    else:
+        known = next((info.languages for info in available_encoders() if info.spec == spec), ())
     languages = [code for code in found.languages if not known or code in known]
     if len(languages) < 2:
         raise DataError(
@@ -145,13 +144,6 @@ def small_set(run: Run) -> tuple[list[ParallelText], str]:
     first, *others = languages
     pairs = [ParallelText(first, code, tuple(table[first]), tuple(table[code]), what) for code in others]
     return pairs, f"{len(table)} {what} in {len(languages)} languages ({source})"
-
-
-def _languages_of(spec: str) -> Sequence[str]:
-    """Return the languages that an encoder knows; none if that is unknown."""
-    if (run := run_of(spec)) is not None:
-        return run.config().languages
-    return next((info.languages for info in available_encoders() if info.spec == spec), ())
 
 
 def read_forgetting(run: Run) -> pd.DataFrame | None:
@@ -168,15 +160,9 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
     try:
         found = json.loads(path.read_text("utf-8"))
         rows = [
-            (
-                part,
-                name,
-                *(float(measured[number]) for number in numbers),
-                int(measured[count]),
-                bool(measured[flagged]),
-            )
+            (part, name, *(float(one[number]) for number in numbers), int(one[count]), bool(one[flagged]))
             for part in TITLES
-            for name, measured in found[part].items()
+            for name, one in found[part].items()
         ]
         measured_on = str(found.get("measured_on", ""))
     except FileNotFoundError:

@@ -14,7 +14,8 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.runs.run import Run, RunState
 
-Data = LabelledSet | str | Path | Sequence[str | Path]
+Files = str | Path | Sequence[str | Path]
+Data = LabelledSet | Files
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
 RUN = "run:"  # begins the spec of a run's encoder
 
@@ -22,18 +23,14 @@ RUN = "run:"  # begins the spec of a run's encoder
 def labelled_set(
     data: Data, *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> tuple[LabelledSet, tuple[str, ...]]:
-    """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit.
-
-    Raises:
-        DataError: it can't be read.
-    """
+    """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit."""
     if isinstance(data, LabelledSet):
         return data, ()
     labelled, audit = read_labelled(files_of(as_list(data)), mapping=mapping, language=language)
     return labelled, tuple(audit.summary())
 
 
-def as_list(named: str | Path | Sequence[str | Path]) -> list[str | Path]:
+def as_list(named: Files) -> list[str | Path]:
     """Return a name or several as a list."""
     return [named] if isinstance(named, str | Path) else list(named)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from emu_core.api.embed import UNDETERMINED, in_parts, read_inputs, writing
-from emu_core.api.inputs import ENDINGS, RUN, Data, as_list, labelled_set, lazy_encode, run_of
+from emu_core.api.inputs import ENDINGS, RUN, Data, Files, as_list, labelled_set, lazy_encode, run_of
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -43,14 +43,10 @@ class Predictor:
         threshold: float | None = None,
         device: str = "auto",
     ) -> None:
-        """Choose an encoder, without loading it.
+        """Choose an encoder, without loading it, and the number k of nearest labelled sentences to return.
 
-        Args:
-            encoder: what `load_encoder` takes; `run:DIR` for a run's specialised encoder.
-            k: number of nearest labelled sentences to return with each prediction.
-            threshold: a sentence has no known intent if the cosine of its nearest sentence is lower; None chooses it
-                on the pool, -1 switches it off.
-            device: "auto", "cpu", "cuda:0".
+        A sentence has no known intent if the cosine of its nearest sentence is below the threshold; None chooses it on
+        the pool, -1 switches it off. `encoder` is what `load_encoder` takes, `device` "auto", "cpu" or "cuda:0".
 
         Raises:
             DataError: `k` is below 1, or the threshold is not a cosine.
@@ -84,12 +80,9 @@ class Predictor:
     ) -> "Predictor":
         """Take a labelled pool, and choose number of votes, threshold and calibration on it by leave-one-out.
 
-        Args:
-            pool: a labelled set, files, folders, or "demo".
-            vectors: (P, dim), the encoder's vectors for a labelled set, if they are known already.
-            asked: rows that leave-one-out may use as queries; None takes `unseen_rows`.
-            mapping: columns of the files, if their names are unusual.
-            language: language of files without a language column.
+        The pool is a labelled set, files, folders, or "demo"; `mapping` and `language` are those of `evaluate`. If they
+        are known already, `vectors` (P, dim) are the encoder's for a labelled set. Leave-one-out may use the rows
+        `asked` as queries, or those that the encoder was not trained on.
 
         Raises:
             DataError: the pool can't be read.
@@ -135,11 +128,9 @@ class Predictor:
         }
 
     def predict(self, texts: Sequence[str], *, vectors: Vectors | None = None) -> pd.DataFrame:
-        """Predict the intent of each sentence, in any language that the encoder knows.
+        """Predict the intent of each of N sentences, in any language that the encoder knows.
 
-        Args:
-            texts: N sentences.
-            vectors: (N, dim), the encoder's vectors for them, if they are known already.
+        If they are known already, `vectors` (N, dim) are the encoder's.
 
         Returns:
             N rows with the columns `text`; `intent`, or "no known intent"; `confidence`, the probability that the
@@ -172,7 +163,7 @@ class Predictor:
 
     def predict_file(
         self,
-        data: str | Path | Sequence[str | Path],
+        data: Files,
         out: str | Path,
         *,
         mapping: ColumnMapping | None = None,
@@ -181,15 +172,8 @@ class Predictor:
     ) -> int:
         """Write predictions for the sentences of files to a file, in parts, with their `id` and `language`.
 
-        Args:
-            data: files, a folder of files, or "demo"; text files have a sentence a line.
-            out: a file ending in .csv, .tsv, .jsonl or .parquet; it appears when it is complete.
-            mapping: columns of the files, if their names are unusual.
-            language: language of files without a language column.
-            on_progress: called with (sentences done, total).
-
-        Returns:
-            Number of sentences.
+        The arguments are those of `embed`, but `out` ends in .csv, .tsv, .jsonl or .parquet. Return the number of
+        sentences.
 
         Raises:
             DataError: the data can't be read, or `out` can't be written or has another ending.
@@ -207,7 +191,7 @@ class Predictor:
 
 
 def predict(
-    data: str | Path | Sequence[str | Path],
+    data: Files,
     *,
     pool: Data,
     encoder: str = "use",
@@ -218,25 +202,12 @@ def predict(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
 ) -> pd.DataFrame:
-    """Predict the intent of each sentence from the nearest sentences of a labelled pool.
+    """Predict the intent of each sentence from the nearest sentences of a labelled pool, as `Predictor.predict` does.
 
     For many sentences, or several calls with one pool, use a `Predictor`; its `predict_file` writes a file with bounded
-    memory.
-
-    Args:
-        data: sentences, or files of them; a string is a file if one of that name exists or if it ends like one (.csv,
-            .txt ...).
-        pool: a labelled set, files, folders, or "demo".
-        encoder: what `load_encoder` takes.
-        run: the folder of a finished run, to use its encoder.
-        k: see `Predictor`.
-        threshold: see `Predictor`.
-        device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, if their names are unusual.
-        language: language of files without a language column.
-
-    Returns:
-        See `Predictor.predict`.
+    memory. The data are sentences, or files of them; a string is a file if one of that name exists or if it ends like
+    one (.csv, .txt ...). A finished run's folder is given to use its encoder. The other arguments are those of
+    `Predictor` and `evaluate`.
 
     Raises:
         DataError: the data or the pool can't be read.
@@ -252,9 +223,6 @@ def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np
 
     On a run's training sentences, leave-one-out would overestimate the accuracy on new ones. If the pool is a part of a
     set, `sha256` is the hash of the whole.
-
-    Raises:
-        RunError: the run's folder is damaged.
     """
     seen = np.zeros(len(pool), dtype=bool)
     run = run_of(encoder)
@@ -263,17 +231,8 @@ def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np
     return np.flatnonzero(~seen)
 
 
-def texts_of(
-    data: str | Path | Sequence[str | Path],
-    *,
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-) -> list[str]:
-    """Return the given sentences, or those of the given files.
-
-    Raises:
-        DataError: a file can't be read, sentences and files are mixed, or there are none.
-    """
+def texts_of(data: Files, *, mapping: ColumnMapping | None = None, language: str | None = None) -> list[str]:
+    """Return the given sentences, or those of the given files; the two can't be mixed."""
     named = as_list(data)
     files = [_is_file(name) for name in named]
     if all(files):
@@ -295,9 +254,7 @@ def _is_file(name: str | Path) -> bool:
         return False
 
 
-def _sentences(
-    data: str | Path | Sequence[str | Path], mapping: ColumnMapping | None, language: str | None
-) -> pd.DataFrame:
+def _sentences(data: Files, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
     """Read files without their intents; rows without a sentence are left out."""
     if mapping is not None:
         mapping = replace(mapping, intent=None, split=None)

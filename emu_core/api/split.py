@@ -104,7 +104,13 @@ class Pool:
 
 def read_pool(key: str, frame: pd.DataFrame) -> Pool:
     """Return the sentences of a labelled set's rows with their slots, at most `MOST`; translations stay together."""
-    part = _sample(frame).reset_index(drop=True)
+    part = frame
+    if len(frame) > MOST:
+        groups, _ = pd.factorize(frame["id"].where(frame["id"] != "", frame.index.astype(str) + " alone"))
+        drawn = np.random.default_rng(0).permutation(groups.max() + 1)
+        sizes = np.bincount(groups)[drawn].cumsum()
+        part = frame[np.isin(groups, drawn[sizes <= MOST])]
+    part = part.reset_index(drop=True)
     utterances, unread = [], 0
     for row in part.to_dict("records"):
         try:
@@ -180,14 +186,10 @@ def neighbours(
     vectors: "FloatArray",
     allowed: NDArray[np.bool_],
 ) -> pd.DataFrame:
-    """Return the nearest sentences by each embedding, nearest first.
+    """Return the sentences nearest to an utterance by each of its embeddings (dim,), nearest first.
 
-    Args:
-        one: the utterance.
-        parts: its embeddings (dim,), in the order of `vectors`.
-        pool: N sentences.
-        vectors: (P, N, dim), their embeddings.
-        allowed: (N,), whether a sentence may be a neighbour.
+    The pool's N sentences have embeddings `vectors` (P, N, dim), in the order of `parts`; those `allowed` (N,) may be
+    neighbours.
     """
     columns = ["embedding", "rank", "cosine", "sentence", "language", "intent", "what it shares"]
     rows: list[tuple[object, ...]] = []
@@ -247,16 +249,14 @@ def part_table(measured: Mapping[str, Any]) -> pd.DataFrame:
     Its columns are the percentages of translation retrieval by direction, of template retrieval by language, and of
     the language probe.
     """
-    rows = []
-    for part in Part:
-        if part in measured:
-            found = measured[part]
-            rows.append(
-                {"Embedding": part}
-                | {direction(pair): value for pair, value in found["translation"].items()}
-                | {f"Templates {code}": value for code, value in found["template"].items()}
-                | ({PROBE: found["probe"]} if "probe" in found else {})
-            )
+    rows = [
+        {"Embedding": part}
+        | {direction(pair): value for pair, value in measured[part]["translation"].items()}
+        | {f"Templates {code}": value for code, value in measured[part]["template"].items()}
+        | ({PROBE: measured[part]["probe"]} if "probe" in measured[part] else {})
+        for part in Part
+        if part in measured
+    ]
     table = pd.DataFrame(rows)
     return table[sorted(table.columns, key=lambda name: name == PROBE)]
 
@@ -264,17 +264,6 @@ def part_table(measured: Mapping[str, Any]) -> pd.DataFrame:
 def direction(pair: str) -> str:
     """Return a pair such as "en-de" with an arrow between the codes."""
     return " → ".join(split_pair(pair) or [pair])
-
-
-def _sample(frame: pd.DataFrame) -> pd.DataFrame:
-    """Draw at most `MOST` rows; translations stay together."""
-    if len(frame) <= MOST:
-        return frame
-    ids = frame["id"].where(frame["id"] != "", frame.index.astype(str) + " alone")
-    groups, _ = pd.factorize(ids)
-    drawn = np.random.default_rng(0).permutation(groups.max() + 1)
-    sizes = np.bincount(groups)[drawn].cumsum()
-    return frame[np.isin(groups, drawn[sizes <= MOST])]
 
 
 def _made(utterances: Sequence[Utterance]) -> dict[int, tuple[Utterance, ...]]:

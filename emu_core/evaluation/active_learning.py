@@ -72,12 +72,8 @@ def choose_sentences(
 ) -> NDArray[np.int64]:
     """Choose sentences to label; return their rows, the most uncertain first, (count,), or as many as there are.
 
-    Args:
-        vectors: (N, d), of the unlabelled sentences.
-        unsure: (N,) a classifier's uncertainty about them, 0 or more: the weights of K-means.
-        languages: N language codes; see `fair_shares`.
-        count: the number of sentences to choose.
-        labelled_languages: the language of each labelled sentence.
+    The unlabelled sentences have vectors (N, d) and languages; a classifier's uncertainty about them, `unsure` (N,), 0
+    or more, is the weight of K-means. For the languages of the labelled ones see `fair_shares`.
 
     Raises:
         DataError: `count` is below 1, a vector is zero or not finite, or the lengths differ.

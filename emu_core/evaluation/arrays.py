@@ -34,11 +34,7 @@ class DistinctTexts:
 
 
 def as_matrix(vectors: Vectors) -> NDArray[np.float32]:
-    """Return vectors (N, d) as float32; a number too large for float32 becomes infinite.
-
-    Raises:
-        DataError: the array is not (N, d), or empty.
-    """
+    """Return vectors (N, d) as float32, after checking their shape; a number too large for it becomes infinite."""
     with np.errstate(over="ignore"):
         vectors = np.asarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or 0 in vectors.shape:
@@ -105,33 +101,21 @@ def check_length(values: Sequence[Hashable], rows: int, what: str) -> None:
 
 
 def codes(values: Sequence[Hashable], rows: int, what: str) -> NDArray[np.int64]:
-    """Number the values of `rows` vectors from 0, equal values alike, in the order in which they first occur.
-
-    Raises:
-        DataError: there are more or fewer values than vectors.
-    """
+    """Number the values of `rows` vectors from 0, equal values alike, in the order in which they first occur."""
     check_length(values, rows, what)
     numbers: dict[Hashable, int] = {}
     return np.fromiter((numbers.setdefault(value, len(numbers)) for value in values), np.int64, rows)
 
 
 def id_keys(ids: Sequence[str], rows: int) -> NDArray[np.int64]:
-    """Return keys that are equal exactly where two rows share an id; a row without an id ("") equals only itself.
-
-    Raises:
-        DataError: there are more or fewer ids than vectors.
-    """
+    """Return keys that are equal exactly where two rows share an id; a row without an id ("") equals only itself."""
     keys = codes(ids, rows, "ids")
     bare = np.fromiter((value == "" for value in ids), np.bool_, rows)
     return np.where(bare, -1 - np.arange(rows), keys)
 
 
 def rows_by_language(languages: Sequence[str], rows: int) -> dict[str, NDArray[np.int64]]:
-    """Return the row numbers of each language, English first, the others sorted.
-
-    Raises:
-        DataError: there are more or fewer languages than vectors.
-    """
+    """Return the row numbers of each language, English first, the others sorted."""
     numbers = codes(languages, rows, "languages")
     places = {language: place for place, language in enumerate(dict.fromkeys(languages))}
     return {language: np.flatnonzero(numbers == places[language]) for language in ordered(places)}

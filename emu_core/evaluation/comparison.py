@@ -231,27 +231,17 @@ class Comparison:
         found = self.metrics["leakage"]
         if found is None:
             return None
-        base, measures = found["base"], ["probe", "neighbours"]
-        return pd.DataFrame(
-            {
-                "measure": measures,
-                "base": [base[name] for name in measures],
-                "other": [found["specialised"][name] for name in measures],
-                "chance": [base[f"{name}_chance"] for name in measures],
-                "sentences": base["sentences"],
-                "languages": base["languages"],
-            }
-        )
+        base, other = found["base"], found["specialised"]
+        rows = [(name, base[name], other[name], base[f"{name}_chance"]) for name in ("probe", "neighbours")]
+        table = pd.DataFrame(rows, columns=["measure", "base", "other", "chance"])
+        return table.assign(sentences=base["sentences"], languages=base["languages"])
 
     def changes(self, pool: str | None = None) -> pd.DataFrame:
         """Return a row for each sentence: its nearest neighbour by both encoders, and whether it changed.
 
-        A neighbour never has the sentence's id. Columns: `change` (see `Change`), `sentence`, `language`, `intent`, and
-        for the neighbour by each encoder, prefixed with `base_` and `other_`: `neighbour`, `language`, `intent`,
-        `cosine` and `row`.
-
-        Args:
-            pool: the language of the neighbours; None for all languages together.
+        A neighbour never has the sentence's id; it is of the language `pool`, or of any. Columns: `change` (see
+        `Change`), `sentence`, `language`, `intent`, and for the neighbour by each encoder, prefixed with `base_` and
+        `other_`: `neighbour`, `language`, `intent`, `cosine` and `row`.
         """
         intents = self.sentences["intent"].to_numpy()
         (old, _), (new, _) = found = [self._nearest(measured.accuracy, pool) for measured in self.measured]
@@ -306,9 +296,7 @@ class Comparison:
         S3 means what S1 means and S2 only looks like S1, but the base encoder puts S2 nearer to S1. Columns: `s1`,
         `s2`, `s3` (texts); `intent`, `intent_s2`, `language`, `language_s3`; the rows `row1`, `row2`,
         `row3`; and for both encoders (`base_`, `other_`) the cosines `s12`, `s13`, `s23` and `closest`, such as "1-3".
-
-        Args:
-            across_languages: S3 in another language than S1 and S2.
+        `across_languages`, S3 is in another language than S1 and S2.
         """
         found = self.suggested[across_languages]
         text, intent, language = (

@@ -136,16 +136,9 @@ def new_intent_guard(
     """Leave half of the intents out, fit on the others, and measure the sentences of those left out; then the reverse.
 
     In each division every sentence is a query once, of a method that was given no label of its intent, among the
-    sentences of the intents left out with it. The unit of the interval is the sentence, as in `language_change`.
-
-    Args:
-        vectors: (N, d), the labelled sentences by the base encoder.
-        intents: N intents.
-        languages: N language codes; queries are compared with sentences of their own language.
-        ids: N ids; see `leave_one_out`.
-        refit: the method.
-        divisions: the number of random divisions of the intents.
-        most_rows: of more sentences, a random sample of this size is used; None uses all.
+    sentences of its language of the intents left out with it. The unit of the interval is the sentence, as in
+    `language_change`. The vectors (N, d) are those of the base encoder, the ids as in `leave_one_out`. The random
+    `divisions` are of the intents; of more than `most_rows` sentences, a random sample is used.
 
     Returns:
         None where there are fewer than four intents: each half must have two, to learn from and to be told apart.

@@ -121,17 +121,10 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Measure how often a sentence's nearest neighbour by cosine has its intent, for every ordered pair of languages.
 
-    A query's own id is left out of the pool in every language, so that it meets neither itself nor its
-    translations (N ids, the same for translations of each other); a row whose id is "" leaves out itself only. Among
-    pool rows whose cosines are equal (within 1e-6), the one that comes first is the nearest. An intent that the pool
-    does not have counts as wrong.
-
-    Args:
-        vectors: (N, d), of the test data only; they need not have length 1.
-        intents: N intents.
-        languages: N language codes.
-        ids: N ids.
-        languages_asked: measure the pairs of these only; None takes every language, English first.
+    The vectors (N, d) are of the test data only and need not have length 1. A query's own id is left out of the pool in
+    every language, so that it meets neither itself nor its translations; a row whose id is "" leaves out itself only.
+    Among pool rows whose cosines are equal (within 1e-6), the one that comes first is the nearest. An intent that the
+    pool does not have counts as wrong. Measured are the pairs of `languages_asked`, or of all languages, English first.
 
     Raises:
         DataError: a vector is zero or not finite, a requested language is missing or has fewer than 2 sentences, a

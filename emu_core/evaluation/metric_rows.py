@@ -99,16 +99,11 @@ def forgetting_table(forgetting: Facts | pd.DataFrame) -> TextTable:
         each = forgetting.to_dict("records")
     else:
         each = [{"part": part, **found} for part in PARTS for found in named(forgetting[part])]
+    for one in each:
+        part, fell = one["part"], "fell" if one["flagged"] else ""
+        one |= {"what": _FORGETTING[part], "places": PARTS[part].places, "fell": fell}
     rows = text_rows(
-        (
-            {
-                **one,
-                "what": _FORGETTING[one["part"]],
-                "places": PARTS[one["part"]].places,
-                "fell": "fell" if one["flagged"] else "",
-            }
-            for one in each
-        ),
+        each,
         "{what} {name} | {base:.{places}f} | {specialised:.{places}f} | {difference:+.{places}f} | "
         "{low:+.{places}f} to {high:+.{places}f} | {count:,} | {fell}",
     )

@@ -38,11 +38,9 @@ def heat_map_order(intents: Sequence[str], languages: Sequence[str]) -> NDArray[
         DataError: the two differ in length.
     """
     check_length(languages, len(intents), "languages")
-    language_places = {language: place for place, language in enumerate(ordered(languages))}
-    places = [
-        (intent, language_places[language]) for intent, language in zip(intents, languages, strict=True)
-    ]
-    return np.array(sorted(range(len(places)), key=places.__getitem__), dtype=np.int64)
+    place = {language: at for at, language in enumerate(ordered(languages))}
+    rows = sorted(range(len(intents)), key=lambda row: (intents[row], place[languages[row]]))
+    return np.array(rows, dtype=np.int64)
 
 
 @dataclass(frozen=True)

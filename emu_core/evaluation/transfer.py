@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from emu_core.data.languages import ordered
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
-from emu_core.evaluation.arrays import Vectors, as_matrix, check_dimensions, check_length
+from emu_core.evaluation.arrays import Vectors, as_matrix, check_dimensions, check_length, turns
 
 if TYPE_CHECKING:
     import torch
@@ -131,12 +131,8 @@ def fit_classifier(
     """Train a feed-forward softmax classifier on vectors, and return its function of other vectors.
 
     The vectors are divided by the training vectors' root mean square, so that their scale does not matter. The epoch
-    with the best accuracy on held-out sentences is taken, the first of equals.
-
-    Args:
-        train: sentences and labels; `dev_share` of each label is held out.
-        settings: the settings of the network and of its training.
-        seed: of the held-out sentences, the weights and the batches.
+    with the best accuracy on held-out sentences, `dev_share` of each label, is taken, the first of equals. The seed is
+    that of the held-out sentences, the weights and the batches.
 
     Raises:
         DataError: there are fewer than two labels or four sentences.
@@ -195,12 +191,11 @@ def _held_out(numbers: NDArray[np.int64], share: float, seed: int) -> tuple["tor
     order = np.random.default_rng(seed).permutation(len(numbers))
     by_label = order[np.argsort(numbers[order], kind="stable")]
     counts = np.bincount(numbers)
-    places = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)  # within the row's label
     # `share` of the label, rounded; the last row of a label is never held out.
     wanted = np.minimum(np.floor(share * counts + 0.5), counts - 1)
     if not wanted.any():
         wanted[counts.argmax()] = 1
-    is_out = places < np.repeat(wanted, counts)
+    is_out = turns(numbers[by_label]) < np.repeat(wanted, counts)  # the first of each label
     return torch.from_numpy(by_label[~is_out]), torch.from_numpy(by_label[is_out])
 
 
@@ -272,18 +267,12 @@ def classify_across(
     epochs: int = 10,
     seed: int = 0,
 ) -> list[TransferAccuracy]:
-    """Train an averaged perceptron on documents of each language, and test it on those of each other.
+    """Train an averaged perceptron on documents of each language, and test it on each other language, for each size.
 
-    The documents of a draw are different. If a language has fewer documents than the largest size, its last size is
-    all of them, in a different order in each draw.
-
-    Args:
-        train: training documents by language: their vectors (see `document_vectors`) and classes.
-        test: test documents by language, all used in each draw; none a translation of one in `train`.
-        sizes: numbers of training documents.
-        draws: sets of documents for each size.
-        epochs: passes of the averaged perceptron.
-        seed: of the draws and of the perceptron's order.
+    The documents, by language, have vectors (see `document_vectors`) and classes. There are `draws` sets of training
+    documents of each size, the documents of a draw all different. If a language has fewer documents than the largest
+    size, its last size is all of them, in a different order in each draw. All test documents, of which none is a
+    translation of one in `train`, are used in each draw. The perceptron makes `epochs` passes.
 
     Raises:
         DataError: there are no two languages, or no training document of the other language has a test class.

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
 from emu_core.data.languages import language_name
 from emu_core.data.parallel.text import ParallelText
@@ -88,25 +87,19 @@ def glosses(text: ParallelText, words: Callable[[str], Iterable[str]]) -> dict[s
     It is the word of the second language with the highest Dice coefficient 2 n(a, b) / (n(a) + n(b)), where n counts
     sentence pairs, at most the first `MOST_COUNTED`; of equals the more frequent one.
     """
+    from sklearn.feature_extraction import DictVectorizer
+
     sides = text.first[:MOST_COUNTED], text.second[:MOST_COUNTED]
-    own_words, other_words = ([dict.fromkeys(words(sentence)) for sentence in side] for side in sides)
-    (own, first), (others, second) = _incidence(own_words), _incidence(other_words)
-    together = csr_array(first.T @ second).tocoo()
+    counters = [DictVectorizer(sort=False, dtype=np.int32) for _ in sides]
+    first, second = (  # whether each sentence contains each word: (sentences, words)
+        counter.fit_transform(dict.fromkeys(words(sentence), 1) for sentence in side)
+        for counter, side in zip(counters, sides, strict=True)
+    )
+    own, others = (counter.feature_names_ for counter in counters)
+    together = (first.T @ second).tocoo()
     n_first, n_second = (np.asarray(counts.sum(axis=0)).ravel() for counts in (first, second))
     rows, columns = together.coords
     dice = 2 * together.data / (n_first[rows] + n_second[columns])
     order = np.lexsort((-n_second[columns], -dice, rows))
     best = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
     return {own[rows[i]]: Gloss(others[columns[i]], float(dice[i])) for i in best.tolist()}
-
-
-def _incidence(sentences: Sequence[Iterable[str]]) -> tuple[list[str], csr_array]:
-    """Return the words of sentences, and whether each sentence contains each word: (sentences, words)."""
-    number: dict[str, int] = {}
-    rows, columns = list[int](), list[int]()
-    for row, sentence in enumerate(sentences):
-        for word in sentence:
-            rows.append(row)
-            columns.append(number.setdefault(word, len(number)))
-    ones = np.ones(len(rows), dtype=np.int32)
-    return list(number), csr_array((ones, (rows, columns)), shape=(len(sentences), len(number)))
