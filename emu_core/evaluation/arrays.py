@@ -83,11 +83,7 @@ def check_dimensions(first: Vectors, second: Vectors) -> None:
 
 
 def paired_cosines(first: Vectors, second: Vectors) -> NDArray[np.float64]:
-    """Return the cosine (N,) of each row of two arrays (N, d), to six places, so that equal sentences have exactly 1.
-
-    Raises:
-        DataError: a vector is zero or not finite, or the shapes differ.
-    """
+    """Return the cosine (N,) of each row of two arrays (N, d), to six places, so that equal sentences have just 1."""
     check_paired(first, second)
     units = unit_vectors(first), unit_vectors(second)
     check_dimensions(*units)

@@ -167,7 +167,7 @@ class Comparison:
             for name, found in zip(("base", "other"), both, strict=True):
                 low, high = accuracy_interval(found.correct[pair])
                 row |= {name: found.accuracy[pair], f"{name}_low": low, f"{name}_high": high}
-            test = paired_test(*(found.correct[pair] for found in both))
+            test = paired_test(both[0].correct[pair], both[1].correct[pair])
             row |= {"difference": test.difference, "difference_low": test.low, "difference_high": test.high}
             rows.append(row | {"fixed": test.gained, "broken": test.lost, "p_value": test.p_value})
         return pd.DataFrame(rows)

@@ -104,4 +104,4 @@ def _distances(points: NDArray[np.float64], distance: Distance) -> NDArray[np.fl
         squares = np.einsum("nid,nid->ni", points, points)
         return np.asarray(np.sqrt(np.maximum(squares[:, :, None] + squares[:, None, :] - 2 * products, 0)))
     cosines = np.clip(products, -1, 1)
-    return np.asarray({"angular": np.arccos, "cosine": lambda found: 1 - found}[distance](cosines))
+    return {"angular": np.arccos(cosines), "cosine": 1 - cosines}[distance]

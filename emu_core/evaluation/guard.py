@@ -59,8 +59,7 @@ class LanguageChange:
 def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
     """Compare two encoders by the language of the queries: over all its directions, or against one whole pool.
 
-    Raises:
-        DataError: the two were not measured on the same sentences.
+    Raises DataError if the two were not measured on the same sentences.
     """
     if base.counts != specialised.counts:
         raise _other_sentences()

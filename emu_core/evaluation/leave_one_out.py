@@ -88,8 +88,7 @@ class LeaveOneOut(NeighbourAccuracy):
     def mean_with(self, language: str) -> float:
         """Return the mean accuracy over the pairs with `language` on a side: 11 of 6 languages' 36, as in Table 2.
 
-        Raises:
-            DataError: the language was not measured.
+        Raises DataError if the language was not measured.
         """
         if language not in self.languages:
             raise DataError(f"no language '{language}' was measured; there is: {listed(self.languages, 30)}")

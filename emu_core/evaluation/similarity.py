@@ -34,8 +34,7 @@ def cosine_matrix(vectors: Vectors) -> NDArray[np.float32]:
 def heat_map_order(intents: Sequence[str], languages: Sequence[str]) -> NDArray[np.int64]:
     """Return the row numbers sorted by intent, then by language (English first), then by row.
 
-    Raises:
-        DataError: the two differ in length.
+    Raises DataError if the two differ in length.
     """
     check_length(languages, len(intents), "languages")
     place = {language: at for at, language in enumerate(ordered(languages))}
@@ -62,11 +61,7 @@ def angular_similarity(first: Vectors, second: Vectors) -> NDArray[np.float64]:
 
 
 def correlation(similarities: Vectors, scores: Sequence[float]) -> Correlation:
-    """Return the correlation of N similarities with N human scores.
-
-    Raises:
-        DataError: see `check_scored`.
-    """
+    """Return the correlation of N similarities with N human scores; for errors see `check_scored`."""
     from scipy.stats import pearsonr, spearmanr
 
     found, wanted = check_scored(similarities, scores)
@@ -98,10 +93,8 @@ def sts(
 ) -> dict[str, Correlation]:
     """Return the correlation in each language, by its code.
 
-    Each has vectors (N, d) of its pairs' first and of their second sentences, and N scores.
-
-    Raises:
-        DataError: see `correlation`; it names the language.
+    Each has vectors (N, d) of its pairs' first and of their second sentences, and N scores. The DataError of
+    `check_scored` names the language.
     """
     return {
         language: _correlation(*vectors[language], scores[language], language)
@@ -114,10 +107,7 @@ def sts_across(
 ) -> dict[str, Correlation]:
     """Return the correlation of first sentences in language a with second sentences in language b, by "a-b".
 
-    Row i must be the same pair in all of two languages or more, which is checked by its score. See `sts`.
-
-    Raises:
-        DataError: see `correlation`, or the languages' rows are not the same pairs.
+    Row i must be the same pair in all of two languages or more. See `sts`. Raises DataError if its scores differ.
     """
     languages = ordered(vectors)
     a, first = languages[0], scores[languages[0]]

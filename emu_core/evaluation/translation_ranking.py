@@ -221,7 +221,8 @@ def ranking_by(
     measure: str, sources: Vectors, targets: Vectors, texts: Sequence[str], distractors: int | None = None
 ) -> TranslationRanking:
     """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance."""
-    first, second = np.asarray(sources, np.float64), np.asarray(targets, np.float64)
+    first: Vectors = np.asarray(sources, np.float64)
+    second: Vectors = np.asarray(targets, np.float64)
     if measure == COSINE:
         first, second = _normalised(first), _normalised(second)
     elif measure == EUCLID:

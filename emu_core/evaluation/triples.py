@@ -42,7 +42,8 @@ def triple(vectors: Vectors) -> Triple:
         raise DataError(f"a triple has 3 sentences, not {len(units)}; give S1, S2 and S3")
     cosines = [float(np.clip(units[i - 1] @ units[j - 1], -1, 1)) for i, j in PAIRS]
     closest = next(pair for pair, cosine in zip(PAIRS, cosines, strict=True) if cosine >= max(cosines) - TIE)
-    return Triple(*cosines, closest)
+    s12, s13, s23 = cosines
+    return Triple(s12, s13, s23, closest)
 
 
 def triple_cosines(first: Vectors, second: Vectors, third: Vectors) -> NDArray[np.float64]:
