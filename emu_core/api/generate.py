@@ -76,8 +76,7 @@ intent, slots and values were paired across languages.
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
-    there = [name for name in files if (folder / name).exists()]
-    if there:
+    if there := [name for name in files if (folder / name).exists()]:
         raise DataError(f"{folder / there[0]} exists already; name another folder or remove it")
     try:
         if folder.is_dir() and any(folder.iterdir()):  # keep the other files

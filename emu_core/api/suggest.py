@@ -131,9 +131,9 @@ def suggest_labels(
     uncertain of, that differ from each other, and a fair share for each language (mini-batches as in Zhdanov 2019, see
     `emu_core.evaluation.active_learning`). Call it again with their labels.
 
-    The unlabelled sentences may be in files: tables, or text with a sentence a line. Of a labelled set, files, folders,
-    or "demo" with splits only split train is used. Uncertainty is measured by "margin" or "entropy". The other
-    arguments are those of `evaluate`; the result is that of `Suggester.suggest`.
+    The unlabelled sentences may be in files: tables, or text with a sentence a line. The labelled ones are a set,
+    files, folders, or "demo"; if they have splits, only split train is used. Uncertainty is measured by "margin" or
+    "entropy". The other arguments are those of `evaluate`; the result is that of `Suggester.suggest`.
 
     Raises:
         DataError: the sentences or the labelled set can't be read, or `count` is below 1.
