@@ -95,7 +95,13 @@ def usual_split(labelled: LabelledSet) -> str:
 def choose_rows(
     labelled: LabelledSet, split: str | None, languages: Sequence[str] | None
 ) -> tuple[LabelledSet, list[str]]:
-    """Return the sentences to `compare` on, at most `MOST_COMPARED`, and a note if they are a sample."""
+    """Return the sentences to compare on, at most `MOST_COMPARED`, and a note if they are a sample.
+
+    The split and the languages are those of `compare`.
+
+    Raises:
+        DataError: there is no such split or language.
+    """
     split = split or usual_split(labelled)
     part = labelled.select(languages=languages or None, splits=None if split == ALL else [split])
     if len(part) <= MOST_COMPARED:

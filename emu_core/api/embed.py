@@ -97,7 +97,11 @@ def in_parts(
 
 
 def read_inputs(data: Files, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
-    """Return the rows of files, folders of files, or "demo"; only the column text is required."""
+    """Return the rows of files, folders of files, or "demo"; only the column text is required.
+
+    Raises:
+        DataError: a file can't be read.
+    """
     named = as_list(data)
     files = demo_paths() if list(map(str, named)) == [DEMO] else list(map(Path, files_of(named)))
     return pd.concat(
@@ -116,6 +120,9 @@ def writing(
     """Yield a function that writes rows of a table to a file, which appears when the block ends.
 
     The kind of file is that of `ending`, or else of the ending of its name. Its folder is created if necessary.
+
+    Raises:
+        DataError: the file can't be written, or its ending is unknown.
     """
     target = Path(out)
     kind = ending or target.suffix.lower()

@@ -38,8 +38,11 @@ def execute(
 ) -> Run:
     """Start a queued run, or resume a stopped one from its checkpoint, and finish it.
 
-    The folder of the run has config.json and the data. The processes share the work. The other arguments are those of
-    `train`, and so are the errors.
+    The folder of the run has config.json and the data. The processes share the work; the other arguments are those of
+    `train`.
+
+    Raises:
+        EmuError: the run failed; its status has the message, too.
     """
     with run.locked() if processes.main else nullcontext():
         config = run.config()

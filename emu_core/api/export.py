@@ -29,9 +29,12 @@ def export(
 
     Args:
         source: a finished run, its folder, or what `load_encoder` takes, such as "e5-small".
-        out: the folder to write, new or empty; it appears when it is complete, and is returned.
+        out: the folder to write, new or empty; it appears when it is complete.
         format: "sentence-transformers" or "onnx".
         on_progress: called with (steps done, steps): the encoder is loaded; it is written and checked.
+
+    Returns:
+        The folder.
 
     Raises:
         RunError: the run is not finished, or `out` is in use or can't be written.

@@ -23,7 +23,11 @@ RUN = "run:"  # begins the spec of a run's encoder
 def labelled_set(
     data: Data, *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> tuple[LabelledSet, tuple[str, ...]]:
-    """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit."""
+    """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit.
+
+    Raises:
+        DataError: it can't be read.
+    """
     if isinstance(data, LabelledSet):
         return data, ()
     labelled, audit = read_labelled(files_of(as_list(data)), mapping=mapping, language=language)

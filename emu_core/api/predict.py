@@ -43,10 +43,14 @@ class Predictor:
         threshold: float | None = None,
         device: str = "auto",
     ) -> None:
-        """Choose an encoder, without loading it, and the number k of nearest labelled sentences to return.
+        """Choose an encoder, without loading it.
 
-        A sentence has no known intent if the cosine of its nearest sentence is below the threshold; None chooses it on
-        the pool, -1 switches it off. `encoder` is what `load_encoder` takes, `device` "auto", "cpu" or "cuda:0".
+        Args:
+            encoder: what `load_encoder` takes; `run:DIR` for a run's specialised encoder.
+            k: number of nearest labelled sentences to return with each prediction.
+            threshold: a sentence has no known intent if the cosine of its nearest sentence is lower; None chooses it
+                on the pool, -1 switches it off.
+            device: "auto", "cpu", "cuda:0".
 
         Raises:
             DataError: `k` is below 1, or the threshold is not a cosine.
@@ -80,9 +84,12 @@ class Predictor:
     ) -> "Predictor":
         """Take a labelled pool, and choose number of votes, threshold and calibration on it by leave-one-out.
 
-        The pool is a labelled set, files, folders, or "demo"; `mapping` and `language` are those of `evaluate`. If they
-        are known already, `vectors` (P, dim) are the encoder's for a labelled set. Leave-one-out may use the rows
-        `asked` as queries, or those that the encoder was not trained on.
+        Args:
+            pool: a labelled set, files, folders, or "demo".
+            vectors: (P, dim), the encoder's vectors for a labelled set, if they are known already.
+            asked: rows that leave-one-out may use as queries; None takes `unseen_rows`.
+            mapping: columns of the files, if their names are unusual.
+            language: language of files without a language column.
 
         Raises:
             DataError: the pool can't be read.
@@ -128,9 +135,11 @@ class Predictor:
         }
 
     def predict(self, texts: Sequence[str], *, vectors: Vectors | None = None) -> pd.DataFrame:
-        """Predict the intent of each of N sentences, in any language that the encoder knows.
+        """Predict the intent of each sentence, in any language that the encoder knows.
 
-        If they are known already, `vectors` (N, dim) are the encoder's.
+        Args:
+            texts: N sentences.
+            vectors: (N, dim), the encoder's vectors for them, if they are known already.
 
         Returns:
             N rows with the columns `text`; `intent`, or "no known intent"; `confidence`, the probability that the
@@ -172,8 +181,15 @@ class Predictor:
     ) -> int:
         """Write predictions for the sentences of files to a file, in parts, with their `id` and `language`.
 
-        The arguments are those of `embed`, but `out` ends in .csv, .tsv, .jsonl or .parquet. Return the number of
-        sentences.
+        Args:
+            data: files, a folder of files, or "demo"; text files have a sentence a line.
+            out: a file ending in .csv, .tsv, .jsonl or .parquet; it appears when it is complete.
+            mapping: columns of the files, if their names are unusual.
+            language: language of files without a language column.
+            on_progress: called with (sentences done, total).
+
+        Returns:
+            Number of sentences.
 
         Raises:
             DataError: the data can't be read, or `out` can't be written or has another ending.
@@ -202,12 +218,25 @@ def predict(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
 ) -> pd.DataFrame:
-    """Predict the intent of each sentence from the nearest sentences of a labelled pool, as `Predictor.predict` does.
+    """Predict the intent of each sentence from the nearest sentences of a labelled pool.
 
     For many sentences, or several calls with one pool, use a `Predictor`; its `predict_file` writes a file with bounded
-    memory. The data are sentences, or files of them; a string is a file if one of that name exists or if it ends like
-    one (.csv, .txt ...). A finished run's folder is given to use its encoder. The other arguments are those of
-    `Predictor` and `evaluate`.
+    memory.
+
+    Args:
+        data: sentences, or files of them; a string is a file if one of that name exists or if it ends like one (.csv,
+            .txt ...).
+        pool: a labelled set, files, folders, or "demo".
+        encoder: what `load_encoder` takes.
+        run: the folder of a finished run, to use its encoder.
+        k: see `Predictor`.
+        threshold: see `Predictor`.
+        device: "auto", "cpu", "cuda:0".
+        mapping: columns of the files, if their names are unusual.
+        language: language of files without a language column.
+
+    Returns:
+        See `Predictor.predict`.
 
     Raises:
         DataError: the data or the pool can't be read.
@@ -223,6 +252,9 @@ def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np
 
     On a run's training sentences, leave-one-out would overestimate the accuracy on new ones. If the pool is a part of a
     set, `sha256` is the hash of the whole.
+
+    Raises:
+        RunError: the run's folder is damaged.
     """
     seen = np.zeros(len(pool), dtype=bool)
     run = run_of(encoder)
@@ -232,7 +264,11 @@ def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np
 
 
 def texts_of(data: Files, *, mapping: ColumnMapping | None = None, language: str | None = None) -> list[str]:
-    """Return the given sentences, or those of the given files; the two can't be mixed."""
+    """Return the given sentences, or those of the given files.
+
+    Raises:
+        DataError: a file can't be read, sentences and files are mixed, or there are none.
+    """
     named = as_list(data)
     files = [_is_file(name) for name in named]
     if all(files):

@@ -14,8 +14,12 @@ def resume(
 ) -> Run:
     """Start a queued run, or resume one that was killed, cancelled or failed from its last checkpoint, and finish it.
 
-    On the same CPU, it ends with the weights of a run that was never stopped. A finished run is left unchanged. The
-    other arguments are those of `train`.
+    On the same CPU, it ends with the weights of a run that was never stopped. A finished run is left unchanged.
+
+    Args:
+        folder: the run's folder.
+        checkpoint_s: seconds between two checkpoints.
+        on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
 
     Raises:
         EmuError: the run can't be resumed, or fails as in `train` and `pretrain`.

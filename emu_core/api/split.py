@@ -186,10 +186,14 @@ def neighbours(
     vectors: "FloatArray",
     allowed: NDArray[np.bool_],
 ) -> pd.DataFrame:
-    """Return the sentences nearest to an utterance by each of its embeddings (dim,), nearest first.
+    """Return the nearest sentences by each embedding, nearest first.
 
-    The pool's N sentences have embeddings `vectors` (P, N, dim), in the order of `parts`; those `allowed` (N,) may be
-    neighbours.
+    Args:
+        one: the utterance.
+        parts: its embeddings (dim,), in the order of `vectors`.
+        pool: N sentences.
+        vectors: (P, N, dim), their embeddings.
+        allowed: (N,), whether a sentence may be a neighbour.
     """
     columns = ["embedding", "rank", "cosine", "sentence", "language", "intent", "what it shares"]
     rows: list[tuple[object, ...]] = []

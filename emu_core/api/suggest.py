@@ -29,9 +29,12 @@ class Suggester:
     """
 
     def __init__(self, encoder: str = "use", *, encode: Encode | None = None, device: str = "auto") -> None:
-        """Choose an encoder (what `load_encoder` takes) without loading it; the method's settings depend on it.
+        """Choose an encoder, without loading it.
 
-        `encode` returns its vectors, if they are known already; None loads it on the device "auto", "cpu" or "cuda:0".
+        Args:
+            encoder: what `load_encoder` takes; the method's settings depend on it.
+            encode: returns the encoder's vectors, if they are known already; None loads the encoder.
+            device: "auto", "cpu", "cuda:0".
         """
         self.settings = cast(PosteriorConfig, configure("posterior", encoder))
         self._encode = encode or lazy_encode(encoder, device)
@@ -65,8 +68,11 @@ class Suggester:
     ) -> pd.DataFrame:
         """Choose the sentences that are most worth labelling; see `emu_core.evaluation.active_learning`.
 
-        Each language has a fair share. Sentences that are labelled already (same text and language) are ignored. The
-        method's uncertainty is measured on the intent probabilities.
+        Args:
+            unlabelled: the sentences to choose from; those that are labelled already (same text and language) are
+                ignored.
+            count: number of sentences to choose, with a fair share for each language.
+            by: measure of the method's uncertainty, computed from the intent probabilities.
 
         Returns:
             Up to `count` rows, the most uncertain first: `row`, the row number in the set from 0; `text`, `language`,
@@ -131,9 +137,18 @@ def suggest_labels(
     uncertain of, that differ from each other, and a fair share for each language (mini-batches as in Zhdanov 2019, see
     `emu_core.evaluation.active_learning`). Call it again with their labels.
 
-    The unlabelled sentences may be in files: tables, or text with a sentence a line. The labelled ones are a set,
-    files, folders, or "demo"; if they have splits, only split train is used. Uncertainty is measured by "margin" or
-    "entropy". The other arguments are those of `evaluate`; the result is that of `Suggester.suggest`.
+    Args:
+        unlabelled: sentences, or files of them: tables, or text with a sentence a line.
+        labelled: a labelled set, files, folders, or "demo"; if it has splits, only split train is used.
+        count: number of sentences to choose.
+        by: measure of uncertainty, "margin" or "entropy".
+        encoder: what `load_encoder` takes.
+        device: "auto", "cpu", "cuda:0".
+        mapping: columns of the files, if their names are unusual.
+        language: language of files without a language column.
+
+    Returns:
+        See `Suggester.suggest`.
 
     Raises:
         DataError: the sentences or the labelled set can't be read, or `count` is below 1.

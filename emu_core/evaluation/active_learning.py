@@ -51,7 +51,12 @@ def fair_shares(labelled: Sequence[str], unlabelled: Sequence[str], count: int) 
     """Return how many of `count` sentences to choose in each language.
 
     Each in turn goes to the language with the fewest labelled and chosen sentences that has any left; ties go to the
-    first code. Given are the languages of the labelled sentences and of those to choose from.
+    first code.
+
+    Args:
+        labelled: the language of each labelled sentence.
+        unlabelled: the language of each sentence to choose from.
+        count: the number of sentences to choose; all where there are fewer.
     """
     have, left, shares = Counter(labelled), Counter(unlabelled), Counter[str]()
     for _ in range(min(count, len(unlabelled))):
@@ -72,8 +77,12 @@ def choose_sentences(
 ) -> NDArray[np.int64]:
     """Choose sentences to label; return their rows, the most uncertain first, (count,), or as many as there are.
 
-    The unlabelled sentences have vectors (N, d) and languages; a classifier's uncertainty about them, `unsure` (N,), 0
-    or more, is the weight of K-means. For the languages of the labelled ones see `fair_shares`.
+    Args:
+        vectors: (N, d), of the unlabelled sentences.
+        unsure: (N,) a classifier's uncertainty about them, 0 or more: the weights of K-means.
+        languages: N language codes; see `fair_shares`.
+        count: the number of sentences to choose.
+        labelled_languages: the language of each labelled sentence.
 
     Raises:
         DataError: `count` is below 1, a vector is zero or not finite, or the lengths differ.

@@ -34,7 +34,11 @@ class DistinctTexts:
 
 
 def as_matrix(vectors: Vectors) -> NDArray[np.float32]:
-    """Return vectors (N, d) as float32, after checking their shape; a number too large for it becomes infinite."""
+    """Return vectors (N, d) as float32; a number too large for float32 becomes infinite.
+
+    Raises:
+        DataError: the array is not (N, d), or empty.
+    """
     with np.errstate(over="ignore"):
         vectors = np.asarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or 0 in vectors.shape:
@@ -83,7 +87,11 @@ def check_dimensions(first: Vectors, second: Vectors) -> None:
 
 
 def paired_cosines(first: Vectors, second: Vectors) -> NDArray[np.float64]:
-    """Return the cosine (N,) of each row of two arrays (N, d), to six places, so that equal sentences have just 1."""
+    """Return the cosine (N,) of each row of two arrays (N, d), to six places, so that equal sentences have exactly 1.
+
+    Raises:
+        DataError: a vector is zero or not finite, or the shapes differ.
+    """
     check_paired(first, second)
     units = unit_vectors(first), unit_vectors(second)
     check_dimensions(*units)
@@ -97,21 +105,33 @@ def check_length(values: Sequence[Hashable], rows: int, what: str) -> None:
 
 
 def codes(values: Sequence[Hashable], rows: int, what: str) -> NDArray[np.int64]:
-    """Number the values of `rows` vectors from 0, equal values alike, in the order in which they first occur."""
+    """Number the values of `rows` vectors from 0, equal values alike, in the order in which they first occur.
+
+    Raises:
+        DataError: there are more or fewer values than vectors.
+    """
     check_length(values, rows, what)
     numbers: dict[Hashable, int] = {}
     return np.fromiter((numbers.setdefault(value, len(numbers)) for value in values), np.int64, rows)
 
 
 def id_keys(ids: Sequence[str], rows: int) -> NDArray[np.int64]:
-    """Return keys that are equal exactly where two rows share an id; a row without an id ("") equals only itself."""
+    """Return keys that are equal exactly where two rows share an id; a row without an id ("") equals only itself.
+
+    Raises:
+        DataError: there are more or fewer ids than vectors.
+    """
     keys = codes(ids, rows, "ids")
     bare = np.fromiter((value == "" for value in ids), np.bool_, rows)
     return np.where(bare, -1 - np.arange(rows), keys)
 
 
 def rows_by_language(languages: Sequence[str], rows: int) -> dict[str, NDArray[np.int64]]:
-    """Return the row numbers of each language, English first, the others sorted."""
+    """Return the row numbers of each language, English first, the others sorted.
+
+    Raises:
+        DataError: there are more or fewer languages than vectors.
+    """
     numbers = codes(languages, rows, "languages")
     places = {language: place for place, language in enumerate(dict.fromkeys(languages))}
     return {language: np.flatnonzero(numbers == places[language]) for language in ordered(places)}

@@ -30,7 +30,10 @@ def logistic_regression(
     Of equally good values the smallest is taken. The sentences of each class are dealt to `FOLDS` folds in turn, so
     that a class of two sentences is in two folds. The only sentence of a class is in every training part and never held
     out, since it could not be right with any C. Translations, which share one of the N ids, are held out together; ""
-    is no id. Raises DataError if there is a single label.
+    is no id.
+
+    Raises:
+        DataError: there is a single label, or the lengths differ.
     """
     x, y = as_matrix(vectors), np.asarray(labels, dtype=str)
     check_length(labels, len(x), "labels")

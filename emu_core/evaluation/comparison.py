@@ -239,9 +239,12 @@ class Comparison:
     def changes(self, pool: str | None = None) -> pd.DataFrame:
         """Return a row for each sentence: its nearest neighbour by both encoders, and whether it changed.
 
-        A neighbour never has the sentence's id; it is of the language `pool`, or of any. Columns: `change` (see
-        `Change`), `sentence`, `language`, `intent`, and for the neighbour by each encoder, prefixed with `base_` and
-        `other_`: `neighbour`, `language`, `intent`, `cosine` and `row`.
+        A neighbour never has the sentence's id. Columns: `change` (see `Change`), `sentence`, `language`, `intent`, and
+        for the neighbour by each encoder, prefixed with `base_` and `other_`: `neighbour`, `language`, `intent`,
+        `cosine` and `row`.
+
+        Args:
+            pool: the language of the neighbours; None for all languages together.
         """
         intents = self.sentences["intent"].to_numpy()
         (old, _), (new, _) = found = [self._nearest(measured.accuracy, pool) for measured in self.measured]
@@ -273,7 +276,10 @@ class Comparison:
         """Return how often a sentence of one intent has a nearest neighbour of another, by both encoders.
 
         Columns: `intent`, `neighbour` (the neighbour's intent), `base`, `other` (sentences), `difference`. There is a
-        row for each pair of intents that occurs, including an intent with itself. For `pool` see `changes`.
+        row for each pair of intents that occurs, including an intent with itself.
+
+        Args:
+            pool: the language of the neighbours; None for all languages together.
         """
         table = self.changes(pool)
         counts = pd.concat(
@@ -296,7 +302,9 @@ class Comparison:
         S3 means what S1 means and S2 only looks like S1, but the base encoder puts S2 nearer to S1. Columns: `s1`,
         `s2`, `s3` (texts); `intent`, `intent_s2`, `language`, `language_s3`; the rows `row1`, `row2`,
         `row3`; and for both encoders (`base_`, `other_`) the cosines `s12`, `s13`, `s23` and `closest`, such as "1-3".
-        `across_languages`, S3 is in another language than S1 and S2.
+
+        Args:
+            across_languages: S3 in another language than S1 and S2.
         """
         found = self.suggested[across_languages]
         text, intent, language = (
@@ -329,7 +337,8 @@ class Comparison:
     def similarity(self, rows: Sequence[int]) -> dict[str, pd.DataFrame]:
         """Return the matrix of cosines of some sentences by each encoder, by the encoders' names.
 
-        The row numbers, sorted by intent and language, are index and columns of the matrices.
+        Args:
+            rows: row numbers; sorted by intent and language they are index and columns of the matrices.
         """
         part = self.sentences.iloc[list(rows)]
         order = part.index[heat_map_order(part["intent"].tolist(), part["language"].tolist())]

@@ -60,9 +60,15 @@ def eigen_similarity(
     Each sample has `size` different translation pairs. With W the matrix of distances between a language's sentences
     and D its row sums, the Laplacian is D - W, not normalised. All its eigenvalues are sorted, and their squared
     differences from the other language's are summed. The paper specifies neither the distance nor the Laplacian; the
-    angle (0 to pi) is the distance it uses elsewhere (section 3.5); others are 1 - cosine, and the Euclidean distance
-    of unscaled vectors. Row i of the sources (P, d) means what row i of the targets (P, d) means. The paper's K is
-    `size`, and its N `samples`, 2 or more, drawn with `seed`.
+    angle is the distance it uses elsewhere (section 3.5).
+
+    Args:
+        sources: (P, d); row i means what row i of the targets means.
+        targets: (P, d).
+        size: pairs in a sample, the paper's K.
+        samples: the paper's N, 2 or more.
+        distance: "angular" (the angle, 0 to pi), "cosine" (1 - cosine) or "euclidean" (of unscaled vectors).
+        seed: of the random draws.
 
     Raises:
         DataError: a vector is zero or not finite, the lengths differ, or there are fewer pairs than `size`.

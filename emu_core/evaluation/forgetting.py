@@ -41,10 +41,16 @@ PARTS: Mapping[str, ForgettingPart] = MappingProxyType(
 
 @dataclass(frozen=True)
 class MeasureChange:
-    """One measure of both encoders: Spearman's correlation (-1 to 1), or retrieval accuracy in percent.
+    """One measure of the base and of the specialised encoder.
 
-    With the difference, specialised minus base, its 95 % interval, the `count` of sentence pairs, and whether the fall
-    is larger than the largest harmless one (`flagged`).
+    Attributes:
+        base: Spearman's correlation (-1 to 1), or retrieval accuracy in percent.
+        specialised: the same of the specialised encoder.
+        difference: specialised minus base.
+        low: lower end of the difference's 95 % interval.
+        high: its upper end.
+        count: the number of sentence pairs measured.
+        flagged: whether the fall is larger than the largest harmless one.
     """
 
     base: float
@@ -78,8 +84,13 @@ def similarity_change(
 ) -> MeasureChange:
     """Compare Spearman's correlation of cosines with human similarity scores (STS).
 
-    The interval is a percentile bootstrap over sentence pairs, with the same draws for both encoders. These have
-    vectors (N, d) of the pairs' first and of their second sentences. Of the N scores only the order matters.
+    The interval is a percentile bootstrap over sentence pairs, with the same draws for both encoders.
+
+    Args:
+        base: vectors (N, d) of the pairs' first and of their second sentences, by the base encoder.
+        specialised: the same by the specialised encoder.
+        scores: N similarities; only their order matters.
+        seed: of the draws.
 
     Raises:
         DataError: there are fewer than 3 pairs, all scores or all of an encoder's cosines are equal, a score or a
@@ -105,8 +116,12 @@ def retrieval_change(
 ) -> MeasureChange:
     """Compare how often a sentence's translation is its nearest neighbour by cosine among all translations.
 
-    A neighbour with the translation's text is right, too. The interval is that of `paired_test`. The encoders have
-    vectors (N, d) of the sentences and of their translations, in the same order; `answers` are the N translations.
+    A neighbour with the translation's text is right, too. The interval is that of `paired_test`.
+
+    Args:
+        base: vectors (N, d) of the sentences and of their translations, in the same order, by the base encoder.
+        specialised: the same by the specialised encoder.
+        answers: the N translations.
 
     Raises:
         DataError: a vector is zero or not finite, or the lengths differ.

@@ -34,7 +34,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class LanguageChange:
-    """The gain or loss of one language's queries: specialised minus base in points of Acc@1, with a 95 % interval."""
+    """The gain or loss of the queries of one language.
+
+    Attributes:
+        difference: specialised minus base, in points of Acc@1.
+        low: lower end of its 95 % interval.
+        high: its upper end.
+        queries: the number of sentences measured.
+    """
 
     difference: float
     low: float
@@ -59,7 +66,12 @@ class LanguageChange:
 def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
     """Compare two encoders by the language of the queries: over all its directions, or against one whole pool.
 
-    Raises DataError if the two were not measured on the same sentences.
+    Args:
+        base: the accuracy of the base encoder.
+        specialised: that of the specialised encoder, on the same sentences.
+
+    Raises:
+        DataError: the two were not measured on the same sentences.
     """
     if base.counts != specialised.counts:
         raise _other_sentences()
@@ -72,13 +84,17 @@ def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, 
 def language_change(
     base: Sequence[NDArray[np.bool_]], specialised: Sequence[NDArray[np.bool_]]
 ) -> LanguageChange:
-    """Estimate the difference, with a 95 % interval, of two encoders from which queries each has right in each pool.
+    """Estimate the difference of two encoders on the same queries, with a 95 % interval.
 
     The unit is the query: its differences in several pools are averaged first, since they are not independent. The
     interval is Student's t over the queries, after adding one query that gained in every pool and one that lost in
     every pool, as Bonett and Price (2012) do for paired proportions. A bootstrap or a plain t interval has no width
     where no query changed or all changed alike; here 20 queries without a change still allow a change of several
     points, as they should. The interval does not extend to other pools.
+
+    Args:
+        base: for each pool, whether the base encoder has each of the queries right.
+        specialised: the same of the specialised encoder, in the same order.
 
     Raises:
         DataError: the two were not measured on the same sentences.
@@ -105,10 +121,13 @@ Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Both encoders' Acc@1, in percent, of sentences that the method was fitted without.
+    """Gain or loss of sentences that the method was fitted without.
 
-    The `change` is over sentences that are asked once in each of the `divisions` of the intents; for cross-validation,
-    that is the number of folds.
+    Attributes:
+        base: Acc@1 of the base encoder on the sentences left out, in percent.
+        specialised: that of the specialised encoder.
+        change: the difference, over sentences that are asked once in each division.
+        divisions: the number of divisions of the intents; for cross-validation, the number of folds.
     """
 
     base: float
@@ -135,9 +154,16 @@ def new_intent_guard(
     """Leave half of the intents out, fit on the others, and measure the sentences of those left out; then the reverse.
 
     In each division every sentence is a query once, of a method that was given no label of its intent, among the
-    sentences of its language of the intents left out with it. The unit of the interval is the sentence, as in
-    `language_change`. The vectors (N, d) are those of the base encoder, the ids as in `leave_one_out`. The random
-    `divisions` are of the intents; of more than `most_rows` sentences, a random sample is used.
+    sentences of the intents left out with it. The unit of the interval is the sentence, as in `language_change`.
+
+    Args:
+        vectors: (N, d), the labelled sentences by the base encoder.
+        intents: N intents.
+        languages: N language codes; queries are compared with sentences of their own language.
+        ids: N ids; see `leave_one_out`.
+        refit: the method.
+        divisions: the number of random divisions of the intents.
+        most_rows: of more sentences, a random sample of this size is used; None uses all.
 
     Returns:
         None where there are fewer than four intents: each half must have two, to learn from and to be told apart.
@@ -222,7 +248,11 @@ def _left_out(before: NDArray[np.bool_], after: NDArray[np.bool_], divisions: in
 
 
 def flagged(changes: Mapping[str, Mapping[str, Any]]) -> dict[Verdict, dict[str, float]]:
-    """Return which languages of a guard as in metrics.json lose and may lose, with their points, the worst first."""
+    """Return which languages lose and which may lose, each with its difference in points, the worst first.
+
+    Args:
+        changes: the guard by language, as in metrics.json.
+    """
     worst_first = sorted(changes.items(), key=lambda item: item[1]["difference"])
     found = {
         verdict: {code: one["difference"] for code, one in worst_first if one["verdict"] == verdict}

@@ -25,9 +25,13 @@ INVERSE_REGULARISATION = 0.01
 class Leakage:
     """How much language identity vectors carry, in percent; at chance level they carry none.
 
-    The `probe` is the balanced accuracy of a linear probe on sentences of which it saw no translation in training, and
-    `neighbours` the share of a sentence's nearest neighbours that are in its own language, both measured on a number
-    of `sentences` and `languages`.
+    Attributes:
+        probe: balanced accuracy of a linear probe on sentences of which it saw no translation in training.
+        probe_chance: the accuracy of guessing: 100 / languages.
+        neighbours: share of a sentence's nearest neighbours that are in its own language.
+        neighbours_chance: the share if neighbours were drawn at random.
+        sentences: the number of sentences measured.
+        languages: the number of their languages.
     """
 
     probe: float
@@ -51,8 +55,11 @@ def language_leakage(
     the same fold, or else a probe could recognise a sentence by its translation. The neighbours are the `NEIGHBOURS`
     nearest by cosine, or all; a sentence's own translations are left out.
 
-    The vectors are (N, d), languages and ids N each; the same id means translations of each other, "" is no id. The
-    same seed, of the sample and of the folds, measures two encoders on the same sentences.
+    Args:
+        vectors: (N, d).
+        languages: N language codes.
+        ids: N ids; the same id means translations of each other, "" is no id.
+        seed: of the sample and of the folds; the same one measures two encoders on the same sentences.
 
     Raises:
         DataError: there are fewer than two languages, a language has sentences of fewer than two ids, a vector is

@@ -29,9 +29,12 @@ Rows = Mapping[str, NDArray[np.int64]]
 class NeighbourAccuracy:
     """Acc@1 of every pair "s-t" of languages: queries in s, labelled pool in t.
 
-    `queries` has the row numbers of each language's queries, and `pools` the pool's languages. By pair, in the order of
-    `queries[s]`: whether each query's nearest neighbour has its intent (`correct`), that neighbour's row number in the
-    pool (`nearest`), and the cosine.
+    Attributes:
+        queries: row numbers of each language's queries, in their order.
+        pools: the languages of the pool.
+        correct: whether each query's nearest neighbour has its intent, by pair, in the order of `queries[s]`.
+        nearest: row number in the pool of that neighbour, by pair, in the same order.
+        cosines: cosine of each query and that neighbour, by pair.
     """
 
     queries: Rows
@@ -62,10 +65,15 @@ class NeighbourAccuracy:
     def best(
         self, source: str, pools: Sequence[str] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
-        """Return the nearest neighbours of a language's Q queries in several of the `pools`, or all, taken together.
+        """Return the nearest neighbours of a language's Q queries in several languages of the pool taken together.
 
-        These are the row numbers in the pool, the cosines, and whether each is right, (Q,) each; of equal cosines the
-        row that comes first.
+        Args:
+            source: the language of the queries.
+            pools: languages of the pool; None takes all.
+
+        Returns:
+            Row numbers in the pool, cosines, and whether each is right, (Q,) each; of equal cosines the row that comes
+            first.
         """
         pairs = [pair_name(source, target) for target in pools or self.pools]
         rows, cosines, correct = (
@@ -88,7 +96,8 @@ class LeaveOneOut(NeighbourAccuracy):
     def mean_with(self, language: str) -> float:
         """Return the mean accuracy over the pairs with `language` on a side: 11 of 6 languages' 36, as in Table 2.
 
-        Raises DataError if the language was not measured.
+        Raises:
+            DataError: the language was not measured.
         """
         if language not in self.languages:
             raise DataError(f"no language '{language}' was measured; there is: {listed(self.languages, 30)}")
@@ -120,10 +129,16 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Measure how often a sentence's nearest neighbour by cosine has its intent, for every ordered pair of languages.
 
-    The vectors (N, d) are of the test data only and need not have length 1. A query's own id is left out of the pool in
-    every language, so that it meets neither itself nor its translations; a row whose id is "" leaves out itself only.
-    Among pool rows whose cosines are equal (within 1e-6), the one that comes first is the nearest. An intent that the
-    pool does not have counts as wrong. Measured are the pairs of `languages_asked`, or of all languages, English first.
+    A query's own id is left out of the pool in every language, so that it meets neither itself nor its
+    translations; a row whose id is "" leaves out itself only. Among pool rows whose cosines are equal (within
+    1e-6), the one that comes first is the nearest. An intent that the pool does not have counts as wrong.
+
+    Args:
+        vectors: (N, d), of the test data only; they need not have length 1.
+        intents: N intents.
+        languages: N language codes.
+        ids: N ids; the same id means translations of each other.
+        languages_asked: measure the pairs of these only; None takes every language, English first.
 
     Raises:
         DataError: a vector is zero or not finite, a requested language is missing or has fewer than 2 sentences, a
@@ -160,8 +175,18 @@ def pool_accuracy(
 ) -> PoolAccuracy:
     """Measure how often a query's nearest neighbour in a labelled pool has its intent.
 
-    Vectors are (Q, d) and (P, d), with as many intents, language codes and ids, None where no row has one. A query
-    never meets a pool row of its own id; "" is no id. Equal cosines and unknown intents are those of `leave_one_out`.
+    A query never meets a pool row of its own id; "" is no id. Among pool rows whose cosines are equal (within
+    1e-6), the one that comes first is the nearest. An intent that the pool does not have counts as wrong.
+
+    Args:
+        query_vectors: (Q, d).
+        query_intents: Q intents.
+        query_languages: Q language codes.
+        pool_vectors: (P, d).
+        pool_intents: P intents.
+        pool_languages: P language codes.
+        query_ids: Q ids; None means that no query has one.
+        pool_ids: P ids; None means that no pool row has one.
 
     Raises:
         DataError: a vector is zero or not finite, a query may meet no pool row of a language, or the lengths

@@ -25,10 +25,12 @@ KEPT = 0.95  # the share of right answers above the threshold
 class Answers:
     """The answers of the pool for Q sentences.
 
-    The `labels` (Q,) are numbers of the predicted intents (see `NearestIntent.intents_`), and the `margins` (Q,) the
-    highest cosine to a sentence of that intent, minus the highest to one of another; NaN where there is no other. The
-    nearest sentences of the pool, the nearest first, have `rows` and `cosines` (Q, k); -1 and NaN where there are
-    fewer.
+    Attributes:
+        labels: (Q,) numbers of the predicted intents, see `NearestIntent.intents_`.
+        margins: (Q,) the highest cosine to a sentence of that intent, minus the highest to one of another; NaN where
+            there is no other.
+        rows: (Q, k) the nearest sentences of the pool, the nearest first; -1 where there are fewer.
+        cosines: (Q, k), NaN there.
     """
 
     labels: NDArray[np.int64]
@@ -64,10 +66,15 @@ class NearestIntent:
         asked: NDArray[np.intp] | None = None,
         threshold: float | None = None,
     ) -> "NearestIntent":
-        """Store a pool of vectors (P, d), intents and ids (the same means translations, "" none), and calibrate on it.
+        """Store the pool and calibrate on it.
 
-        Leave-one-out may use the rows `asked` as queries, such as those that the encoder was not trained on; None takes
-        all. A `threshold` replaces the one that leave-one-out finds.
+        Args:
+            vectors: (P, d).
+            intents: P intents.
+            ids: P ids; "" is none, and the same id means translations of each other.
+            asked: rows that leave-one-out may use as queries, such as those that the encoder was not trained on; None
+                takes all.
+            threshold: replaces the threshold that leave-one-out finds.
 
         Raises:
             DataError: a vector is zero or not finite, or the lengths differ.

@@ -55,12 +55,20 @@ class Projection(StrEnum):
 def project(
     vectors: Vectors, method: Projection | str, *, seed: int = 0, on_map: OnMap | None = None
 ) -> NDArray[np.float32]:
-    """Lay out sentence vectors (N, d) as points (N, 2) by their directions, since all measures use cosine.
+    """Lay out sentence vectors on a plane by their directions, since all measures use cosine.
 
     t-SNE (van der Maaten and Hinton 2008) and UMAP (McInnes et al. 2018) start from the PCA, so that layouts of similar
-    vectors look similar; they need `FEWEST` different directions. On the same machine the same vectors and seed (0 to
-    2**32 - 1) give the same points, in float32. `on_map` is called at least every second with the progress of t-SNE or
-    UMAP (0 to 1) and the map (N, 2) so far; an exception that it raises stops the work.
+    vectors look similar. On the same machine the same vectors and seed give the same points.
+
+    Args:
+        vectors: (N, d).
+        method: PCA takes any N; t-SNE and UMAP need `FEWEST` different directions.
+        seed: 0 to 2**32 - 1.
+        on_map: called at least every second with the progress of t-SNE or UMAP (0 to 1) and the map (N, 2) so far. An
+            exception that it raises stops the work.
+
+    Returns:
+        Points (N, 2), float32, in the order of `vectors`.
 
     Raises:
         DataError: a vector is zero or not finite, too few of them differ, or the method or seed is unknown.
@@ -111,10 +119,17 @@ def turned_onto(centred: Vectors, target: Vectors) -> Vectors:
 
 
 def trustworthiness(vectors: Vectors, points: Vectors, seed: int = 0) -> float:
-    """Return the trustworthiness of a map (N, 2): 1 if neighbours on it are neighbours by cosine, 0.5 by chance.
+    """Return the trustworthiness of a map: 1 if neighbours on it are neighbours by cosine, 0.5 by chance.
 
     Venna and Kaski 2001, with `TRUSTED_NEIGHBOURS` neighbours, on at most `TRUSTED_POINTS` sentences drawn at random.
-    NaN for fewer than 4 sentences, which are all neighbours.
+
+    Args:
+        vectors: (N, d).
+        points: (N, 2).
+        seed: of the draw.
+
+    Returns:
+        From 0 to 1; NaN for fewer than 4 sentences, which are all neighbours.
 
     Raises:
         DataError: a vector is zero or not finite, or the two differ in length.
@@ -133,10 +148,18 @@ def trustworthiness(vectors: Vectors, points: Vectors, seed: int = 0) -> float:
 def place_on_map(
     vectors: Vectors, points: NDArray[np.float32], new_vectors: Vectors, k: int = PLACED_BY
 ) -> NDArray[np.float32]:
-    """Place new sentences (M, d) on a map, each at the mean (M, 2) of its k nearest sentences, weighted by cosine.
+    """Place new sentences on a map, each at the mean of its k nearest sentences, weighted by cosine.
 
-    This is approximate: a sentence whose neighbours are in several clusters is placed between them. The sentences on
-    the map have vectors (N, d) and places (N, 2); where N is below k, all are taken.
+    This is approximate: a sentence whose neighbours are in several clusters is placed between them.
+
+    Args:
+        vectors: (N, d) of the sentences on the map.
+        points: (N, 2), their places.
+        new_vectors: (M, d) of the new sentences.
+        k: neighbours, at least 1; all N where there are fewer.
+
+    Returns:
+        (M, 2), float32.
 
     Raises:
         DataError: a vector is zero or not finite, lengths or dimensions differ, or k is below 1.
@@ -159,9 +182,17 @@ def place_on_map(
 def stratified_sample(
     languages: Sequence[str], intents: Sequence[str], cap: int, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Draw the sorted rows of up to `cap` of N sentences, from each intent in each language in proportion.
+    """Draw up to `cap` sentences, from each intent in each language in proportion, but at least one.
 
-    There is at least one of each; if there are more intents x languages than `cap`, as many of them are drawn.
+    Args:
+        languages: N language codes.
+        intents: N intents.
+        cap: the largest number of sentences, at least 1. If there are more intents x languages than that, as many of
+            them are drawn, and one sentence of each.
+        seed: of the draw.
+
+    Returns:
+        Row numbers, sorted; all where N is within the cap.
 
     Raises:
         DataError: the two differ in length, or a number is out of range.
@@ -184,7 +215,15 @@ def sample_together(
 ) -> NDArray[np.int64]:
     """Draw up to `cap` sentences as `stratified_sample` does, but each with all of its translations.
 
-    These have the same id; "" is no id. There are fewer where a sentence has more translations than fit.
+    Args:
+        languages: N language codes.
+        intents: N intents.
+        ids: N; the same id means translations of each other, "" is no id.
+        cap: the largest number of sentences, at least 1; fewer where a sentence has more translations than fit.
+        seed: of the draw.
+
+    Returns:
+        Row numbers, sorted; all where N is within the cap.
 
     Raises:
         DataError: the arguments differ in length, or a number is out of range.

@@ -31,12 +31,20 @@ def nearest_rows(
     pool_keys: NDArray[np.int64],
     k: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return each query's k nearest rows of the pool and their cosines, (Q, k) each, the nearest first.
+    """Return each query's k nearest rows of the pool, the nearest first.
 
     The nearest is the row with the highest cosine; among equals (within `TIE`) the one that comes first in the
-    pool. The second nearest is the nearest of the rest, and so on. Queries (Q, d) and pool (P, d) are unit vectors with
-    keys, (Q,) and (P,); a query never meets a pool row of its own key. Where it meets fewer than k rows, there are -1
-    and NaN.
+    pool. The second nearest is the nearest of the rest, and so on.
+
+    Args:
+        queries: (Q, d), unit vectors.
+        query_keys: (Q,); a query never meets a pool row of its own key.
+        pool: (P, d), unit vectors.
+        pool_keys: (P,).
+        k: neighbours a query.
+
+    Returns:
+        Row numbers of the pool (Q, k) and cosines (Q, k); -1 and NaN where the query may meet fewer than k rows.
 
     Raises:
         DataError: queries and pool have vectors of different lengths.
@@ -58,8 +66,10 @@ def best_columns(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the columns of the k best scores of each row, and those scores, (B, k) each, the best first.
 
-    The scores (B, P) are overwritten; k is at most P. Scores that differ by at most the tolerance, or (B, 1) for each
-    row, are equal; the first of them is best.
+    Args:
+        scores: (B, P); overwritten.
+        k: at most P.
+        tolerance: scores that differ by at most this, or (B, 1) for each row, are equal; the first of them is best.
     """
     columns = np.empty((len(scores), k), dtype=np.int64)
     best = np.empty((len(scores), k), dtype=np.float32)
@@ -93,9 +103,13 @@ class Neighbours:
 def nearest(
     vectors: Vectors, query_rows: Sequence[int], k: int, ids: Sequence[str] | None = None
 ) -> Neighbours:
-    """Find the k nearest sentences by cosine, or all others, of Q of N sentences, given the vectors (N, d) of all.
+    """Find the k nearest sentences by cosine of each of Q sentences.
 
-    A sentence never meets itself and, with N ids, never its own id, so no translation of it.
+    Args:
+        vectors: (N, d), the queries among them.
+        query_rows: Q row numbers.
+        k: neighbours a query, at least 1; N - 1 are returned where there are fewer than k others.
+        ids: N ids; a sentence then never meets its own id, so no translation of it. It never meets itself.
 
     Raises:
         DataError: a vector is zero or not finite, a row number or k is out of range, or the lengths differ.
@@ -114,8 +128,9 @@ def nearest(
 class TranslationRetrieval:
     """Acc@1 of N queries of one language among the N sentences of another.
 
-    `nearest` (N,) has the row numbers of the nearest neighbours, and `correct` (N,) whether each is the query's
-    translation, or has its text.
+    Attributes:
+        correct: (N,) whether the query's nearest neighbour is its translation, or has its translation's text.
+        nearest: (N,) row number of that neighbour.
     """
 
     correct: NDArray[np.bool_]
@@ -132,9 +147,14 @@ def translation_retrieval(
 ) -> TranslationRetrieval:
     """Find each sentence's nearest neighbour by cosine among all translations; swap the two for the other direction.
 
-    Row i of the queries (N, d) means what row i of the pool (N, d) means. Among rows whose cosines are equal (within
-    1e-6), the one that comes first is the nearest: an encoder that gives all sentences one vector has 1 of N right. A
-    neighbour with the translation's text counts as right, too; without texts all differ.
+    Among rows whose cosines are equal (within 1e-6), the one that comes first is the nearest: an encoder that gives all
+    sentences one vector has 1 of N right.
+
+    Args:
+        queries: (N, d); row i means what row i of the pool means.
+        pool: (N, d).
+        pool_texts: the pool's N sentences; a neighbour with the translation's text then counts as right. None means
+            that all differ.
 
     Raises:
         DataError: a vector is zero or not finite, or the lengths differ.
@@ -181,10 +201,14 @@ def template_retrieval(
 ) -> TemplateRetrieval:
     """Rank each source's targets by cosine in the pool of all targets; no source is in the pool.
 
-    The targets (N * K, d) are the K targets of the first of the sources (N, d), then those of the second, and so on. A
-    sentence that is a target of several sources is in the pool once, where it first occurs; without texts all differ.
     The rank of a target is one more than the number of rows with a higher cosine, or an equal one (within 1e-6) and an
     earlier place in the pool.
+
+    Args:
+        sources: (N, d).
+        targets: (N * K, d): the K targets of the first source, then those of the second, and so on.
+        target_texts: their N * K sentences; a sentence that is a target of several sources is then in the pool
+            once, where it first occurs. None means that all differ.
 
     Raises:
         DataError: a vector is zero or not finite, the sources have different numbers of targets, a source has two

@@ -21,10 +21,15 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Two encoders on the same sentences: how many only the other one has right (`gained`), and only the base (`lost`).
+    """Two encoders on the same sentences.
 
-    With the p-value of the exact McNemar test, two-sided, and the `difference`, other minus base in points, with its
-    confidence interval.
+    Attributes:
+        gained: sentences that only the other encoder has right.
+        lost: sentences that only the base encoder has right.
+        p_value: exact McNemar test, two-sided.
+        difference: other minus base, in points.
+        low: lower end of the difference's confidence interval, in points.
+        high: its upper end.
     """
 
     gained: int
@@ -37,10 +42,12 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class SignedRank:
-    """A Wilcoxon signed-rank test, two-sided, of `n` differences that are not zero.
+    """A Wilcoxon signed-rank test, two-sided.
 
-    `statistic` is the smaller sum of ranks. The p-value is exact for up to 50 differences, or up to 13 where some are
-    equal in size.
+    Attributes:
+        statistic: the smaller sum of ranks.
+        p_value: exact for up to 50 differences, or up to 13 where some are equal in size.
+        n: differences that are not zero.
     """
 
     statistic: float
@@ -49,10 +56,15 @@ class SignedRank:
 
 
 def binomial_interval(correct: int, n: int, confidence: float = 0.95) -> Interval:
-    """Return the Wilson interval, in percent, of an accuracy: `correct` of `n` sentences.
+    """Return the Wilson interval of an accuracy, in percent.
 
     Emu's Table 2 takes its stars from binomial intervals of an unspecified kind; Wilson's keeps its confidence for few
     sentences and for accuracies near 0 and 100 %.
+
+    Args:
+        correct: the number of right sentences.
+        n: the number of sentences, at least 1.
+        confidence: between 0 and 1.
 
     Raises:
         DataError: a number is outside its range.
@@ -73,10 +85,14 @@ def accuracy_interval(correct: NDArray[np.bool_], confidence: float = 0.95) -> I
 
 
 def mean_interval(values: Vectors, confidence: float = 0.95) -> Interval:
-    """Return an interval of the mean of scores (N,) from 0 to 1, such as average precisions, in percent.
+    """Return an interval of the mean of scores from 0 to 1, in percent.
 
     Student's t over the scores and one additional score each of 0 and 1, as in the language guard: a plain t interval
     has no width where all scores are equal.
+
+    Args:
+        values: (N,) scores, such as average precisions.
+        confidence: between 0 and 1.
 
     Raises:
         DataError: there is no score, one is outside 0 to 1, or the confidence is out of range.
@@ -99,7 +115,7 @@ def student_interval(values: Vectors, confidence: float) -> tuple[float, float]:
 def paired_test(
     base_correct: NDArray[np.bool_], other_correct: NDArray[np.bool_], confidence: float = 0.95
 ) -> PairedTest:
-    """Test whether another encoder has more sentences right than the base one, given whether each has it right, (N,).
+    """Test whether another encoder has more sentences right than the base one.
 
     The p-value is that of the exact McNemar test (a binomial test of the sentences on which the two differ). The
     interval is Bonett and Price's (2012) adjusted Wald interval for a paired difference; it does not invert that test,
@@ -107,6 +123,11 @@ def paired_test(
 
     Test one language pair at a time: translations of one sentence are not independent, and pooling them makes p-values
     too small.
+
+    Args:
+        base_correct: (N,), whether the base encoder has each sentence right.
+        other_correct: (N,), the same of the other encoder, in the same order.
+        confidence: of the interval, between 0 and 1.
 
     Raises:
         DataError: there is no sentence, the two differ in length, or the confidence is out of range.
@@ -130,9 +151,12 @@ def paired_test(
 
 
 def wilcoxon(differences: Sequence[float] | Vectors) -> SignedRank:
-    """Test whether differences in points lie around zero (Wilcoxon signed-rank test; Emu, Table 5: of language pairs).
+    """Test whether differences lie around zero (Wilcoxon signed-rank test; Emu, Table 5, over the language pairs).
 
     Differences of zero are left out, as by Wilcoxon; if all are zero the p-value is 1.
+
+    Args:
+        differences: points of accuracy, one for each language pair.
 
     Raises:
         DataError: there is none, or one is not finite.

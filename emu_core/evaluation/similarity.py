@@ -34,7 +34,8 @@ def cosine_matrix(vectors: Vectors) -> NDArray[np.float32]:
 def heat_map_order(intents: Sequence[str], languages: Sequence[str]) -> NDArray[np.int64]:
     """Return the row numbers sorted by intent, then by language (English first), then by row.
 
-    Raises DataError if the two differ in length.
+    Raises:
+        DataError: the two differ in length.
     """
     check_length(languages, len(intents), "languages")
     place = {language: at for at, language in enumerate(ordered(languages))}
@@ -61,7 +62,11 @@ def angular_similarity(first: Vectors, second: Vectors) -> NDArray[np.float64]:
 
 
 def correlation(similarities: Vectors, scores: Sequence[float]) -> Correlation:
-    """Return the correlation of N similarities with N human scores; for errors see `check_scored`."""
+    """Return the correlation of N similarities with N human scores.
+
+    Raises:
+        DataError: see `check_scored`.
+    """
     from scipy.stats import pearsonr, spearmanr
 
     found, wanted = check_scored(similarities, scores)
@@ -93,8 +98,12 @@ def sts(
 ) -> dict[str, Correlation]:
     """Return the correlation in each language, by its code.
 
-    Each has vectors (N, d) of its pairs' first and of their second sentences, and N scores. The DataError of
-    `check_scored` names the language.
+    Args:
+        vectors: language -> vectors (N, d) of its pairs' first and of their second sentences.
+        scores: language -> its N scores.
+
+    Raises:
+        DataError: see `correlation`; it names the language.
     """
     return {
         language: _correlation(*vectors[language], scores[language], language)
@@ -107,7 +116,14 @@ def sts_across(
 ) -> dict[str, Correlation]:
     """Return the correlation of first sentences in language a with second sentences in language b, by "a-b".
 
-    Row i must be the same pair in all of two languages or more. See `sts`. Raises DataError if its scores differ.
+    Row i must be the same pair in all languages, which is checked by its score.
+
+    Args:
+        vectors: see `sts`; two languages or more.
+        scores: language -> its N scores.
+
+    Raises:
+        DataError: see `correlation`, or the languages' rows are not the same pairs.
     """
     languages = ordered(vectors)
     a, first = languages[0], scores[languages[0]]

@@ -57,10 +57,12 @@ PAPER = TransferSettings()
 
 @dataclass(frozen=True)
 class FewShot:
-    """Accuracy in percent in the target language with a `share` (percent) of its training sentences, as in Table 6.
+    """Accuracy in the target language, in percent: a column of Table 6.
 
-    `few_shot` is trained on those and on all of the source language's, `monolingual` on those only; None if there are
-    fewer than four, or only one label among them.
+    Attributes:
+        share: percent of the target language's training sentences used.
+        few_shot: trained on those and on all of the source language's.
+        monolingual: trained on those only; None if there are fewer than four, or only one label among them.
     """
 
     share: float
@@ -75,10 +77,16 @@ def zero_shot(
     *,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Return the accuracy in percent of `fit_classifier` on each language's test sentences, English first.
+    """Train on one language and return the accuracy in percent on the test sentences of each, English first.
+
+    Args:
+        train: sentences of the source language.
+        tests: test sentences by language; may include the source language.
+        settings: the classifier's.
+        seed: of the held-out sentences, the weights and the batches.
 
     Raises:
-        DataError: as `fit_classifier`, or the dimensions differ.
+        DataError: there are fewer than two labels or four sentences to train on, or the dimensions differ.
     """
     predict = fit_classifier(train, settings, seed=seed)
     return {language: accuracy(predict, tests[language]) for language in ordered(tests)}
@@ -95,8 +103,15 @@ def few_shot(
 ) -> list[FewShot]:
     """Train on growing shares of the target language's sentences, with and without the source language's.
 
-    A larger share contains the sentences of the smaller ones. `shares` are percents of `target`; `test` has other
-    sentences of the target language. The seed is that of the draw, too.
+    A larger share contains the sentences of the smaller ones.
+
+    Args:
+        source: training sentences of the source language.
+        target: training sentences of the target language.
+        test: test sentences of the target language.
+        shares: percents of `target`, from 0 to 100.
+        settings: the classifier's.
+        seed: of the draw, and as for `zero_shot`.
 
     Raises:
         DataError: a share is not from 0 to 100, or as for `zero_shot`.
@@ -131,8 +146,12 @@ def fit_classifier(
     """Train a feed-forward softmax classifier on vectors, and return its function of other vectors.
 
     The vectors are divided by the training vectors' root mean square, so that their scale does not matter. The epoch
-    with the best accuracy on held-out sentences, `dev_share` of each label, is taken, the first of equals. The seed is
-    that of the held-out sentences, the weights and the batches.
+    with the best accuracy on held-out sentences is taken, the first of equals.
+
+    Args:
+        train: sentences and labels; `dev_share` of each label is held out.
+        settings: the settings of the network and of its training.
+        seed: of the held-out sentences, the weights and the batches.
 
     Raises:
         DataError: there are fewer than two labels or four sentences.
@@ -205,10 +224,16 @@ SIZES = (100, 200, 500, 1000, 5000, 10000)
 
 @dataclass(frozen=True)
 class TransferAccuracy:
-    """One point of the paper's figure 2: trained on `size` documents of a `source` language, tested on the `target`.
+    """One point of the paper's figure 2.
 
-    The `accuracy` in percent is the mean over `draws` sets of documents, `deviation` the sample standard deviation
-    over these, in points (0 for a single draw). `majority` is the percentage of the test documents' largest class.
+    Attributes:
+        source: language of the training documents.
+        target: language of the test documents.
+        size: the number of training documents.
+        accuracy: percent of the test documents that are right, the mean over the draws.
+        deviation: sample standard deviation over the draws, in points; 0 for a single draw.
+        draws: the number of sets of `size` documents drawn.
+        majority: percent of the test documents in their most frequent class.
     """
 
     source: str
@@ -223,9 +248,15 @@ class TransferAccuracy:
 def document_vectors(
     sentences: Vectors, document: NDArray[np.integer], documents: int
 ) -> NDArray[np.float64]:
-    """Return the mean (documents, d) of each document's sentence vectors (section 4.2).
+    """Return the mean of each document's sentence vectors (section 4.2).
 
-    Sentences (S, d) have the number of their document, from 0, in `document` (S,).
+    Args:
+        sentences: (S, d).
+        document: (S,) the number of each sentence's document, from 0.
+        documents: the number of documents.
+
+    Returns:
+        (documents, d).
 
     Raises:
         DataError: a document has no sentence, or the lengths differ.
@@ -242,9 +273,15 @@ def document_vectors(
 def bags(
     train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], most: int = 2_000
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return training and test documents, given as words, as relative frequencies: (train, words), (test, words).
+    """Return documents as relative frequencies of the words that are most frequent in the training documents.
 
-    The features are the `most` frequent words of the training documents; other words are left out.
+    Args:
+        train: the words of each training document.
+        test: the words of each test document; words of no training document are left out.
+        most: the number of words that are features.
+
+    Returns:
+        (train, words) and (test, words).
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -267,12 +304,21 @@ def classify_across(
     epochs: int = 10,
     seed: int = 0,
 ) -> list[TransferAccuracy]:
-    """Train an averaged perceptron on documents of each language, and test it on each other language, for each size.
+    """Train an averaged perceptron on documents of each language, and test it on those of each other.
 
-    The documents, by language, have vectors (see `document_vectors`) and classes. There are `draws` sets of training
-    documents of each size, the documents of a draw all different. If a language has fewer documents than the largest
-    size, its last size is all of them, in a different order in each draw. All test documents, of which none is a
-    translation of one in `train`, are used in each draw. The perceptron makes `epochs` passes.
+    The documents of a draw are different. If a language has fewer documents than the largest size, its last size is
+    all of them, in a different order in each draw.
+
+    Args:
+        train: training documents by language: their vectors (see `document_vectors`) and classes.
+        test: test documents by language, all used in each draw; none a translation of one in `train`.
+        sizes: numbers of training documents.
+        draws: sets of documents for each size.
+        epochs: passes of the averaged perceptron.
+        seed: of the draws and of the perceptron's order.
+
+    Returns:
+        One for each direction and size, in the order of `train` and `test`.
 
     Raises:
         DataError: there are no two languages, or no training document of the other language has a test class.
@@ -326,8 +372,14 @@ def averaged_perceptron(
     """Train an averaged perceptron without bias on one example after another.
 
     An example of class y that is classified as z is added to the weights of y and subtracted from those of z. The
-    weights are averaged over all examples, including those classified correctly. Vectors (N, d) have labels (N,) from
-    0 to `classes` - 1. The order of the examples is drawn, with `seed`, for each of the `epochs`.
+    weights are averaged over all examples, including those classified correctly.
+
+    Args:
+        vectors: (N, d).
+        labels: (N,) from 0 to `classes` - 1.
+        classes: the number of classes.
+        epochs: passes over the examples.
+        seed: of the order, drawn once for each pass.
 
     Raises:
         DataError: no example, another number of labels than of vectors, or a label that is no class.

@@ -44,11 +44,16 @@ def translation_ranking(
 ) -> TranslationRanking:
     """Rank each source's true target among others by dot product; swap the two for the other direction.
 
-    Row i of the sources (N, d) means what row i of the targets (N, d) means. Give unit vectors to rank by cosine. Among
-    equal scores (within 1e-6 of the vectors' lengths) the target that comes first ranks higher: an encoder that gives
-    all sentences one vector has 1 of N right. A target with the true one's text never ranks before it; without texts
-    all differ. Each source has as many other targets, all different, as there are `distractors` (999 in the paper),
-    drawn with `seed`; None takes all.
+    Among equal scores (within 1e-6 of the vectors' lengths) the target that comes first ranks higher: an encoder that
+    gives all sentences one vector has 1 of N right.
+
+    Args:
+        sources: (N, d); row i means what row i of the targets means. Give unit vectors to rank by cosine.
+        targets: (N, d).
+        target_texts: the N target sentences; one with the true target's text never ranks before it. None means that
+            all differ.
+        distractors: the number of different other targets drawn for each source (999 in the paper); None for all.
+        seed: of the draws.
 
     Raises:
         DataError: a vector is not finite, the lengths differ, or there are fewer other targets than `distractors`.
@@ -83,7 +88,14 @@ def both_ways(
     distractors: int | None = None,
     seed: int = 0,
 ) -> tuple[TranslationRanking, TranslationRanking]:
-    """Return `translation_ranking` from the first language, its vectors (N, d) and texts, to the second, and back."""
+    """Return `translation_ranking` from the first language to the second, and from the second to the first.
+
+    Args:
+        first: vectors (N, d) and texts of one language, row by row translations of the other.
+        second: the same of the other language.
+        distractors: see `translation_ranking`.
+        seed: of the draws.
+    """
     there, back = (
         translation_ranking(sources[0], *targets, distractors=distractors, seed=seed)
         for sources, targets in ((first, second), (second, first))
@@ -92,9 +104,15 @@ def both_ways(
 
 
 def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the k best targets (N, d) by dot product of each query (Q, d), the best first, of equals the first.
+    """Return each query's k best targets by dot product, the best first; of equal scores the one that comes first.
 
-    These are row numbers and scores, (Q, min(k, N)) each.
+    Args:
+        queries: (Q, d).
+        targets: (N, d).
+        k: the number of targets; all N if it is larger.
+
+    Returns:
+        Row numbers of the targets and their scores, each (Q, min(k, N)).
 
     Raises:
         DataError: k is below 1, a vector is not finite, or the two have different dimensions.
@@ -146,7 +164,13 @@ class FoundTranslations:
 
 
 def find_translations(queries: Vectors, targets: Vectors, target_texts: Sequence[str]) -> FoundTranslations:
-    """Rank N translations by cosine, where a zero vector has cosine 0 to all, given both sides' vectors (N, d)."""
+    """Rank N translations by cosine, where a zero vector has cosine 0 to all.
+
+    Args:
+        queries: (N, d).
+        targets: (N, d), row by row the translations' vectors.
+        target_texts: the N translations.
+    """
     sources, others = _normalised(queries), _normalised(targets)
     rows, cosines = ranked(sources, others, 1)
     own = np.einsum("nd,nd->n", sources, others)
@@ -166,9 +190,16 @@ def nearest_translations(
 ) -> pd.DataFrame:
     """Return the k sentences of another language that are nearest to a sentence by cosine, the nearest first.
 
-    The sentence has a vector (d,), the others vectors (N, d). If the translation's row among these is known, and its
-    rank, it comes last where it is not among the k, with its rank as its place. Columns: `place`, `cosine`,
-    `sentence`, `is_translation`.
+    Columns: `place`, `cosine`, `sentence`, `is_translation`. A translation that is not among them comes last, with its
+    rank as its place.
+
+    Args:
+        vector: (d,) of the sentence.
+        targets: (N, d).
+        target_texts: their N sentences.
+        k: the number of sentences.
+        row: the translation's row among the targets, if known.
+        rank: its rank, if known.
     """
     own, others = _normalised(vector[None]), _normalised(targets)
     rows, cosines = ranked(own, others, k)
@@ -220,7 +251,15 @@ def _drawn(draws: np.random.Generator, rows: NDArray[np.int64], n: int, count: i
 def ranking_by(
     measure: str, sources: Vectors, targets: Vectors, texts: Sequence[str], distractors: int | None = None
 ) -> TranslationRanking:
-    """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance."""
+    """Return `translation_ranking` by a measure: `COSINE`, `DOT` or `EUCLID`, the distance.
+
+    Args:
+        measure: one of the three.
+        sources: (N, d); row i means what row i of the targets means.
+        targets: (N, d).
+        texts: the targets' sentences.
+        distractors: the number of other targets drawn for each source; None takes all.
+    """
     first: Vectors = np.asarray(sources, np.float64)
     second: Vectors = np.asarray(targets, np.float64)
     if measure == COSINE:

@@ -15,9 +15,13 @@ PAIRS = ((1, 2), (1, 3), (2, 3))
 
 @dataclass(frozen=True)
 class Triple:
-    """The cosines of S1 and S2, S1 and S3, S2 and S3.
+    """The three cosines of S1, S2 and S3.
 
-    `closest` is the one of `PAIRS` with the highest cosine, of equals (within 1e-6) the first.
+    Attributes:
+        s12: cosine of S1 and S2.
+        s13: cosine of S1 and S3.
+        s23: cosine of S2 and S3.
+        closest: the one of `PAIRS` with the highest cosine, of equals (within 1e-6) the first.
     """
 
     s12: float
@@ -71,7 +75,17 @@ def suggest_triples(
     S3 is the nearest sentence of S1's intent, in S1's language or, across languages, in the others. S2 is the nearest
     sentence of another intent in S1's language, and nearer to S1 than S3 is. No two of the three are translations of
     each other or have the same text. S1 is drawn at random, from part of the data if it is large; intents without a
-    triple come first. The N sentences have vectors (N, d) by the base encoder, and ids, where "" is no id.
+    triple come first.
+
+    Args:
+        vectors: (N, d), by the base encoder.
+        intents: N intents.
+        texts: N sentences.
+        languages: N language codes.
+        ids: N ids; "" is no id.
+        k: the number of triples, at least 1.
+        rng: the source of the draws.
+        across_languages: S3 in another language than S1 and S2.
 
     Returns:
         Row numbers of S1, S2 and S3, (up to k, 3); fewer where the encoder is less biased.

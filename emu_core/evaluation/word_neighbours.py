@@ -20,10 +20,16 @@ Words = tuple[Sequence[str], Vectors]
 def word_neighbours(
     word: str, language: str, spaces: Mapping[str, Words], count: int = 10
 ) -> dict[str, list[tuple[str, float]]]:
-    """Return the up to `count` words of each language nearest to a word, with their cosines, the nearest first.
+    """Return the words of each language nearest to a word, with their cosines, the nearest first.
 
     Equally near words keep the order of their list. Neither the word itself nor a word with a zero vector is a
-    neighbour. `spaces` has words and vectors by language.
+    neighbour.
+
+    Args:
+        word: a word of its language's list.
+        language: one of `spaces`.
+        spaces: words and vectors, by language.
+        count: the largest number of words of each language.
 
     Raises:
         DataError: the language has no such word, or the word has a zero vector.
@@ -85,7 +91,11 @@ def glosses(text: ParallelText, words: Callable[[str], Iterable[str]]) -> dict[s
     """Return the likeliest translation of every word of a text's first language.
 
     It is the word of the second language with the highest Dice coefficient 2 n(a, b) / (n(a) + n(b)), where n counts
-    sentence pairs, at most the first `MOST_COUNTED`; of equals the more frequent one.
+    sentence pairs; of equals the more frequent one.
+
+    Args:
+        text: the first `MOST_COUNTED` pairs are counted.
+        words: returns the words of a sentence.
     """
     from sklearn.feature_extraction import DictVectorizer
 
