@@ -55,7 +55,6 @@ class Failed:
 
 Outcome = Pending | Done | Failed
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
-Limited = tuple[Task, float | None]  # with its time limit in seconds
 # A progress with the result so far, a pickled result, an error's sentence, or nothing if the task was stopped.
 Message = tuple[type[Outcome] | None, Any]
 _listener: Connection | None = None  # in the helper process: the server's end
@@ -68,13 +67,13 @@ class StoppedError(Exception):
 class Background:
     """A queue and the processes that run its tasks. Its methods may be called from any thread.
 
-    A task is identified by its key: submitting a known key does nothing, so a page may do so on each of its runs.
-    Results are kept until their total size passes `max_bytes`; then the least recently used go. Functions must be
-    importable by name and their arguments picklable; they call `report` to report progress.
+    A task is identified by its key, and runs once however often a page asks for it. Results are kept until their total
+    size passes `max_bytes`; then the least recently used go. Functions must be importable by name and their arguments
+    picklable; they call `report` to report progress.
 
-    A task submitted with an `asker`, such as a session, runs only while one of its askers wants it: asks for it again
-    at least every `GONE_S` and does not `stop` it. Otherwise it ends at its next `report`, or never starts, and its
-    key becomes unknown again.
+    A task with an `asker`, such as a session, runs only while one of its askers wants it: asks for it again at least
+    every `GONE_S` and does not `stop` it. Otherwise it ends at its next `report`, or never starts, and its key becomes
+    unknown again.
     """
 
     def __init__(
@@ -96,36 +95,36 @@ class Background:
             niceness: of the processes, as in `os.nice`.
             processes: how many tasks run at the same time.
         """
-        self._max_bytes = max_bytes
-        self._start_process = partial(_start, modules, warm_up, memory_bytes, niceness)
+        self._max_bytes, self._processes = max_bytes, processes
+        self._work = partial(_work, modules, warm_up, memory_bytes, niceness)
         self._changed = threading.Condition()
-        self._queue: deque[tuple[str, Limited]] = deque()
+        self._queue: deque[tuple[str, Task, float | None]] = deque()  # with the time limit in seconds
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the most recently used last
         self._sizes: dict[str, int] = {}  # bytes, of each task that is over
         self._askers: dict[str, dict[str, float]] = {}  # by task: when each asker last asked
-        self._processes, self._threads = processes, list[threading.Thread]()
+        self._threads: list[threading.Thread] = []
 
-    def submit(
+    def run(
         self,
         key: str,
         function: Callable[..., Any],
         *args: Any,
         limit_s: float | None = None,
         asker: str | None = None,
-    ) -> None:
-        """Queue `function(*args)` unless the key is known; the task fails once it has run for `limit_s` seconds.
+    ) -> Outcome:
+        """Queue `function(*args)` unless the key is known, and return the task's outcome so far.
 
-        With an `asker` it runs only for those who keep asking for it.
+        The task fails once it has run for `limit_s` seconds.
         """
         with self._changed:
             if key not in self._outcomes:
                 self._outcomes[key] = Pending(key)
-                self._queue.append((key, ((function, args), limit_s)))
+                self._queue.append((key, (function, args), limit_s))
                 if asker is not None:
                     self._askers[key] = {}
                 self._changed.notify_all()
-                self._start(self._processes)
-            self._note(key, asker)
+                self.start(self._processes)
+            return self.result(key, asker)
 
     def stop(self, key: str, asker: str) -> None:
         """Withdraw an asker from a task, which ends unless others want it."""
@@ -136,44 +135,45 @@ class Background:
         """Return a task's outcome so far; the `asker` keeps wanting it. Raises KeyError if the key is unknown."""
         with self._changed:
             self._outcomes.move_to_end(key)
-            self._note(key, asker)
+            if asker is not None and key in self._askers:
+                self._askers[key][asker] = time.monotonic()
             return self._outcomes[key]
-
-    def _note(self, key: str, asker: str | None) -> None:
-        if asker is not None and key in self._askers:
-            self._askers[key][asker] = time.monotonic()
-
-    def run(self, key: str, function: Callable[..., Any], *args: Any, asker: str | None = None) -> Outcome:
-        """Submit a task if need be, and return its outcome so far."""
-        with self._changed:
-            self.submit(key, function, *args, asker=asker)
-            return self.result(key)
 
     def wait(self, key: str, timeout_s: float) -> Outcome:
         """Wait at most `timeout_s` for a task's end and return its outcome so far.
 
-        It is pending, too, if its result was forgotten or evicted meanwhile: submit the task again.
+        It is pending, too, if its result was forgotten or evicted meanwhile: `run` the task again.
         """
         with self._changed:
             self._changed.wait_for(lambda: not isinstance(self._outcomes.get(key), Pending), timeout_s)
             return self._outcomes.get(key, Pending(key))
 
     def forget(self, key: str) -> None:
-        """Drop a result or a failure, so that the key can be submitted again; a pending task is left alone."""
+        """Drop a result or a failure, so that the key can be used again; a pending task is left alone."""
         with self._changed:
             if not isinstance(self._outcomes.get(key), Pending):
                 self._outcomes.pop(key, None)
                 self._sizes.pop(key, None)
 
-    def start(self) -> None:
-        """Start a process unless one runs, so that the first task need not wait for it."""
+    def start(self, processes: int = 1) -> None:
+        """Start processes unless as many run, so that the first task need not wait for one."""
         with self._changed:
-            self._start(1)
+            while len(self._threads) < processes:
+                self._threads.append(threading.Thread(target=self._serve, name="background", daemon=True))
+                self._threads[-1].start()
 
-    def _start(self, processes: int) -> None:
-        while len(self._threads) < processes:
-            self._threads.append(threading.Thread(target=self._serve, name="background", daemon=True))
-            self._threads[-1].start()
+    def _start_process(self) -> tuple[Any, Connection]:
+        """Start a process; return it and the server's end of the pipe to it."""
+        # Spawned: the fork of a server with threads, or of one that has used CUDA, hangs.
+        context = multiprocessing.get_context("spawn")
+        connection, other_end = context.Pipe()
+        process = context.Process(
+            target=self._work, args=(QUIET_S, other_end), name="emu helper", daemon=True
+        )
+        with without_main():
+            process.start()
+        other_end.close()  # so that the pipe breaks when the process dies
+        return process, connection
 
     def _serve(self) -> None:
         """Hand out the tasks one by one for as long as the server lives."""
@@ -181,7 +181,7 @@ class Background:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._queue))
-                key, (task, limit_s) = self._queue.popleft()
+                key, task, limit_s = self._queue.popleft()
             if self._is_unwanted(key):
                 self._settle(key, None, None)
                 continue
@@ -254,28 +254,13 @@ def report(done: float, total: float, value: Any = None) -> None:
     _listener.send((Pending, (done / total, value)))
 
 
-def _start(
-    modules: Sequence[str], warm_up: Callable[[], None] | None, memory_bytes: int | None, niceness: int
-) -> tuple[Any, Connection]:
-    """Start a process; return it and the server's end of the pipe to it."""
-    # Spawned: the fork of a server with threads, or of one that has used CUDA, hangs.
-    context = multiprocessing.get_context("spawn")
-    connection, other_end = context.Pipe()
-    args = (other_end, modules, warm_up, QUIET_S, memory_bytes, niceness)
-    process = context.Process(target=_work, args=args, name="emu helper", daemon=True)
-    with without_main():
-        process.start()
-    other_end.close()  # so that the pipe breaks when the process dies
-    return process, connection
-
-
 def _work(
-    connection: Connection,
     modules: Sequence[str],
     warm_up: Callable[[], None] | None,
-    quiet_s: float,
     memory_bytes: int | None,
     niceness: int,
+    quiet_s: float,
+    connection: Connection,
 ) -> None:
     """Run tasks until the server is gone; a warm-up runs in a thread, so that a task need not wait for it."""
     global _listener  # noqa: PLW0603 - one process, one listener
@@ -305,20 +290,19 @@ def _work(
 
 def _answer(connection: Connection) -> None:
     task: Task | None = connection.recv()
-    if task is not None:  # else it is a stop that came after the task's end
-        connection.send(_outcome(task))
-
-
-def _outcome(task: Task) -> Message:
+    if task is None:  # a stop that came after the task's end
+        return
     function, args = task
+    message: Message
     try:
         # Pickled here, so that its size is known, and a result that can't be pickled is the task's own error.
-        return Done, bytes(ForkingPickler.dumps(function(*args)))
+        message = Done, bytes(ForkingPickler.dumps(function(*args)))
     except StoppedError:
-        return None, None
+        message = None, None
     except EmuError as error:
-        return Failed, str(error)
+        message = Failed, str(error)
     except MemoryError:
-        return Failed, NO_MEMORY
+        message = Failed, NO_MEMORY
     except Exception as error:  # a bug is shown as a sentence and leaves the process alive
-        return Failed, f"this failed with {type(error).__name__}: {error}"
+        message = Failed, f"this failed with {type(error).__name__}: {error}"
+    connection.send(message)

@@ -96,14 +96,15 @@ def embeddings(
     encoded twice, even after a restart. Raises EncoderError if the encoder can't be loaded, or the worker failed.
     """
     if must_be_fetched(encoder_spec):
-        outcome = _taken(f"{FETCH}{encoder_spec}", fetch, encoder_spec)
+        key = f"{FETCH}{encoder_spec}"
+        outcome = _taken(key, background().run(key, fetch, encoder_spec))
         if isinstance(outcome, Pending):
             return outcome
     weights = weights_of(encoder_spec)
     path = vectors_path(all_runs_root(), f"parts of {weights}" if parts else weights, data_sha, texts)
     while not path.is_file():  # a second time if the file was pruned since it was written
-        write = parts_to_file if parts else encode_to_file
-        outcome = _taken(str(path), write, encoder_spec, weights, list(texts), path)
+        write, key = parts_to_file if parts else encode_to_file, str(path)
+        outcome = _taken(key, background().run(key, write, encoder_spec, weights, list(texts), path))
         if isinstance(outcome, Pending):
             return outcome
     os.utime(path)  # the least recently used files are pruned first
@@ -112,15 +113,11 @@ def embeddings(
 
 
 def _taken(
-    key: str, function: Callable[..., Any], *args: Any, error: type[EmuError] = EncoderError
+    key: str, outcome: Outcome, error: type[EmuError] = EncoderError, worker: Background | None = None
 ) -> Pending | Done:
-    """Return a task's outcome, which the worker then forgets. Raises an error of this type if it failed."""
-    return _unless_failed(background(), key, background().run(key, function, *args), error)
-
-
-def _unless_failed(worker: Background, key: str, outcome: Outcome, error: type[EmuError]) -> Pending | Done:
+    """Return a task's outcome, which its worker then forgets. Raises an error of this type if it failed."""
     if not isinstance(outcome, Pending):
-        worker.forget(key)
+        (worker or background()).forget(key)
     if isinstance(outcome, Failed):
         raise error(outcome.message)
     return outcome
@@ -138,9 +135,8 @@ def read_in_limits(
     """
     limit_s = LEAST_READ_S + sum(len(payload) for _, payload in files) / BYTES_READ_IN_A_S
     reader = upload_reader()
-    reader.submit(key, function, *args, limit_s=limit_s)
-    outcome = _unless_failed(reader, key, reader.wait(key, MOMENT_S), DataError)
-    return _value_or_bar(outcome, "Reading ...", reader)
+    reader.run(key, function, *args, limit_s=limit_s)
+    return _value_or_bar(_taken(key, reader.wait(key, MOMENT_S), DataError, reader), "Reading ...", reader)
 
 
 def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:
@@ -174,7 +170,7 @@ def done_or_shown(key: str, size: int, label: str, function: Callable[..., Any],
     if size <= QUICK_BYTES:
         with st.spinner(label):
             return function(*args)
-    return _value_or_bar(_taken(key, function, *args, error=DataError), label)
+    return _value_or_bar(_taken(key, background().run(key, function, *args), DataError), label)
 
 
 def _value_or_bar(outcome: Pending | Done, label: str, worker: Background | None = None) -> Any | None:

@@ -64,7 +64,7 @@ class AtOnce:
     def start(self) -> None:
         """There is no process to start."""
 
-    def run(self, key: str, function: Callable[..., Any], *args: Any, asker: str | None = None) -> Outcome:
+    def run(self, key: str, function: Callable[..., Any], *args: Any, **about: Any) -> Outcome:
         self.asked.append(key)
         if self.never or key.startswith(self.endless):
             return Pending(key, 0.25)
@@ -74,9 +74,6 @@ class AtOnce:
             except EmuError as error:
                 self.outcomes[key] = Failed(str(error))
         return self.outcomes[key]
-
-    def submit(self, key: str, function: Callable[..., Any], *args: Any, limit_s: float) -> None:
-        self.run(key, function, *args)
 
     def wait(self, key: str, moment_s: float) -> Outcome:
         return self.outcomes[key]

@@ -89,7 +89,7 @@ def background() -> Iterator[Background]:
 
 
 def test_a_task_is_pending_then_done_in_another_process(background: Background) -> None:
-    background.submit("pid", process_id)
+    background.run("pid", process_id)
     outcome = background.wait("pid", PATIENCE_S)
     assert isinstance(outcome, Done)
     assert outcome.value != os.getpid()
@@ -98,14 +98,14 @@ def test_a_task_is_pending_then_done_in_another_process(background: Background) 
 
 def test_one_warm_process_takes_all_tasks(background: Background) -> None:
     for key in ("first", "second"):
-        background.submit(key, process_id)
+        background.run(key, process_id)
     assert background.wait("first", PATIENCE_S) == background.wait("second", PATIENCE_S)
 
 
 def test_a_process_imports_what_it_needs_and_not_the_page_that_is_drawn(
     background: Background, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    background.submit("of another", is_imported, "colorsys")
+    background.run("of another", is_imported, "colorsys")
     assert background.wait("of another", PATIENCE_S) == Done(False)
     page = ModuleType("__main__")
     page.__file__ = str(tmp_path / "page.py")
@@ -113,7 +113,7 @@ def test_a_process_imports_what_it_needs_and_not_the_page_that_is_drawn(
     Path(page.__file__).write_text(f"open({str(ran)!r}, 'w')")
     monkeypatch.setitem(sys.modules, "__main__", page)
     own = Background(modules=["colorsys"])
-    own.submit("imported", is_imported, "colorsys")
+    own.run("imported", is_imported, "colorsys")
     assert own.wait("imported", PATIENCE_S) == Done(True)
     assert not ran.exists() and sys.modules["__main__"] is page
 
@@ -140,26 +140,26 @@ def test_processes_that_start_together_leave_the_main_module_in_place() -> None:
 
 
 def test_a_key_is_computed_once(background: Background) -> None:
-    background.submit("once", double, 4)
-    background.submit("once", double, 5)
+    background.run("once", double, 4)
+    background.run("once", double, 5)
     assert background.wait("once", PATIENCE_S) == Done(8)
     assert background.run("once", double, 6) == Done(8)
 
 
 def test_a_forgotten_key_is_computed_anew(background: Background) -> None:
-    background.submit("again", double, 1)
+    background.run("again", double, 1)
     background.wait("again", PATIENCE_S)
     background.forget("again")
     with pytest.raises(KeyError):
         background.result("again")
-    background.submit("again", double, 2)
+    background.run("again", double, 2)
     assert background.wait("again", PATIENCE_S) == Done(4)
 
 
 def test_progress_arrives_while_the_task_runs(background: Background, tmp_path: Path) -> None:
     flag = tmp_path / "go"
-    background.submit("slow", report_and_wait_for, flag)
-    background.submit("after it", double, 1)
+    background.run("slow", report_and_wait_for, flag)
+    background.run("after it", double, 1)
     until(lambda: background.result("slow") == Pending("slow", 0.25))
     assert background.result("after it") == Pending("after it")
     background.forget("slow")  # a running task can't be forgotten
@@ -169,12 +169,12 @@ def test_progress_arrives_while_the_task_runs(background: Background, tmp_path: 
 
 
 def test_errors_are_sentences_and_leave_the_worker_alive(background: Background) -> None:
-    background.submit("pid before", process_id)
-    background.submit("ours", fail, "no encoder 'x'; there is: use")
-    background.submit("bug", divide)
-    background.submit("lock", not_sendable)
-    background.submit("unsendable task", lambda: 1)
-    background.submit("pid after", process_id)
+    background.run("pid before", process_id)
+    background.run("ours", fail, "no encoder 'x'; there is: use")
+    background.run("bug", divide)
+    background.run("lock", not_sendable)
+    background.run("unsendable task", lambda: 1)
+    background.run("pid after", process_id)
     assert background.wait("ours", PATIENCE_S) == Failed("no encoder 'x'; there is: use")
     assert background.wait("bug", PATIENCE_S) == Failed(
         "this failed with ZeroDivisionError: division by zero"
@@ -187,9 +187,9 @@ def test_errors_are_sentences_and_leave_the_worker_alive(background: Background)
 
 
 def test_a_crash_fails_its_task_alone_and_a_new_worker_takes_over(background: Background) -> None:
-    background.submit("old pid", process_id)
-    background.submit("crash", die)
-    background.submit("new pid", process_id)
+    background.run("old pid", process_id)
+    background.run("crash", die)
+    background.run("new pid", process_id)
     assert background.wait("crash", PATIENCE_S) == Failed(STOPPED)
     assert background.wait("new pid", PATIENCE_S) != background.wait("old pid", PATIENCE_S)
 
@@ -197,15 +197,15 @@ def test_a_crash_fails_its_task_alone_and_a_new_worker_takes_over(background: Ba
 def test_results_used_longest_ago_make_room() -> None:
     background = Background(max_bytes=2_500)
     for key in ("a", "b"):
-        background.submit(key, zeros, 1_000)
+        background.run(key, zeros, 1_000)
         background.wait(key, PATIENCE_S)
     background.result("a")  # so that b is the older one
-    background.submit("c", zeros, 1_000)
+    background.run("c", zeros, 1_000)
     background.wait("c", PATIENCE_S)
     with pytest.raises(KeyError):
         background.result("b")
     assert isinstance(background.result("a"), Done)
-    background.submit("huge", zeros, 9_000)
+    background.run("huge", zeros, 9_000)
     assert isinstance(background.wait("huge", PATIENCE_S), Done)  # the newest stays, whatever its size
     for key in ("a", "c"):
         with pytest.raises(KeyError):
@@ -215,7 +215,7 @@ def test_results_used_longest_ago_make_room() -> None:
 def test_a_result_that_is_dropped_while_a_page_waits_is_to_be_asked_for_anew(
     background: Background, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    background.submit("taken", wait_for, tmp_path / "go")
+    background.run("taken", wait_for, tmp_path / "go")
     waiting = threading.Event()
     real = background._changed.wait_for
 
@@ -240,7 +240,7 @@ def test_a_result_that_is_dropped_while_a_page_waits_is_to_be_asked_for_anew(
 def test_a_worker_can_yield_to_the_pages() -> None:
     own = os.nice(0)
     yielding = Background(niceness=3)
-    yielding.submit("niceness", os.nice, 0)
+    yielding.run("niceness", os.nice, 0)
     assert yielding.wait("niceness", PATIENCE_S) == Done(min(19, own + 3))
 
 
@@ -250,7 +250,7 @@ def test_the_warm_up_runs_when_a_worker_is_idle(tmp_path: Path, monkeypatch: pyt
     background = Background(warm_up=warm_until_told)
     background.start()
     wait_for(tmp_path / "begun")
-    background.submit("beside it", double, 1)
+    background.run("beside it", double, 1)
     assert background.wait("beside it", PATIENCE_S) == Done(2)
     assert not (tmp_path / "warm").exists()
     (tmp_path / "told").touch()
@@ -278,17 +278,17 @@ def hold(count: int) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is the Linux kernel's")
 def test_a_task_past_the_limit_of_memory_fails_and_the_next_one_runs() -> None:
     limited = Background(memory_bytes=2**30)
-    limited.submit("large", hold, 2**31)
+    limited.run("large", hold, 2**31)
     assert limited.wait("large", PATIENCE_S) == Failed(NO_MEMORY)
-    limited.submit("small", hold, 2**20)
+    limited.run("small", hold, 2**20)
     assert limited.wait("small", PATIENCE_S) == Done(2**20)
 
 
 def test_a_task_past_its_time_is_ended_and_the_next_one_runs(tmp_path: Path) -> None:
     background = Background()
-    background.submit("endless", wait_for, tmp_path / "never", limit_s=0.1)
+    background.run("endless", wait_for, tmp_path / "never", limit_s=0.1)
     assert background.wait("endless", PATIENCE_S) == Failed(TOO_LONG.format(limit_s=0.1))
-    background.submit("next", double, 4, limit_s=PATIENCE_S)
+    background.run("next", double, 4, limit_s=PATIENCE_S)
     assert background.wait("next", PATIENCE_S) == Done(8)
 
 
@@ -300,14 +300,14 @@ def unknown(background: Background, key: str) -> bool:
 
 
 def test_a_task_says_what_it_has_so_far(background: Background, tmp_path: Path) -> None:
-    background.submit("so far", report_until, tmp_path / "end")
+    background.run("so far", report_until, tmp_path / "end")
     until(lambda: background.result("so far") == Pending("so far", 0.25, "so far"))
     (tmp_path / "end").touch()
     assert background.wait("so far", PATIENCE_S) == Done("ended")
 
 
 def test_a_task_ends_when_the_last_one_who_asked_stops_it(background: Background, tmp_path: Path) -> None:
-    background.submit("which", process_id)
+    background.run("which", process_id)
     process = background.wait("which", PATIENCE_S)
     for key in ("runs", "waits"):
         for asker in ("one", "other"):
@@ -322,7 +322,7 @@ def test_a_task_ends_when_the_last_one_who_asked_stops_it(background: Background
     until(lambda: unknown(background, "runs"))
     until(lambda: unknown(background, "waits"))
     background.forget("which")
-    background.submit("which", process_id)
+    background.run("which", process_id)
     assert background.wait("which", PATIENCE_S) == process  # it was not killed
     (tmp_path / "end").touch()
     background.run("runs", report_until, tmp_path / "end", asker="one")
@@ -334,7 +334,7 @@ def test_a_task_of_those_who_are_gone_ends(
 ) -> None:
     monkeypatch.setattr(beside, "GONE_S", 0.0)
     background.run("left", report_until, tmp_path / "end", asker="one")
-    background.submit("wanted", double, 4)
+    background.run("wanted", double, 4)
     assert background.wait("wanted", PATIENCE_S) == Done(8)
     assert unknown(background, "left")
 
@@ -342,6 +342,6 @@ def test_a_task_of_those_who_are_gone_ends(
 def test_two_processes_run_two_tasks_at_once(tmp_path: Path) -> None:
     two = Background(processes=2)
     two.start()
-    two.submit("first", report_and_wait_for, tmp_path / "end")
-    two.submit("second", touch, tmp_path / "end")
+    two.run("first", report_and_wait_for, tmp_path / "end")
+    two.run("second", touch, tmp_path / "end")
     assert two.wait("first", PATIENCE_S) == Done("seen")
