@@ -41,32 +41,21 @@ def linked(
 
     `changed` turns a person's choice into the parameter's value; the other options are those of `st.selectbox`.
     """
-    choices, widget = choices_of_session(), key or f"choose-{param}"
-    if choices.get(param) not in options:
-        choices[param] = first or options[0]
-    st.session_state[widget] = choices[param]
+    widget = key or f"choose-{param}"
+    _restore(param, widget, options, first or options[0])
 
     def choose() -> None:
         keep(param, changed(st.session_state[widget]))
         st.session_state.pop(PROBLEMS, None)
 
     value: str = st.selectbox(label, options, key=widget, on_change=choose, **about)
-    _write(param, value)
     return value
 
 
 def kept_tab(key: str, tabs: Sequence[str], param: str = "tab") -> dict[str, Any]:
     """Return options of `st.tabs` that keep the open tab in the address and draw only that one."""
-    choices = choices_of_session()
-    if choices.get(param) not in tabs:
-        choices[param] = tabs[0]
-    st.session_state[key] = choices[param]
-
-    def choose() -> None:
-        choices[param] = st.session_state[key]
-
-    _write(param, choices[param])
-    return {"key": key, "on_change": choose}
+    _restore(param, key, tabs, tabs[0])
+    return {"key": key, "on_change": lambda: keep(param, st.session_state[key])}
 
 
 def keep(param: str, value: str) -> None:
@@ -99,8 +88,15 @@ def choices_of_session() -> dict[str, str]:
     return choices
 
 
-def _write(param: str, value: str) -> None:
-    """Write a choice into the address, and remember it: any other value found there later is a link's."""
-    st.session_state.setdefault(_WRITTEN, {})[param] = value
-    if st.query_params.get(param) != value:
-        st.query_params[param] = value
+def _restore(param: str, widget: str, options: Sequence[str], first: str) -> None:
+    """Set a widget to the choice, or else the first option, and write that into the address.
+
+    It is remembered: any other value found there later is a link's.
+    """
+    choices = choices_of_session()
+    if choices.get(param) not in options:
+        choices[param] = first
+    st.session_state[widget] = choices[param]
+    st.session_state.setdefault(_WRITTEN, {})[param] = choices[param]
+    if st.query_params.get(param) != choices[param]:
+        st.query_params[param] = choices[param]

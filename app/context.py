@@ -9,7 +9,7 @@ import streamlit as st
 from app.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
 from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, must_be_fetched, short_name
 from app.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
-from app.panels.widgets import errors_shown, strangers_note
+from app.panels.widgets import strangers_note, then_rerun
 from app.state import config_of, data_sha_of, finished_runs
 from app.users import runs_root, server
 from app.wording import literal, sentence
@@ -105,13 +105,13 @@ def draw_bar() -> None:
     _drop_defaults(choices, chosen, named)
     problems += _check(choices, chosen, runs, named)
     known = [encoder.spec for encoder in available_encoders() if encoder.available and encoder.spec != HF]
-    encoders = list(dict.fromkeys([*known, *(f"{RUN}{name}" for name in runs), choices["a"], choices["b"]]))
-    encoders = [value for value in encoders if value != NONE]
+    known += [f"{RUN}{name}" for name in runs] + [choices["a"], choices["b"]]
+    encoders = [value for value in dict.fromkeys(known) if value != NONE]
 
     def take(value: str) -> str:
         """Turn a chosen or typed encoder into a value of the address."""
-        known = value in (NONE, *encoders) or value.startswith(RUN)
-        return value if known else f"{HF}{value.removeprefix(HF)}"
+        is_known = value in (NONE, *encoders) or value.startswith(RUN)
+        return value if is_known else f"{HF}{value.removeprefix(HF)}"
 
     def take_b(value: str) -> str:
         """Turn the chosen B into a value of the address; an A that is B's base follows it."""
@@ -133,7 +133,7 @@ def draw_bar() -> None:
             f"{label}: other data" if stranger else label,
             options,
             changed=changed,
-            format_func=_title,
+            format_func=lambda value: "no encoder" if value == NONE else short_name(value),
             help=stranger or about,
             width=220,
             accept_new_options=True,
@@ -144,8 +144,8 @@ def draw_bar() -> None:
     linked("on", "Measured on", splits, format_func=titles.__getitem__, help=about, width=150)
     if named or problems:
         st.session_state[PROBLEMS] = tuple(problems)
-    known_problems = st.session_state.get(PROBLEMS, ())
-    st.session_state[_CONTEXT] = Context(chosen, choices["a"], choices["b"], choices["on"], known_problems)
+    problems = st.session_state.get(PROBLEMS, ())
+    st.session_state[_CONTEXT] = Context(chosen, choices["a"], choices["b"], choices["on"], problems)
 
 
 def draw_problems() -> None:
@@ -154,18 +154,13 @@ def draw_problems() -> None:
     for problem in now.problems:
         st.warning(problem, icon=":material/link_off:")
     for run in now.runs:
-        if _stranger(run, now.chosen):
-            _draw_data_button(run)
-
-
-def _draw_data_button(run: Run) -> None:
-    label = f"Open the data that {run.name} was trained on"
-    if not st.button(label, icon=":material/database:", type="tertiary", key=f"data-of-{run.name}"):
-        return
-    with errors_shown():
-        keep("data", data_of_run(run))
-        st.session_state[_OF_DATA] = data_sha_of(run)  # so that the encoders stay
-        st.rerun()
+        label, key = f"Open the data that {run.name} was trained on", f"data-of-{run.name}"
+        if _stranger(run, now.chosen) and st.button(
+            label, icon=":material/database:", type="tertiary", key=key
+        ):
+            with then_rerun():
+                keep("data", data_of_run(run))
+                st.session_state[_OF_DATA] = data_sha_of(run)  # so that the encoders stay
 
 
 def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: set[str]) -> None:
@@ -222,10 +217,6 @@ def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
 
 def _run(value: str, runs: Mapping[str, Run]) -> Run | None:
     return runs.get(value.removeprefix(RUN)) if value.startswith(RUN) else None
-
-
-def _title(value: str) -> str:
-    return "no encoder" if value == NONE else short_name(value)
 
 
 def _stranger(run: Run | None, chosen: ChosenData) -> str:

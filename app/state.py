@@ -51,14 +51,9 @@ def _read(read: Callable[[], _T], damaged: _T) -> _T:
         return damaged
 
 
-def note_of(run: Run) -> str:
-    """Return a run's note; "" if it can't be read."""
-    return _read(lambda: run.note, "")
-
-
-def tags_of(run: Run) -> tuple[str, ...]:
-    """Return a run's tags; none if they can't be read."""
-    return _read(lambda: run.tags, ())
+def remarks_of(run: Run) -> tuple[str, tuple[str, ...]]:
+    """Return a run's note and tags; "" and none if they can't be read."""
+    return _read(lambda: (run.note, run.tags), ("", ()))
 
 
 def status_of(run: Run) -> Status:
@@ -67,6 +62,11 @@ def status_of(run: Run) -> Status:
         return run.status()
     except RunError as error:
         return Status(state=RunState.FAILED, message=str(error))
+
+
+def metrics_of(run: Run) -> dict[str, Any]:
+    """Return a run's figures; none if they can't be read."""
+    return _read(run.metrics, {})
 
 
 def config_of(run: Run) -> RunConfig | None:

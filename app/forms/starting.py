@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.address import keep, linked
 from app.jobs import job_manager
-from app.panels.widgets import KEPT, choose, errors_shown
+from app.panels.widgets import KEPT, choose, then_rerun
 from app.state import make_mine, runs_root
 from app.wording import literal, sentence
 from emu_core.devices import available_devices
@@ -92,7 +92,7 @@ def draw_start_button(
     pressed = st.button(label, type="primary", icon=icon, disabled=disabled, width="stretch")
     if not pressed or isinstance(plan, str):
         return
-    with errors_shown():
+    with then_rerun():
         with st.spinner("Starting ..."):
             run = job_manager().submit(name, *plan, root=runs_root())
         make_mine(run)
@@ -100,4 +100,3 @@ def draw_start_button(
         st.session_state[f"{place}-started"] += 1
         # On a narrow page the run itself is out of view.
         st.toast(f"Started {literal(run.name)}.", icon=":material/play_arrow:")
-        st.rerun()

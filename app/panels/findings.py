@@ -15,8 +15,8 @@ from app.panels.widgets import (
     draw_csv_button,
     draw_note,
     draw_table,
-    errors_shown,
     say_cut,
+    then_rerun,
 )
 from app.wording import literal
 from emu_core.data.detection import detect_languages
@@ -146,10 +146,9 @@ def _draw_left_out_languages(chosen: ChosenData) -> None:
     languages = draw_unread_languages(unread, chosen.token)
     if languages and st.button("Save with these languages", icon=":material/save:"):
         named = ", ".join(f"{value} is {language_name(code)}" for value, code in languages.items())
-        with errors_shown():
+        with then_rerun():
             language = rows["language"].str.strip().replace(languages)
             add_version(chosen, rows.assign(language=language), f"languages: {named}")
-            st.rerun()
 
 
 def _draw_detection(chosen: ChosenData) -> None:
@@ -251,9 +250,8 @@ def _draw_editor(chosen: ChosenData, found: pd.DataFrame, key: str) -> None:
     if drop:
         changed, change = edit_rows(rows, table.assign(keep=False))
     if pressed or drop:
-        with errors_shown():
+        with then_rerun():
             add_version(chosen, changed, change)
-            st.rerun()
 
 
 def intent_column(intents: Iterable[str]) -> Any:

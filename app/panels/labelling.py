@@ -14,7 +14,7 @@ from app.context import USUAL, A, Context, base_of
 from app.forms.model_name import RUN, short_name
 from app.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
 from app.panels.findings import intent_column
-from app.panels.widgets import KEPT, choose, draw_chart, draw_note, errors_shown
+from app.panels.widgets import KEPT, choose, draw_chart, draw_note, errors_shown, then_rerun
 from app.tasks import suggestions
 from app.upload.boxes import ask_sentences, read_box
 from app.upload.tables import DETECT, read_unlabelled
@@ -165,7 +165,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             width=240,
         )
     if pressed:
-        with errors_shown():
+        with then_rerun():
             changed, places = all_rows(chosen), rows.index[suggested["row"]]
             changed.loc[places[wanted], "intent"] = given[wanted].to_numpy()
             changed.loc[places[wanted], "language"] = suggested["language"][wanted].to_numpy()
@@ -173,7 +173,6 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             skipped = st.session_state.setdefault(_SKIPPED, set())
             skipped |= set(suggested["text"][~wanted])
             add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
-            st.rerun()
 
 
 def _draw_score(chosen: ChosenData, score: dict[str, Any]) -> None:

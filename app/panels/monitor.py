@@ -1,17 +1,26 @@
 """The runs of a page: the watched one, live, and the list of all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from app.address import draw_link, keep, keep_renamed, linked
 from app.context import as_b
+from app.forms.model_name import RUN
 from app.jobs import OUTDATED, UNDO_S, job_manager
 from app.panels.accuracy import draw_guard, draw_new_intents
-from app.panels.pretrained import draw_held_out, draw_results, losses_of
 from app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
-from app.panels.widgets import KEPT, draw_chart, draw_note, errors_shown, roomy_columns
+from app.panels.widgets import (
+    KEPT,
+    draw_chart,
+    draw_note,
+    draw_table,
+    errors_shown,
+    roomy_columns,
+    then_rerun,
+)
 from app.state import (
     can_resume,
     config_of,
@@ -19,13 +28,13 @@ from app.state import (
     is_from_scratch,
     is_mine,
     make_mine,
-    note_of,
+    remarks_of,
     runs_root,
     status_of,
-    tags_of,
 )
 from app.wording import literal, sentence
 from emu_core import charts
+from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted
 from emu_core.evaluation.metric_rows import cross_validation_sentence
 from emu_core.runs.run import (
@@ -41,6 +50,8 @@ from emu_core.runs.run import (
 )
 
 WATCHED = "watched"
+FOUND = ("Direction", "P@1", "95 % interval", "P@3", "P@10", "Among", "Trained on")
+_LOSSES = {"hinge": "Hinge loss", "l2": "L2 penalty"}
 _EDITS = "edits-of-runs"
 POLL_S = 1.0
 STEPS_A_SECOND = 2_000  # a log of this many steps is redrawn each second, a longer one less often
@@ -73,7 +84,7 @@ def _draw_runs(runs: Sequence[Run], key: str, label: str) -> Run | None:
     name = linked(key, label, [run.name for run in runs], key=key)
     run = next(run for run in runs if run.name == name)
     _draw_keeping(run, key)
-    status, seen = status_of(run), _moving(list_runs(runs_root()))
+    status, seen = status_of(run), _moving()
     st.fragment(lambda: _follow(run, seen), run_every=POLL_S if seen else None)()
     moving = status.state is RunState.RUNNING and status.phase not in BESIDE_STEPS
     slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
@@ -83,32 +94,26 @@ def _draw_runs(runs: Sequence[Run], key: str, label: str) -> Run | None:
 
 def _follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
     """Draw a run's status; run the whole page again when any run's state or phase has changed."""
-    if _moving(list_runs(runs_root())) != seen:
+    if _moving() != seen:
         st.rerun()
     status = status_of(run)
     if status.state is RunState.RUNNING:
         st.progress(status.progress, text=progress_line(status, config_of(run)))
-    elif status.state is RunState.QUEUED and not job_manager().holds(run):
-        _draw_queued_elsewhere(run)
-    elif status.state is RunState.QUEUED:
+    elif status.state.is_over:
+        _draw_end(run, status)
+    elif job_manager().holds(run):
         ahead = job_manager().ahead_of(run)
         waiting = f"Waiting for {counted(ahead, 'other job')} on its device."
         st.info(waiting if ahead else "About to start.")
+    elif can_resume(run):
+        st.info("It was queued by somebody else or by an earlier server. It does not start by itself.")
+        draw_resume(run, "Start", "It waits for its device, and then starts or resumes.")
     else:
-        _draw_end(run, status)
+        st.error(sentence(OUTDATED), icon=":material/error:")
     if not status.state.is_over:
         _draw_cancel(run)
-    elif not _held(run, status) and can_resume(run):
+    elif not job_manager().holds(run) and can_resume(run):
         draw_resume(run)
-
-
-def _draw_queued_elsewhere(run: Run) -> None:
-    """Draw a run that this server has not queued, and offer to start it."""
-    if not can_resume(run):
-        st.error(sentence(OUTDATED), icon=":material/error:")
-        return
-    st.info("It was queued by somebody else or by an earlier server. It does not start by itself.")
-    draw_resume(run, "Start", "It waits for its device, and then starts or resumes.")
 
 
 def _draw_cancel(run: Run) -> None:
@@ -128,15 +133,14 @@ def draw_resume(run: Run, label: str = "Resume", explanation: str = "") -> None:
     """Offer to resume a run."""
     usual = "It continues from its last checkpoint, with the same results as if it had never stopped."
     if st.button(label, icon=":material/resume:", key=f"resume-{run.name}", help=explanation or usual):
-        with errors_shown():
+        with then_rerun():
             job_manager().resume(run)
             make_mine(run)
-            st.rerun()
 
 
 def _draw_keeping(run: Run, key: str) -> None:
     is_over = status_of(run).state.is_over and not job_manager().holds(run)
-    tags, note = tags_of(run), note_of(run)
+    note, tags = remarks_of(run)
     if tags:
         st.markdown(" ".join(f":gray-badge[{literal(tag)}]" for tag in tags))
     if note:
@@ -152,30 +156,30 @@ def _draw_keeping(run: Run, key: str) -> None:
             help="Deletes its encoder, figures and log. This can be undone for an hour, unless the app is restarted. "
             "Runs that were trained on top of it are kept, but can no longer be compared with it.",
         ):
-            with errors_shown():
+            with then_rerun():
                 job_manager().delete(run)
                 keep_renamed(run.name)
-                st.rerun()
         _draw_undo(key)
 
 
 def _draw_edit(run: Run, key: str, *, is_over: bool) -> None:
-    known = sorted({tag for one in list_runs(runs_root()) for tag in tags_of(one)})
+    known = sorted({tag for one in list_runs(runs_root()) for tag in remarks_of(one)[1]})
+    note, tags = remarks_of(run)
     with st.form(f"keep-{run.name}", border=False):
         about = "It can be changed once the run is over."
         name = st.text_input("Name", run.name, max_chars=80, disabled=not is_over, help=about)
         tags = st.multiselect(
             "Tags",
             known,
-            tags_of(run),
+            tags,
             accept_new_options=True,
             placeholder="Choose or type tags",
             max_selections=MOST_TAGS,
         )
-        note = st.text_area("Note", note_of(run), max_chars=MOST_NOTE)
+        note = st.text_area("Note", note, max_chars=MOST_NOTE)
         if not st.form_submit_button("Save", icon=":material/save:", type="primary"):
             return
-    with errors_shown():
+    with then_rerun():
         run.annotate(note=note, tags=tags)
         if is_over and name.strip() != run.name:
             new = job_manager().rename(run, name.strip())
@@ -183,7 +187,6 @@ def _draw_edit(run: Run, key: str, *, is_over: bool) -> None:
             if is_mine(run):
                 make_mine(new)
         st.session_state[_EDITS] += 1
-        st.rerun()
 
 
 def _draw_undo(key: str) -> None:
@@ -191,9 +194,8 @@ def _draw_undo(key: str) -> None:
     empty_trash(runs_root(), UNDO_S)
     for run in in_trash(runs_root())[:1]:
         if st.button(f"Undo: restore {run.name}", icon=":material/undo:", key=f"undo-{key}"):
-            with errors_shown():
+            with then_rerun():
                 keep(key, job_manager().undelete(run).name)
-                st.rerun()
 
 
 def _draw_end(run: Run, status: Status) -> None:
@@ -208,7 +210,7 @@ def _draw_end(run: Run, status: Status) -> None:
     else:
         with errors_shown():  # of a damaged run folder
             if is_from_scratch(run):
-                draw_results(run)
+                _draw_found(run)
             else:
                 _draw_gain(run)
 
@@ -246,11 +248,68 @@ def _draw_gain(run: Run) -> None:
         st.warning(sentence(warning), icon=":material/info:")
 
 
+def _draw_found(run: Run) -> None:
+    """Draw the figures of a run from scratch."""
+    metrics = run.metrics()
+    table = found_table(metrics)
+    st.markdown(f"**Translations found**, on {metrics.get('measured_on', 'pairs held out')}")
+    column = st.column_config.NumberColumn
+    about = "Percent of sentences whose nearest neighbour in the other language is their translation."
+    draw_table(
+        table,
+        "pretrained-found",
+        (run.name, str(metrics.get("translation"))),
+        f"{run.name}-translations.csv",
+        {
+            "P@1": column(format="%.1f", help=about),
+            **dict.fromkeys(("P@3", "P@10"), column(format="%.1f")),
+            "Among": column(format="localized", help="Sentences to choose from."),
+        },
+    )
+    if (table["Trained on"] == "no").any():
+        st.caption(
+            "Two languages that were not trained on as a pair are linked by a third one that both were paired with."
+        )
+    draw_link(
+        "views/translations.py", "Look at what it finds", ":material/g_translate:", encoder=f"{RUN}{run.name}"
+    )
+    st.caption("The Train page offers it as an encoder to specialise with labelled sentences.")
+    for warning in metrics.get("warnings", []):
+        draw_note(sentence(warning))
+
+
+def found_table(metrics: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the columns of `FOUND`, a row for each direction of a run from scratch."""
+    rows = []
+    for way, found in metrics.get("translation", {}).items():
+        direction = " → ".join(map(language_name, split_pair(way) or [way]))
+        interval, trained = f"{found['low']:.1f} to {found['high']:.1f}", "yes" if found["trained"] else "no"
+        precisions = found["p_at_3"], found["p_at_10"]
+        rows.append((direction, found["p_at_1"], interval, *precisions, found["candidates"], trained))
+    return pd.DataFrame(rows, columns=list(FOUND))
+
+
+def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the log without P@1 and, if there are several tasks, with a separate loss for each."""
+    tasks = {record["task"] for record in history if "task" in record}
+    found = []
+    for record in history:
+        shown = {_LOSSES.get(name, name): value for name, value in record.items() if name != "dev_accuracy"}
+        if len(tasks) > 1 and "task" in shown and "loss" in shown:
+            shown[f"loss of {shown['task']}"] = shown.pop("loss")
+        found.append(shown)
+    return found
+
+
 def _draw_curves(run: Run) -> None:
     """Draw a run's losses so far, and the last epoch's alarm if it gave one."""
     history = run.history()
     if is_from_scratch(run):
-        draw_held_out(history)
+        if any("dev_accuracy" in record for record in history):
+            st.markdown("**Translations found on held-out pairs, after each epoch**")
+            draw_chart(
+                charts.held_out_curves({"": history}), "held-out", "P@1 on held-out pairs after each epoch."
+            )
         history = losses_of(history)
     elif status_of(run).state is not RunState.FINISHED:  # which has the alarm among its warnings
         last = [record for record in history if record.get("kind") == "epoch"][-1:]
@@ -304,17 +363,10 @@ def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
     )
 
 
-def _moving(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
-    """Return name, state and phase of each run that runs or is queued."""
-    found = [(run, status_of(run)) for run in runs]
-    moving = {
-        (run.name, s.state.value, s.phase)
-        for run, s in found
-        if s.state is RunState.RUNNING or (s.state is RunState.QUEUED and job_manager().holds(run))
+def _moving() -> set[tuple[str, str, str]]:
+    """Return name, state and phase of each run that runs or is queued, or whose process is about to end."""
+    return {
+        (run.name, status.state.value, status.phase)
+        for run in list_runs(runs_root())
+        if (status := status_of(run)).state is RunState.RUNNING or job_manager().holds(run)
     }
-    return moving | {(run.name, "held", "") for run, s in found if _held(run, s)}
-
-
-def _held(run: Run, status: Status) -> bool:
-    """Return whether a run that is over still has a process, which is about to end."""
-    return status.state.is_over and job_manager().holds(run)

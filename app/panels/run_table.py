@@ -1,18 +1,17 @@
 """The table of runs, and a run's state in words."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pandas as pd
 
 from app.forms.model_name import short_name
-from app.panels.pretrained import mean_p_at_1
-from app.state import config_of, is_from_scratch, note_of, status_of, tags_of
+from app.state import config_of, is_from_scratch, metrics_of, remarks_of, status_of
 from app.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
-from emu_core.errors import RunError
 from emu_core.methods.registry import methods
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, Status
@@ -57,8 +56,7 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
 
     `P_AT_1` is left out if no run trained an encoder from scratch, tags and notes if there are none.
     """
-    rows = [run_row(run) | _results(run) | {"Tags": list(tags_of(run)), "Note": note_of(run)} for run in runs]
-    frame = pd.DataFrame(rows, columns=COLUMNS)
+    frame = pd.DataFrame([run_row(run) | _results(run) for run in runs], columns=COLUMNS)
     empty = [column for column in ("Tags", "Note") if not frame[column].map(bool).any()]
     return frame.drop(columns=empty if any(map(is_from_scratch, runs)) else [*empty, P_AT_1])
 
@@ -68,8 +66,8 @@ def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
     words = asked.casefold().split()
 
     def text(run: Run) -> str:
-        config, row = config_of(run), run_row(run)
-        parts = [row[name] for name in _FACTS] + [*tags_of(run), note_of(run), config.data if config else ""]
+        config, row, (note, tags) = config_of(run), run_row(run), remarks_of(run)
+        parts = [row[name] for name in _FACTS] + [*tags, note, config.data if config else ""]
         return " ".join(map(str, parts)).casefold()
 
     return [run for run in runs if all(word in text(run) for word in words)] if words else list(runs)
@@ -93,11 +91,7 @@ def run_row(run: Run) -> dict[str, object]:
 
 
 def _results(run: Run) -> dict[str, object]:
-    status = status_of(run)
-    try:
-        metrics = run.metrics()
-    except RunError:
-        metrics = {}
+    status, (note, tags), metrics = status_of(run), remarks_of(run), metrics_of(run)
     before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
     took = status.updated_at - status.started_at if status.started_at and status.state.is_over else None
     return {
@@ -105,8 +99,16 @@ def _results(run: Run) -> dict[str, object]:
         "After": after,
         "Gain": after - before if before is not None and after is not None else None,
         "Took": "" if took is None else time_span(took),
+        "Tags": list(tags),
+        "Note": note,
         P_AT_1: mean_p_at_1(metrics),
     }
+
+
+def mean_p_at_1(metrics: Mapping[str, Any]) -> float | None:
+    """Return the mean P@1 over the directions trained on; None if nothing was measured."""
+    trained = [found["p_at_1"] for found in metrics.get("translation", {}).values() if found.get("trained")]
+    return sum(trained) / len(trained) if trained else None
 
 
 def method_title(config: RunConfig) -> str:

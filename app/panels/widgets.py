@@ -32,6 +32,14 @@ def errors_shown() -> Iterator[None]:
         st.error(sentence(error), icon=":material/error:")
 
 
+@contextmanager
+def then_rerun() -> Iterator[None]:
+    """Run the page again after the block; draw an error instead, as `errors_shown` does."""
+    with errors_shown():
+        yield
+        st.rerun()
+
+
 def draw_note(text: str) -> None:
     """Draw a note, given as markdown."""
     st.info(text, icon=":material/info:")

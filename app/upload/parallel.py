@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app.library import ChosenData, chosen_data
-from app.panels.pretrained import mean_p_at_1
+from app.panels.run_table import mean_p_at_1
 from app.panels.widgets import choose, choose_one, draw_note
 from app.state import is_from_scratch
 from app.upload.text_files import Kind, Read
