@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -46,6 +46,9 @@ class ChosenData:
     audit: Audit
     name: str  # in the library and in the address
     translations: Mapping[str, str] = field(default_factory=dict)  # by machine, in the set's files, by text
+    hold_out: float = 0.0  # the share of `audited`, drawn with `seed`
+    seed: int = 0
+    changes: tuple[str, ...] = ()  # what was changed in each version, the earliest first
 
     @property
     def is_demo(self) -> bool:
@@ -61,6 +64,14 @@ class ChosenData:
     def token(self) -> str:
         """A random text that identifies this set and its audit on this server."""
         return uuid4().hex
+
+    @cached_property
+    def train_languages(self) -> list[str]:
+        """The languages of the sentences to train on; none if there are splits but no split train."""
+        try:
+            return list(self.labelled.train_part().languages)
+        except DataError:  # a run's plan reports it
+            return []
 
     @property
     def title(self) -> str:
@@ -79,12 +90,11 @@ class ChosenData:
 
 def chosen_data() -> ChosenData:
     """Return the set that every page works on: the demo set until another is chosen."""
-    name = choices_of_session().get("data", DEMO)
-    folder = library().get(name)
+    folder = library().get(choices_of_session().get("data", DEMO))
     if folder is None:
         return _demo()
     fresh = st.session_state.get(_FRESH)
-    if isinstance(fresh, ChosenData) and fresh.name == name:
+    if isinstance(fresh, ChosenData) and fresh.name == folder.name:
         return fresh
     return _opened(str(folder), _stamp(folder))
 
@@ -95,28 +105,31 @@ def library() -> dict[str, Path]:
     return {path.name: path for path in sorted(folders, key=_stamp, reverse=True)}
 
 
-def add(
-    chosen: ChosenData, rows: pd.DataFrame, hold_out: float, seed: int, changes: Sequence[str] = ()
-) -> str:
-    """Store a set, unless its rows are stored already; choose it and return its name.
+def add(chosen: ChosenData, rows: pd.DataFrame) -> str:
+    """Store a set that was made of rows, unless it is stored already; choose it and return its name.
 
-    A set without a name gets one that is made of its title. It was made by `audited` of rows, hold_out and seed;
-    `changes` are what was changed in each version. Raises DataError if it can't be stored.
+    A set without a name gets one that is made of its title. Raises DataError if it can't be stored.
     """
-    known = (folder for folder in library().values() if _facts(folder).get("sha256") == chosen.sha256)
-    if not chosen.name and (stored := next(filter(_is_whole, known), None)):
+    if not chosen.name and (stored := next(filter(_is_whole, _with(chosen.sha256)), None)):
         st.session_state.pop(_FRESH, None)  # the stored set has its own title and rows left out
         keep("data", stored.name)
         return stored.name
     name = chosen.name or free_name(chosen.labelled.name)
-    facts = {"title": chosen.labelled.name, "hold_out": hold_out, "seed": seed, "sha256": chosen.sha256}
-    facts |= {"changes": list(changes), "sentences": len(chosen.labelled)}
-    facts |= {"intents": len(chosen.labelled.intents), "languages": list(chosen.labelled.languages)}
+    facts = {
+        "title": chosen.labelled.name,
+        "hold_out": chosen.hold_out,
+        "seed": chosen.seed,
+        "sha256": chosen.sha256,
+        "changes": chosen.changes,
+        "sentences": len(chosen.labelled),
+        "intents": len(chosen.labelled.intents),
+        "languages": chosen.labelled.languages,
+        "translations": dict(chosen.translations),
+    }
     try:
-        _root().mkdir(parents=True, exist_ok=True)
         with whole_folder(_root() / name) as new:
             rows.to_parquet(new / _ROWS, index=False)
-            write_json(new / _FACTS, facts | {"translations": dict(chosen.translations)})
+            write_json(new / _FACTS, facts)
     except OSError as error:
         raise DataError(f"the set can't be stored: {error.strerror or error}; free some space") from error
     st.session_state[_FRESH] = replace(chosen, name=name)
@@ -185,12 +198,6 @@ def scores(chosen: ChosenData) -> list[dict[str, Any]]:
     return [_json(folder / _SCORE) for folder in folders if (folder / _SCORE).is_file()]
 
 
-def changes_of(chosen: ChosenData) -> list[str]:
-    """Return what was changed in each version of a set, the earliest first."""
-    folder = library().get(chosen.name)
-    return [] if folder is None else [str(change) for change in _facts(folder).get("changes", ())]
-
-
 def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: str) -> str:
     """Store a changed set as a new version, choose it, and return its name.
 
@@ -198,17 +205,16 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
     to which the rows left out are added; `change` says what was changed, in a few words. Raises DataError if it can't
     be stored, or is no longer a labelled set.
     """
-    facts = _facts(library()[chosen.name]) if chosen.name in library() else {}
-    hold_out, seed = float(facts.get("hold_out", 0)), int(facts.get("seed", 0))
     if isinstance(rows, LabelledSet):
         rows = pd.concat([rows.frame, left_out(chosen)], ignore_index=True)
     if "row" not in rows:
         rows = located(rows, chosen.title)
     stem, title = (_VERSION.sub("", name) for name in (chosen.name, chosen.title))
-    number = next(n for n in count(2) if f"{stem}-v{n}" not in {*library(), DEMO})
-    made = audited(rows, f"{title} v{number}", hold_out, seed)
-    new = ChosenData(*made, f"{stem}-v{number}", chosen.translations)
-    return add(new, rows, hold_out, seed, [*changes_of(chosen), change])
+    number = next(n for n in count(2) if f"{stem}-v{n}" not in _taken())
+    labelled, audit = audited(rows, f"{title} v{number}", chosen.hold_out, chosen.seed)
+    changes = (*chosen.changes, change)
+    new = replace(chosen, labelled=labelled, audit=audit, name=f"{stem}-v{number}", changes=changes)
+    return add(new, rows)
 
 
 def data_of_run(run: Run) -> str:
@@ -216,16 +222,15 @@ def data_of_run(run: Run) -> str:
     sha256 = data_sha_of(run)
     if sha256 and sha256 == _demo().sha256:
         return DEMO
-    for name, folder in library().items():
-        if sha256 and _facts(folder).get("sha256") == sha256:
-            return name
+    for folder in _with(sha256) if sha256 else []:
+        return folder.name
     raise DataError(f"the data that {run.name} was trained on are not here; upload their file again")
 
 
 def free_name(title: str) -> str:
     """Return an unused name for a set, made of a title."""
     plain = re.sub(_NOT_NAME, "-", re.sub(_ENDING, "", title.lower())).strip("-._")[:60].rstrip("-._")
-    stem, taken = plain or "data", {*library(), DEMO}
+    stem, taken = plain or "data", _taken()
     return stem if stem not in taken else next(n for i in count(2) if (n := f"{stem}-{i}") not in taken)
 
 
@@ -235,7 +240,7 @@ def rename(name: str, new: str) -> None:
         raise DataError(
             "a name starts with a lower-case letter or a digit; more of them, '.', '_' and '-' may follow"
         )
-    if new in {*library(), DEMO}:
+    if new in _taken():
         raise DataError(f"there is a set '{new}' already; choose another name")
     (_root() / name).rename(_root() / new)
     st.session_state.pop(_FRESH, None)
@@ -293,6 +298,15 @@ def _root() -> Path:
     return runs_root() / FOLDER
 
 
+def _taken() -> set[str]:
+    return {DEMO, *library()}
+
+
+def _with(sha256: str) -> list[Path]:
+    """Return the folders of the sets that have this hash."""
+    return [folder for folder in library().values() if _facts(folder).get("sha256") == sha256]
+
+
 def _is_whole(folder: Path) -> bool:
     try:
         return bool(_opened(str(folder), _stamp(folder)))
@@ -324,8 +338,10 @@ def _rows(folder: str, stamp: int) -> pd.DataFrame:
 @st.cache_resource(max_entries=8, show_spinner="Opening the data ...")
 def _opened(folder: str, stamp: int) -> ChosenData:
     place, facts = Path(folder), _facts(Path(folder))
-    about = str(facts["title"]), float(facts["hold_out"]), int(facts["seed"])
-    return ChosenData(*audited(pd.read_parquet(place / _ROWS), *about), place.name, facts["translations"])
+    about = float(facts["hold_out"]), int(facts["seed"])
+    made = audited(pd.read_parquet(place / _ROWS), str(facts["title"]), *about)
+    changes = tuple(map(str, facts.get("changes", ())))
+    return ChosenData(*made, place.name, facts["translations"], *about, changes)
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

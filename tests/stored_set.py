@@ -14,4 +14,4 @@ def stored_set(runs: Path, file: Path) -> str:
     labelled, audit, rows = labelled_from_upload(upload, upload.guess(), None, 0.0, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMU_RUNS", str(runs))
-        return add(ChosenData(labelled, audit, ""), rows, 0.0, 0)
+        return add(ChosenData(labelled, audit, ""), rows)

@@ -18,9 +18,8 @@ from app.state import runs_to_specialise
 from app.wording import literal
 from emu_core.api.train import plan_training
 from emu_core.config.settings import Settings
-from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
-from emu_core.errors import DataError, EmuError
+from emu_core.errors import EmuError
 from emu_core.methods.method import Method, Needs
 
 PLACE = "train"
@@ -49,7 +48,7 @@ def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerat
         used = (*languages["train_languages"], *(languages["unlabelled_languages"] or ()))
         if note := strangers_note(f"The encoder {encoder.info.name}", encoder.info.languages, used):
             draw_note(literal(note))
-    if problem := encoder.problem or _mismatch(method, encoder, training_languages(chosen), languages):
+    if problem := encoder.problem or _mismatch(method, encoder, chosen.train_languages, languages):
         return name, problem
     snapshots = details.toggle(
         "Keep each epoch's vectors",
@@ -84,7 +83,7 @@ def _draw_languages(chosen: ChosenData, method: Method, settings: Settings) -> d
     train, unlabelled = draw_train_languages(chosen), None
     if method.reads_unlabelled(settings):
         # If several languages have labels, each of them is another language to the rest.
-        others = [code for code in training_languages(chosen) if len(train) > 1 or code not in train]
+        others = [code for code in chosen.train_languages if len(train) > 1 or code not in train]
         unlabelled = choose_languages(
             "Sentences without labels in",
             others,
@@ -130,7 +129,7 @@ def _plan(token: str, _chosen: ChosenData, **options: Any) -> Plan | str:
 
 def draw_train_languages(chosen: ChosenData) -> list[str]:
     """Ask which languages' labels are used."""
-    languages = training_languages(chosen)
+    languages = chosen.train_languages
     return choose_languages(
         "Labels in",
         languages,
@@ -142,27 +141,13 @@ def draw_train_languages(chosen: ChosenData) -> list[str]:
 
 def draw_pairs(chosen: ChosenData) -> list[tuple[str, str]]:
     """Ask which language pairs' translations are used."""
-    languages = training_languages(chosen)
-    pairs = list(combinations(languages, 2))  # English comes first
+    pairs = list(combinations(chosen.train_languages, 2))  # English comes first
     return choose_many(
         "Translations between",
         pairs,
         f"pairs-{chosen.sha256}",
-        default=[pair for pair in pairs if pair[0] == languages[0]],
+        default=[pair for pair in pairs if pair[0] == chosen.train_languages[0]],
         format_func=lambda pair: " and ".join(map(language_name, pair)),
         help="Sentences of two languages with the same id are translations of each other. All language pairs are "
         "trained on at once, with the same layers.",
     )
-
-
-def training_languages(chosen: ChosenData) -> list[str]:
-    """Return the languages of the sentences to train on; none if there are splits but no split train."""
-    return _training_languages(chosen.sha256, chosen.labelled)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _training_languages(sha256: str, _labelled: LabelledSet) -> list[str]:
-    try:
-        return list(_labelled.train_part().languages)
-    except DataError:  # the plan reports it
-        return []

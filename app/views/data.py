@@ -11,7 +11,6 @@ from app.context import context
 from app.library import (
     ChosenData,
     add,
-    changes_of,
     chosen_data,
     delete,
     deleted,
@@ -179,8 +178,8 @@ def _draw_upload(upload: Upload) -> None:
         if audited is None:
             return
         labelled, audit, rows = audited
-        there, chosen = library(), ChosenData(labelled, audit, "", translations_of_upload(upload, mapping))
-        name = add(chosen, rows, hold_out, seed)
+        there, translations = library(), translations_of_upload(upload, mapping)
+        name = add(ChosenData(labelled, audit, "", translations, hold_out, seed), rows)
     except DataError as error:
         st.error(sentence(error, upload.names), icon=":material/error:")
         return
@@ -252,8 +251,8 @@ def _draw_hold_out(key: str) -> tuple[float, int]:
 def _draw_set(chosen: ChosenData) -> None:
     st.header(f"In use: {literal(chosen.title, 80)}", divider="gray")
     _draw_keeping(chosen)
-    if changes := changes_of(chosen):
-        st.caption(f"Changed in this version: {literal(changes[-1])}.")
+    if chosen.changes:
+        st.caption(f"Changed in this version: {literal(chosen.changes[-1])}.")
     waiting = len(rows_to_label(chosen))
     draw_left_out(chosen.audit, waiting)
     _draw_size(chosen.labelled, chosen.audit, waiting)
