@@ -56,10 +56,9 @@ def _job_manager(root: Path) -> "JobManager":
 
 
 class JobManager:
-    """Queues runs and starts them in order, one at a time on a device.
+    """Queues runs and starts them in order with `emu resume`, one at a time on a device.
 
-    A run, a training or a benchmark, is a folder that `create_run` made, and `emu resume` starts or resumes it. All
-    state is in the run folders: a new manager finds the running runs there and waits for their device. A run that
+    All state is in the run folders: a new manager finds the running runs there and waits for their device. A run that
     another server queued waits until a person starts it. All users share the queue; each has a folder of runs.
     Methods may be called from any thread.
     """
@@ -74,8 +73,8 @@ class JobManager:
         self._root, self._command, self._limits = root, tuple(command), limits or ServerSettings()
         self._starting = threading.Lock()  # held from checking a user's limits until the run is queued
         self._changed = threading.Condition()
-        self._queues: dict[str, deque[Run]] = {}  # by device
-        self._current: dict[str, Run] = {}  # by device
+        self._queues: dict[str, deque[Run]] = {}  # the waiting runs by device
+        self._current: dict[str, Run] = {}  # the run that has a process, by device
         shutil.rmtree(root / DOWNLOADS, ignore_errors=True)  # they are made again
         for own in self._roots():
             empty_trash(own)
@@ -87,8 +86,7 @@ class JobManager:
     def submit(self, name: str, config: RunConfig, data: Storable, root: Path | None = None) -> Run:
         """Create a run in the user's folder `root`, by default that of all, and queue it.
 
-        Raises:
-            RunError: the name is taken or invalid, the folder can't be written, or a limit is reached.
+        Raises RunError if the name is taken or invalid, the folder can't be written, or a limit is reached.
         """
         check_name(name)
         folder = (root or self._root) / name
@@ -103,18 +101,16 @@ class JobManager:
     def resume(self, run: Run) -> None:
         """Queue a run that stopped early or that another server queued, or a finished benchmark.
 
-        Raises:
-            RunError: it can't be resumed, or is queued already, or a limit is reached.
+        Raises RunError if it can't be resumed, is queued already, or a limit is reached.
         """
         with self._starting:
             self._check_limits(run.folder.parent)
-            with self._changed:
-                again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
-                if self.holds(run) or not (run.can_resume or again):
-                    raise RunError(f"the run '{run.name}' can't be resumed now; look at its state")
-                run.uncancel()
-                run.write_status(Status())
-                self._enqueue(run)
+            again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
+            if self.holds(run) or not (run.can_resume or again):
+                raise RunError(f"the run '{run.name}' can't be resumed now; look at its state")
+            run.uncancel()
+            run.write_status(Status())
+            self._enqueue(run)
 
     def holds(self, run: Run) -> bool:
         """Return whether the run waits in this queue or has a process."""
@@ -139,19 +135,14 @@ class JobManager:
         """Stop a run at its next step, or before it starts."""
         run.cancel()
         with self._changed:
-            for queue in self._queues.values():
-                for waiting in [other for other in queue if other.folder == run.folder]:
-                    queue.remove(waiting)
+            for device, queue in self._queues.items():
+                self._queues[device] = deque(other for other in queue if other.folder != run.folder)
             if status_of(run).state is RunState.QUEUED and not self.holds(run):
                 _never_begin(run)
             self._changed.notify_all()
 
     def delete(self, run: Run) -> None:
-        """Move a run that is over to the trash, from which `undelete` restores it.
-
-        Raises:
-            RunError: the run is not over or no longer exists, or its folder can't be written.
-        """
+        """Move a run that is over to the trash, from which `undelete` restores it. Raises what `put_aside` raises."""
         with self._starting:  # so that nobody resumes it meanwhile
             self._check_over(run)
             run.put_aside()
@@ -187,10 +178,7 @@ class JobManager:
 
     def _held(self) -> set[Path]:
         with self._changed:
-            return {
-                run.folder
-                for run in chain(self._current.values(), chain.from_iterable(self._queues.values()))
-            }
+            return {run.folder for run in chain(self._current.values(), *self._queues.values())}
 
     def _check_limits(self, root: Path) -> None:
         """Raise RunError if the user with this folder of runs may not start one now."""
@@ -219,15 +207,14 @@ class JobManager:
             self._changed.notify_all()
 
     def _work(self, device: str) -> None:
-        queue = self._queues[device]
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(queue))
-                run = queue[0]
+                self._changed.wait_for(lambda: bool(self._queues[device]))
+                run = self._queues[device][0]
                 if not run.cancel_asked and self._is_taken(device):
                     self._changed.wait(POLL_S)
                     continue
-                self._current[device] = queue.popleft()
+                self._current[device] = self._queues[device].popleft()
             with suppress(OSError, RunError):  # the run's folder was deleted
                 self._run(run)
             with self._changed:
@@ -236,13 +223,15 @@ class JobManager:
 
     def _is_taken(self, device: str) -> bool:
         """Return whether a run that another server started is on the device."""
-        running = (run for run in self._runs() if status_of(run).state is RunState.RUNNING)
-        return any((config := config_of(run)) is not None and config.device == device for run in running)
+        running = (config_of(run) for run in self._runs() if status_of(run).state is RunState.RUNNING)
+        return any(config is not None and config.device == device for config in running)
 
     def _run(self, run: Run) -> None:
         if run.cancel_asked:
             _never_begin(run)
             return
+        # Found from any folder, also in a checkout.
+        found = [str(Path(emu_core.__file__).parent.parent), os.environ.get("PYTHONPATH")]
         try:
             with (run.folder / LOG).open("ab") as log:
                 process = subprocess.Popen(
@@ -250,7 +239,7 @@ class JobManager:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    env=environment(),
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, found))},
                     start_new_session=True,  # Ctrl+C at the server must not end the run
                 )
                 if hasattr(os, "setpriority"):  # not on Windows; its threads inherit it
@@ -301,10 +290,10 @@ def _conclude(run: Run, pid: int, code: int) -> None:
     if run.cancel_asked:
         run.write_status(replace(status, state=RunState.CANCELLED, message="cancelled before the end"))
         return
-    message = last_line(run.folder / LOG)
     if code < 0:
         message = f"its process was stopped by signal {-code}, perhaps for lack of memory"
-    message = message or f"its process ended with code {code}"
+    else:
+        message = last_line(run.folder / LOG) or f"its process ended with code {code}"
     run.write_status(replace(status, state=RunState.FAILED, message=message))
 
 
@@ -317,10 +306,3 @@ def last_line(log: Path) -> str:
     except OSError:
         return ""
     return next((line.strip() for line in reversed(lines) if line.strip()), "").removeprefix("emu: ")[:500]
-
-
-def environment() -> dict[str, str]:
-    """Return the server's environment, with a PYTHONPATH that finds this emu_core from any folder."""
-    package = str(Path(emu_core.__file__).parent.parent)
-    known = os.environ.get("PYTHONPATH")
-    return os.environ | {"PYTHONPATH": os.pathsep.join([package, known] if known else [package])}

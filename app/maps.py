@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 from uuid import uuid4
 
 import numpy as np
@@ -28,6 +29,7 @@ MOST_POINTS = 30_000  # that a browser draws and selects with ease
 NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA"}
 POLL_S, REDRAWN_AT = 0.5, 0.2  # an unfinished map is redrawn after this much more progress
 Drag = Literal["pan", "lasso", "select"]
+Ending = Literal["png", "svg", "html"]  # of a file to download
 _ASKED, _STOPPED, _SESSION = "maps-asked", "maps-stopped", "maps-session"
 _SCRIPT = Path(__file__).with_name("maps.js")
 
@@ -84,10 +86,8 @@ def laid_out(
     and draws the result; then it calls `draw_progress`, which runs the page again when a map has changed. Maps that
     the session's last call asked for and this one does not are stopped, unless another session wants them.
 
-    Vectors and keys are by name; a key identifies vectors and method.
-
-    Raises:
-        DataError: a vector is zero or not finite.
+    Vectors and keys are by name; a key identifies vectors and method. Raises DataError if a vector is zero or not
+    finite.
     """
     for key in st.session_state.get(_ASKED, frozenset()) - set(keys.values()):
         cache.mapper().stop(key, _session())
@@ -101,9 +101,9 @@ def laid_out(
 
 
 def _as_it_stands(key: str, vectors: FloatArray, method: Projection) -> Layout:
-    if (stopped := st.session_state.get(_STOPPED, {}).get(key)) is not None:
-        layout: Layout = stopped
-        return layout
+    stopped: Layout | None = st.session_state.get(_STOPPED, {}).get(key)
+    if stopped is not None:
+        return stopped
     outcome = cache.mapper().run(key, lay_out, vectors, method, asker=_session())
     if isinstance(outcome, Done):
         places, trust = outcome.value
@@ -171,14 +171,8 @@ def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
             st.rerun()
         bar, button = st.columns([6, 1], vertical_alignment="center")
         bar.progress(sum(shares) / len(shares), text=label)
-        button.button(
-            "Stop",
-            icon=":material/stop:",
-            key=f"{key}-stop",
-            help="Keep the maps as they are.",
-            on_click=_stop,
-            args=(maps,),
-        )
+        about = {"key": f"{key}-stop", "help": "Keep the maps as they are."}
+        button.button("Stop", icon=":material/stop:", on_click=_stop, args=(maps,), **about)
         if sum(shares) - sum(one.progress for one in maps.values()) >= REDRAWN_AT * len(maps):
             st.rerun()
 
@@ -231,17 +225,14 @@ def draw_downloads(
 ) -> None:
     """Draw buttons that download maps as PNG, SVG and HTML; `name` is the stem of the file names."""
 
-    def still(file_format: Literal["png", "svg"]) -> bytes:
+    def made(ending: Ending) -> bytes:
+        if ending == "html":
+            return maps_page(panels, points, colour_by, chosen, shown)
         from emu_core.charts.stills import maps_file  # which imports matplotlib
 
-        return maps_file(panels, points, colour_by, chosen, file_format=file_format, shown=shown)
+        return maps_file(panels, points, colour_by, chosen, file_format=ending, shown=shown)
 
-    files: dict[str, Callable[[], bytes]] = {
-        "PNG": lambda: still("png"),
-        "SVG": lambda: still("svg"),
-        "HTML": lambda: maps_page(panels, points, colour_by, chosen, shown),
-    }
-    page = "A page that can be zoomed and hovered over, without a network."
-    for column, (ending, draw) in zip(st.columns([1, 1, 1, 5]), files.items(), strict=False):
-        about = page if ending == "HTML" else None
-        draw_download(ending, draw, f"{name}.{ending.lower()}", place=column, width="stretch", help=about)
+    about = {"html": "A page that can be zoomed and hovered over, without a network."}
+    for column, ending in zip(st.columns([1, 1, 1, 5]), get_args(Ending), strict=False):
+        options = {"place": column, "width": "stretch", "help": about.get(ending)}
+        draw_download(ending.upper(), partial(made, ending), f"{name}.{ending}", **options)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
@@ -69,17 +69,16 @@ def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], Flo
 def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int:
     """Export an encoder to a folder in a zip file, whole or not at all, and return its size in bytes.
 
-    Nothing but the encoder itself is held in memory.
-
-    Raises:
-        EncoderError: the encoder can't be opened or exported.
-        RunError: the run is not finished, or the disk is full.
+    Raises EncoderError or RunError if it can't be opened or exported, or the disk is full.
     """
     source = Run(Path(spec.removeprefix("run:"))) if spec.startswith("run:") else spec
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=path.parent) as made, whole_file(path) as partial:
-            folder = export(source, Path(made) / name, format=format, on_progress=_exported)
+            # Exporting has two parts; packing is the third.
+            folder = export(
+                source, Path(made) / name, format=format, on_progress=lambda done, _: report(done, 3)
+            )
             files = sorted(file for file in folder.rglob("*") if file.is_file())
             sizes = [file.stat().st_size for file in files]
             # Stored: compressing weights takes minutes and saves little.
@@ -91,10 +90,6 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
         raise cant_write(path.parent, disk_fault(error)) from error
     prune(path.parent)
     return path.stat().st_size
-
-
-def _exported(done: int, _parts: int) -> None:
-    report(done, 3)  # packing is the third part
 
 
 def predictions(
@@ -155,7 +150,6 @@ def _splitting(spec: str, weights: str) -> DisentangledEncoder:
 
 def _write(vectors: FloatArray, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+    with whole_file(path) as partial, partial.open("wb") as file:
         np.save(file, vectors)
-    Path(file.name).replace(path)
     prune(path.parent)

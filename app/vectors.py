@@ -34,19 +34,22 @@ def weights_of(spec: str) -> str:
         if spec == "laser":
             with suppress(EncoderError):  # not installed, so nothing encodes with it
                 facts += _files(files_folder())
-    return hashlib.sha256(json.dumps([spec, facts]).encode()).hexdigest()
+    return digest([spec, facts])
 
 
 def vectors_path(root: Path, weights: str, data_sha: str, texts: Sequence[str]) -> Path:
     """Return the file for the vectors of texts in this order; `data_sha` is that of `app.cache.embeddings`."""
-    digest = hashlib.sha256(json.dumps([weights, data_sha, *texts]).encode())
-    return root / FOLDER / f"{digest.hexdigest()}.npy"
+    return root / FOLDER / f"{digest([weights, data_sha, *texts])}.npy"
 
 
 def download_path(root: Path, spec: str, format: str) -> Path:
     """Return the zip file for an encoder exported in a format."""
-    digest = hashlib.sha256(json.dumps([weights_of(spec), format]).encode())
-    return root / DOWNLOADS / f"{digest.hexdigest()}.zip"
+    return root / DOWNLOADS / f"{digest([weights_of(spec), format])}.zip"
+
+
+def digest(values: Sequence[object]) -> str:
+    """Return a hash of values, for names of files and keys of tasks."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def prune(folder: Path, max_bytes: int = MAX_BYTES) -> None:

@@ -1,7 +1,5 @@
 """What to label next: rank sentences without an intent, label them, and draw how the score changes."""
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from app.panels.widgets import KEPT, choose, draw_chart, draw_note, errors_shown
 from app.tasks import suggestions
 from app.upload.boxes import ask_sentences, read_box
 from app.upload.tables import DETECT, read_unlabelled
-from app.vectors import weights_of
+from app.vectors import digest, weights_of
 from app.wording import literal
 from emu_core import charts
 from emu_core.api.suggest import Suggester
@@ -101,9 +99,9 @@ def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFra
     vectors = encoded({A: spec}, "", texts)
     if vectors is None:
         return None
-    wanted = json.dumps([*rows["text"], *rows["language"]]).encode("utf-8", "replace")
+    wanted = digest([*rows["text"], *rows["language"]])
     found: tuple[pd.DataFrame, dict[str, Any]] | None = computed(
-        f"label:{now.chosen.sha256}:{weights_of(spec)}:{hashlib.sha256(wanted).hexdigest()}:{count}",
+        f"label:{now.chosen.sha256}:{weights_of(spec)}:{wanted}:{count}",
         f"Fitting the default method on {counted(len(labelled.train_part()), 'sentence')}",
         suggestions, spec, labelled, unlabelled, count, texts, vectors[A],
     )  # fmt: skip
