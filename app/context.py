@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
-from app.forms.model_name import EXAMPLE, HF, RUN, model_spec, must_be_fetched, short_name
+from app.forms.model_name import EXAMPLE, HF, RUN, in_address, model_spec, must_be_fetched, short_name
 from app.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
 from app.panels.widgets import strangers_note, then_rerun
 from app.state import config_of, data_sha_of, finished_runs
@@ -85,8 +85,7 @@ def as_b(run: Run) -> dict[str, str]:
 def base_of(run: Run | None) -> str:
     """Return the encoder that a run was trained from, as in the address; "" if it has none or is damaged."""
     config = None if run is None else config_of(run)
-    encoder = "" if config is None else config.encoder
-    return f"{RUN}{Path(encoder[len(RUN) :]).name}" if encoder.startswith(RUN) else encoder
+    return "" if config is None else in_address(config.encoder)
 
 
 def stay() -> None:

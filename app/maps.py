@@ -171,8 +171,14 @@ def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
             st.rerun()
         bar, button = st.columns([6, 1], vertical_alignment="center")
         bar.progress(sum(shares) / len(shares), text=label)
-        about = {"key": f"{key}-stop", "help": "Keep the maps as they are."}
-        button.button("Stop", icon=":material/stop:", on_click=_stop, args=(maps,), **about)
+        button.button(
+            "Stop",
+            icon=":material/stop:",
+            key=f"{key}-stop",
+            help="Keep the maps as they are.",
+            on_click=_stop,
+            args=(maps,),
+        )
         if sum(shares) - sum(one.progress for one in maps.values()) >= REDRAWN_AT * len(maps):
             st.rerun()
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from app.address import linked
-from app.forms.model_name import EXAMPLE, HF, RUN, model_spec
+from app.forms.model_name import EXAMPLE, HF, RUN, in_address, model_spec
 from app.panels.widgets import KEPT, choose
 from app.users import server
 from app.wording import literal
@@ -42,30 +40,21 @@ def draw_encoder(
     The encoders of finished `runs` are offered, too. `param` is the parameter of the address that keeps the choice, if
     any; it names a run without its folder.
     """
-    encoders = {encoder.spec: encoder for encoder in (*available_encoders(), *map(of_run, runs))}
+    encoders = {in_address(info.spec): info for info in (*available_encoders(), *map(of_run, runs))}
+    start = in_address(first) if first else next(iter(encoders))
 
-    def title(spec: str) -> str:
-        return encoders[spec].name + ("" if encoders[spec].available else " (not available here)")
+    def title(name: str) -> str:
+        return encoders[name].name + ("" if encoders[name].available else " (not available here)")
 
     if param is None:
-        index = 0 if first is None else list(encoders).index(first)
-        spec = choose(label, list(encoders), key, index=index, format_func=title)
+        name = choose(label, list(encoders), key, index=list(encoders).index(start), format_func=title)
     else:
-        named = {_address_of(spec): spec for spec in encoders}
-        start = None if first is None else _address_of(first)
-        chosen = linked(
-            param, label, list(named), key=key, first=start, format_func=lambda value: title(named[value])
-        )
-        spec = named[chosen]
-    info = encoders[spec]
+        name = linked(param, label, list(encoders), key=key, first=start, format_func=title)
+    info = encoders[name]
     st.caption(facts(info))
     if not info.available:
-        return Choice(info, spec, f"{info.name} is not available here: {info.reason}")
-    return _draw_model(info, key) if spec == HF else Choice(info, spec, "")
-
-
-def _address_of(spec: str) -> str:
-    return f"{RUN}{Path(spec.removeprefix(RUN)).name}" if spec.startswith(RUN) else spec
+        return Choice(info, info.spec, f"{info.name} is not available here: {info.reason}")
+    return _draw_model(info, key) if info.spec == HF else Choice(info, info.spec, "")
 
 
 def is_transformer(encoder: str) -> bool:
@@ -79,21 +68,18 @@ def of_run(run: Run) -> EncoderInfo:
         languages, reason = run.config().languages, ""
     except RunError as error:
         languages, reason = (), str(error)
-    unknown: dict[str, Any] = {"dim": 0, "size_mb": 0, "licence": ""}
-    known = {"languages": languages, "available": not reason, "reason": reason}
-    return EncoderInfo(spec=f"{RUN}{run.folder}", name=f"Run {run.name}", **unknown | known)
+    return EncoderInfo(f"{RUN}{run.folder}", f"Run {run.name}", 0, languages, 0, "", not reason, reason)
 
 
 def facts(info: EncoderInfo) -> str:
     """Return the facts about an encoder in a line of markdown."""
     known = [
+        "Trained here" if info.spec.startswith(RUN) else "",
         f"{info.dim} dimensions" if info.dim else "",
         counted(len(info.languages), "language") if info.languages else "",
         f"{info.size_mb:,} MB" if info.size_mb else "",
         literal(info.licence, 60),
     ]
-    if info.spec.startswith(RUN):
-        return ", ".join(filter(None, ["Trained here", *known]))
     return ", ".join(filter(None, known)) or "Dimensions, languages, size and licence depend on the model."
 
 

@@ -20,35 +20,29 @@ _HOLD = ("modules.json", "config.json")  # every folder of a model has one of th
 def model_spec(typed: str, *, folders: bool = True) -> str:
     """Return the spec for `load_encoder` of a model's name or folder that a person typed; paths become absolute.
 
-    Nothing is opened or fetched. Without `folders` only names of the hub are accepted, and no path is looked at.
-
-    Raises:
-        EncoderError: it can't be a model.
+    Without `folders` only names of the hub are accepted. Nothing is fetched. Raises EncoderError if it is no model's.
     """
     name = typed.strip().removeprefix(HF).strip()
     if not name:
         raise EncoderError(
             f"name a transformer: a model of the hub, such as {EXAMPLE}, or a folder on this machine"
         )
+    named = shown(name, 80)
     if "://" in name:
-        raise EncoderError(f"'{shown(name, 80)}' is an address; type the model's name, such as {EXAMPLE}")
+        raise EncoderError(f"'{named}' is an address; type the model's name, such as {EXAMPLE}")
     folder = as_folder(name)
     if not folders and (folder is not None or not _HUB.fullmatch(name)):
         raise EncoderError(f"name a model of the hub, such as {EXAMPLE}; this server opens no folders")
     if folder is not None:
         if not any((folder / file).is_file() for file in _HOLD):
             raise EncoderError(
-                f"the folder {shown(name, 80)} contains no model: it has neither {' nor '.join(_HOLD)}; name another"
+                f"the folder {named} contains no model: it has neither {' nor '.join(_HOLD)}; name another"
             )
         return f"{HF}{folder.resolve()}"
     if _PATH.match(name):
-        raise EncoderError(
-            f"there is no folder {shown(name, 80)} on the machine where this app runs; name another"
-        )
+        raise EncoderError(f"there is no folder {named} on the machine where this app runs; name another")
     if not _HUB.fullmatch(name):
-        raise EncoderError(
-            f"'{shown(name, 80)}' is neither a folder here nor a name of the hub, such as {EXAMPLE}"
-        )
+        raise EncoderError(f"'{named}' is neither a folder here nor a name of the hub, such as {EXAMPLE}")
     return f"{HF}{name}"
 
 
@@ -57,6 +51,11 @@ def short_name(spec: str) -> str:
     if spec.startswith(RUN):
         return Path(spec.removeprefix(RUN)).name
     return f"hf-{Path(spec.removeprefix(HF)).name}" if spec.startswith(HF) else spec
+
+
+def in_address(spec: str) -> str:
+    """Return an encoder's spec as in the address of a page, where a run has no folder."""
+    return f"{RUN}{short_name(spec)}" if spec.startswith(RUN) else spec
 
 
 def must_be_fetched(spec: str) -> bool:

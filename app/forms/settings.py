@@ -35,7 +35,7 @@ def draw_settings(method: Method, encoder: str) -> Settings | str:
         values = draw_fields(start, more, where, encoder, paper=paper)
     with first:
         common = [info for info in fields if info.common]
-        values |= draw_fields(start, common, where, encoder, paper=paper, headings=False)
+        values |= draw_fields(start, common, where, encoder, paper=paper)
     try:
         return replace(start, **values)
     except TrainingError as error:
@@ -66,7 +66,6 @@ def draw_fields(
     encoder: str = "",
     *,
     paper: Settings | None = None,
-    headings: bool = True,
 ) -> dict[str, Any]:
     """Draw an input for each field that matters, two in a row; return the values by name.
 
@@ -80,51 +79,38 @@ def draw_fields(
         for info in fields:
             if info.group != group or not info.matters(now):
                 continue
-            if headings and group and not count:
+            if group and not count:
                 st.markdown(f"**{group}**")
             if count % 2 == 0:
                 places = st.columns(2)
-            about: dict[str, Any] = {
-                "help": info.describe(start, paper or start).replace("\n", "\n\n"),
-                "key": f"{info.name}-{where}",
-                **KEPT,
-            }
-            value = _draw(places[count % 2], info, getattr(start, info.name), encoder, about)
-            values[info.name] = value
+            about = {"help": info.describe(start, paper or start).replace("\n", "\n\n"), **KEPT}
+            about |= {"key": f"{info.name}-{where}"}
+            values[info.name] = _draw(places[count % 2], info, getattr(start, info.name), encoder, about)
             count += 1
             with suppress(TrainingError):  # reported for all settings together
-                now = replace(now, **{info.name: value})  # later fields may depend on it
+                now = replace(now, **{info.name: values[info.name]})  # later fields may depend on it
     return values
 
 
 def _draw(place: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:
-    if info.choices and info.many:
-        names = info.choices
-        return tuple(
-            place.multiselect(info.label, list(names), list(default), format_func=names.__getitem__, **about)
-        )
     if info.choices:
         options = [choice for choice in info.choices if choice is not Trained.LORA or is_transformer(encoder)]
-        index, labels = options.index(default), info.choices
-        return place.selectbox(info.label, options, index=index, format_func=labels.__getitem__, **about)
+        about["format_func"] = info.choices.__getitem__
+        if info.many:
+            return tuple(place.multiselect(info.label, options, list(default), **about))
+        return place.selectbox(info.label, options, index=options.index(default), **about)
     if info.kind is bool:
         return place.checkbox(info.label, default, **about)
     if info.many:
         return _items(info, place.text_input(info.label, ", ".join(map(str, default)), **about))
     if info.kind is str:
         return place.text_input(info.label, default, **about)
-    whole = info.kind is int
-    least = info.low if info.above is None else info.above
-    most = info.high if info.below is None else info.below
-    return place.number_input(
-        info.label,
-        min_value=None if least is None else info.kind(least),
-        max_value=None if most is None else info.kind(most),
-        value=default,
-        step=1 if whole else (default or 1.0) / 10,
-        format="%d" if whole else "%g",
-        **about,
+    least, most = (
+        next((info.kind(limit) for limit in limits if limit is not None), None)
+        for limits in ((info.above, info.low), (info.below, info.high))
     )
+    step, form = (1, "%d") if info.kind is int else ((default or 1.0) / 10, "%g")
+    return place.number_input(info.label, least, most, default, step, form, **about)
 
 
 def _items(info: SettingInfo, typed: str) -> tuple[Any, ...] | str:

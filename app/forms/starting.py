@@ -47,19 +47,9 @@ def draw_identity(place: str, method: str, what: str) -> tuple[str, int, str]:
 def draw_name(place: str, method: str, what: str) -> str:
     """Ask for the run's name; the default is made of the method and of `what` it is trained on."""
     free = new_run_name(runs_root(), method, what)
-    # A new key after each run, so that a new name is proposed.
-    count: int = st.session_state.setdefault(f"{place}-started", 0)
+    count = st.session_state.setdefault(f"{place}-started", 0)  # a new key after each run proposes a new name
     typed = st.text_input("Name of the run", free, max_chars=80, key=f"{place}-name-{count}-{free}", **KEPT)
     return typed.strip()
-
-
-def misnamed(name: str) -> str:
-    """Return why a run can't have the name, in a sentence; "" if it can."""
-    if not NAME.fullmatch(name):
-        return "the run's name starts with a lower-case letter or a digit; more of them, '.', '_' and '-' may follow"
-    if (runs_root() / name).exists():
-        return f"there is a run '{name}' already; choose another name"
-    return ""
 
 
 def draw_forecast(token: str, plan: Plan) -> None:
@@ -85,7 +75,12 @@ def draw_start_button(
 
     `watched` is the parameter of the address that names the shown run.
     """
-    plan = (isinstance(plan, str) and plan) or misnamed(name) or plan
+    if isinstance(plan, str):
+        pass
+    elif not NAME.fullmatch(name):
+        plan = "the run's name starts with a lower-case letter or a digit; more of them, '.', '_' and '-' may follow"
+    elif (runs_root() / name).exists():
+        plan = f"there is a run '{name}' already; choose another name"
     if isinstance(plan, str):
         st.warning(sentence(plan), icon=":material/block:")
     icon, disabled = ":material/play_arrow:", isinstance(plan, str)

@@ -23,6 +23,8 @@ from emu_core.evaluation.metric_rows import (
 
 MOST_SIDE_BY_SIDE = 7  # languages; larger matrices get a tab each
 _CHANCE_POINTS = 1.0  # by which the leakage of a few hundred sentences varies by chance
+_COLUMNS = ("base", "other", "difference")  # of A, B and B minus A
+_DRAW = {Verdict.LOSES: st.error, Verdict.MAY_LOSE: st.warning}
 _LEAKAGE = {
     "probe": "A linear probe finds the language",
     "neighbours": "Nearest neighbours in the own language",
@@ -54,10 +56,8 @@ def _draw_means(comparison: Comparison, seen: bool) -> None:
             delta_color="off" if seen else "normal",
             help="Leave-one-out accuracy of the nearest neighbour (Acc@1); each direction counts once.",
         )
-    for cell, name, rows in (
-        (cells[-2], "better", comparison.risen),
-        (cells[-1], "worse", comparison.fallen),
-    ):
+    changed = {"better": comparison.risen, "worse": comparison.fallen}
+    for cell, (name, rows) in zip(cells[-2:], changed.items(), strict=True):
         cell.metric(
             f"Directions that got {name}",
             len(rows),
@@ -78,16 +78,12 @@ def _draw_verdict(comparison: Comparison, seen: bool) -> None:
 
 
 def _draw_matrices(comparison: Comparison) -> None:
-    figures = {
-        A: charts.accuracy(comparison, "base"),
-        B: charts.accuracy(comparison, "other"),
-        "Difference": charts.accuracy(comparison, "difference"),
-    }
+    names = [A, B, "Difference"]
     side_by_side = len(comparison.languages) <= MOST_SIDE_BY_SIDE
-    places = roomy_columns(len(figures), 370, "matrices") if side_by_side else st.tabs(list(figures))
-    for place, (name, figure) in zip(places, figures.items(), strict=True):
+    places = roomy_columns(len(names), 370, "matrices") if side_by_side else st.tabs(names)
+    for place, name, column in zip(places, names, _COLUMNS, strict=True):
         draw_chart(
-            figure,
+            charts.accuracy(comparison, column),
             f"matrix-{name}",
             f"Heat map of Acc@1 by the languages of queries and pool: {name}. The table below has the numbers.",
             place=place,
@@ -115,39 +111,31 @@ def _draw_leakage(leakage: pd.DataFrame) -> None:
 
 
 def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
+    titles = ("A %", "B %", "Difference")
     with st.expander("Every direction, with 95 % intervals and the paired test", icon=":material/table:"):
-        table = pd.DataFrame(
-            {
-                "Queries": accuracy["queries"].map(language_name),
-                "Pool": accuracy["pool"].map(language_name),
-                "Sentences": accuracy["n"],
-                "A %": accuracy["base"],
-                "A, 95 %": _range(accuracy, "base"),
-                "B %": accuracy["other"],
-                "B, 95 %": _range(accuracy, "other"),
-                "Difference": accuracy["difference"],
-                "Difference, 95 %": _range(accuracy, "difference"),
-                "Fixed": accuracy["fixed"],
-                "Broken": accuracy["broken"],
-                "p (McNemar)": accuracy["p_value"],
-            }
-        )
-        one = st.column_config.NumberColumn(format="%.1f")
-        three = st.column_config.NumberColumn(format="%.3f")
+        shown = {
+            "Queries": accuracy["queries"].map(language_name),
+            "Pool": accuracy["pool"].map(language_name),
+            "Sentences": accuracy["n"],
+        }
+        for name, title, column in zip(("A", "B", "Difference"), titles, _COLUMNS, strict=True):
+            low, high = (accuracy[f"{column}_{end}"].map("{:.1f}".format) for end in ("low", "high"))
+            shown |= {title: accuracy[column], f"{name}, 95 %": low + " to " + high}
+        shown |= {
+            "Fixed": accuracy["fixed"],
+            "Broken": accuracy["broken"],
+            "p (McNemar)": accuracy["p_value"],
+        }
+        number = st.column_config.NumberColumn
         draw_table(
-            table,
+            pd.DataFrame(shown),
             "accuracy",
             ("accuracy", *which),
             "emu-accuracy.csv",
-            {"A %": one, "B %": one, "Difference": one, "p (McNemar)": three},
+            dict.fromkeys(titles, number(format="%.1f")) | {"p (McNemar)": number(format="%.3f")},
             download=accuracy,
-            most=len(table),
+            most=len(accuracy),
         )
-
-
-def _range(accuracy: pd.DataFrame, column: str) -> "pd.Series[str]":
-    low, high = accuracy[f"{column}_low"], accuracy[f"{column}_high"]
-    return low.map("{:.1f}".format) + " to " + high.map("{:.1f}".format)
 
 
 def draw_guard(
@@ -162,8 +150,7 @@ def draw_guard(
     `key` is the chart's. On sentences `seen` in training, no gain is green.
     """
     for verdict, text in guard_sentences(guard).items():
-        draw = st.error if verdict is Verdict.LOSES else st.warning
-        draw(sentence(text), icon=":material/trending_down:")
+        _DRAW[verdict](sentence(text), icon=":material/trending_down:")
     st.markdown("**Gains and losses by language**")
     changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
     draw_chart(
@@ -179,11 +166,6 @@ def draw_guard(
 
 def draw_new_intents(found: Mapping[str, Any] | None) -> None:
     """Draw the gain or loss of sentences whose intents have no labels, `new_intents` of metrics.json."""
-    text = sentence(new_intent_sentence(found))
-    verdict = None if found is None else Verdict(found["verdict"])
-    if verdict is Verdict.LOSES:
-        st.error(text, icon=":material/trending_down:")
-    elif verdict is Verdict.MAY_LOSE:
-        st.warning(text, icon=":material/trending_down:")
-    else:
-        st.info(text, icon=":material/new_label:")
+    draw = None if found is None else _DRAW.get(Verdict(found["verdict"]))
+    icon = ":material/trending_down:" if draw else ":material/new_label:"
+    (draw or st.info)(sentence(new_intent_sentence(found)), icon=icon)

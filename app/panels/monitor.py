@@ -101,6 +101,9 @@ def _follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         st.progress(status.progress, text=progress_line(status, config_of(run)))
     elif status.state.is_over:
         _draw_end(run, status)
+        if not job_manager().holds(run) and can_resume(run):
+            draw_resume(run)
+        return
     elif job_manager().holds(run):
         ahead = job_manager().ahead_of(run)
         waiting = f"Waiting for {counted(ahead, 'other job')} on its device."
@@ -110,10 +113,7 @@ def _follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         draw_resume(run, "Start", "It waits for its device, and then starts or resumes.")
     else:
         st.error(sentence(OUTDATED), icon=":material/error:")
-    if not status.state.is_over:
-        _draw_cancel(run)
-    elif not job_manager().holds(run) and can_resume(run):
-        draw_resume(run)
+    _draw_cancel(run)
 
 
 def _draw_cancel(run: Run) -> None:
@@ -148,7 +148,7 @@ def _draw_keeping(run: Run, key: str) -> None:
     edits = st.session_state.setdefault(_EDITS, 0)  # a new key closes the box
     with st.container(horizontal=True, key="keeping"):
         with st.popover("Name, tags, note", icon=":material/edit_note:", key=f"edit-{run.name}-{edits}"):
-            _draw_edit(run, key, is_over=is_over)
+            _draw_edit(run, is_over=is_over)
         if is_over and st.button(
             "Delete",
             icon=":material/delete:",
@@ -162,12 +162,12 @@ def _draw_keeping(run: Run, key: str) -> None:
         _draw_undo(key)
 
 
-def _draw_edit(run: Run, key: str, *, is_over: bool) -> None:
-    known = sorted({tag for one in list_runs(runs_root()) for tag in remarks_of(one)[1]})
+def _draw_edit(run: Run, *, is_over: bool) -> None:
     note, tags = remarks_of(run)
+    known = sorted({tag for one in list_runs(runs_root()) for tag in remarks_of(one)[1]})
     with st.form(f"keep-{run.name}", border=False):
-        about = "It can be changed once the run is over."
-        name = st.text_input("Name", run.name, max_chars=80, disabled=not is_over, help=about)
+        why = "It can be changed once the run is over."
+        name = st.text_input("Name", run.name, max_chars=80, disabled=not is_over, help=why)
         tags = st.multiselect(
             "Tags",
             known,
