@@ -89,14 +89,11 @@ def choices_of_session() -> dict[str, str]:
 
 
 def _restore(param: str, widget: str, options: Sequence[str], first: str) -> None:
-    """Set a widget to the choice, or else the first option, and write that into the address.
-
-    It is remembered: any other value found there later is a link's.
-    """
+    """Set a widget to the choice, or else the `first` option, and write that into the address."""
     choices = choices_of_session()
     if choices.get(param) not in options:
         choices[param] = first
     st.session_state[widget] = choices[param]
-    st.session_state.setdefault(_WRITTEN, {})[param] = choices[param]
+    st.session_state.setdefault(_WRITTEN, {})[param] = choices[param]  # another value found later is a link's
     if st.query_params.get(param) != choices[param]:
         st.query_params[param] = choices[param]

@@ -78,23 +78,15 @@ class Background:
 
     def __init__(
         self,
-        max_bytes: int = 512 * 2**20,
-        modules: Sequence[str] = (),
-        warm_up: Callable[[], None] | None = None,
-        memory_bytes: int | None = None,
-        niceness: int = 0,
-        processes: int = 1,
+        max_bytes: int = 512 * 2**20,  # memory for results; the newest is kept even if it is larger
+        modules: Sequence[str] = (),  # names of those that each process imports first
+        warm_up: Callable[[], None]
+        | None = None,  # runs once in each process when it is first idle, in a thread
+        memory_bytes: int | None = None,  # of a process's data, beyond which a task fails; enforced on Linux
+        niceness: int = 0,  # of the processes, as in `os.nice`
+        processes: int = 1,  # tasks that run at the same time
     ) -> None:
-        """Create the queue; `start` starts the first process, the first task starts all of them.
-
-        Args:
-            max_bytes: memory for results; the newest is kept even if it is larger.
-            modules: names of those that each process imports first.
-            warm_up: runs once in each process when it is first idle, in a thread; importable by name.
-            memory_bytes: limit of a process's data, beyond which a task fails; enforced on Linux.
-            niceness: of the processes, as in `os.nice`.
-            processes: how many tasks run at the same time.
-        """
+        """Create the queue; `start` starts the first process, the first task starts all of them."""
         self._max_bytes, self._processes = max_bytes, processes
         self._work = partial(_work, modules, warm_up, memory_bytes, niceness)
         self._changed = threading.Condition()
@@ -112,10 +104,7 @@ class Background:
         limit_s: float | None = None,
         asker: str | None = None,
     ) -> Outcome:
-        """Queue `function(*args)` unless the key is known, and return the task's outcome so far.
-
-        The task fails once it has run for `limit_s` seconds.
-        """
+        """Queue `function(*args)`, which may run for `limit_s`, unless the key is known; return its outcome so far."""
         with self._changed:
             if key not in self._outcomes:
                 self._outcomes[key] = Pending(key)
@@ -140,10 +129,7 @@ class Background:
             return self._outcomes[key]
 
     def wait(self, key: str, timeout_s: float) -> Outcome:
-        """Wait at most `timeout_s` for a task's end and return its outcome so far.
-
-        It is pending, too, if its result was forgotten or evicted meanwhile: `run` the task again.
-        """
+        """Wait at most `timeout_s` for a task's end; return its outcome, pending also if it is no longer known."""
         with self._changed:
             self._changed.wait_for(lambda: not isinstance(self._outcomes.get(key), Pending), timeout_s)
             return self._outcomes.get(key, Pending(key))

@@ -92,8 +92,8 @@ def embeddings(
 
     With `parts`, these are all embeddings (P, N, dim) into which a run of FMDA or its baseline splits a text, and
     `data_sha` is the hash of the set that the texts belong to, or "". A hub model that is not in the cache is
-    downloaded first, in a task of its own. Vectors are stored on disk by encoder, weights and texts, so that nothing is
-    encoded twice, even after a restart. Raises EncoderError if the encoder can't be loaded, or the worker failed.
+    downloaded first. Vectors are stored on disk by encoder, weights and texts, so that nothing is encoded twice, even
+    after a restart. Raises EncoderError if the encoder can't be loaded, or the worker failed.
     """
     if must_be_fetched(encoder_spec):
         key = f"{FETCH}{encoder_spec}"
@@ -128,10 +128,7 @@ def read_in_limits(
 ) -> Any | None:
     """Return `function(*args)`, which reads uploaded files; None, with progress drawn, while it takes long.
 
-    The size of the files, given as names and bytes, determines the time limit.
-
-    Raises:
-        DataError: the function raised one, or a file takes too much memory or time.
+    Raises DataError if the function did, or it takes too much memory, or too much time for these names and bytes.
     """
     limit_s = LEAST_READ_S + sum(len(payload) for _, payload in files) / BYTES_READ_IN_A_S
     reader = upload_reader()
@@ -163,10 +160,7 @@ def computed(key: str, label: str, function: Any, *args: Any) -> Any | None:
 
 
 def done_or_shown(key: str, size: int, label: str, function: Callable[..., Any], *args: Any) -> Any | None:
-    """Return `function(*args)`, at once for data of few bytes; None, with progress drawn, while more take time.
-
-    Raises DataError if the function did.
-    """
+    """Return `function(*args)`, at once for data of few bytes; None, with progress drawn, while more take time."""
     if size <= QUICK_BYTES:
         with st.spinner(label):
             return function(*args)

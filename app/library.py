@@ -201,9 +201,8 @@ def scores(chosen: ChosenData) -> list[dict[str, Any]]:
 def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: str) -> str:
     """Store a changed set as a new version, choose it, and return its name.
 
-    `rows` are all rows of the new version, as `rows_of` or `all_rows` returns them, or the changed set with its splits,
-    to which the rows left out are added; `change` says what was changed, in a few words. Raises DataError if it can't
-    be stored, or is no longer a labelled set.
+    `rows` are all rows, as of `rows_of` or `all_rows`, or the changed set, to which the rows left out are added;
+    `change` says what was changed. Raises DataError if it can't be stored, or is no longer a labelled set.
     """
     if isinstance(rows, LabelledSet):
         rows = pd.concat([rows.frame, left_out(chosen)], ignore_index=True)

@@ -8,10 +8,7 @@ from emu_core.evaluation.projection import Projection, project, trustworthiness
 
 
 def lay_out(vectors: NDArray[np.float32], method: Projection) -> tuple[NDArray[np.float32], float]:
-    """Return the map (N, 2) of vectors (N, dim) and its trustworthiness, and report the map so far.
-
-    Raises what `project` raises.
-    """
+    """Return the map (N, 2) of vectors (N, dim) and its trustworthiness, and report the map so far."""
     places = project(vectors, method, on_map=lambda share, places: report(share, 1, places))
     return places, trustworthiness(vectors, places)
 

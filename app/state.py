@@ -18,8 +18,7 @@ _T = TypeVar("_T")
 def is_mine(run: Run) -> bool:
     """Return whether this session, or the person who has signed in, started a run; others confirm before they stop it.
 
-    Without a sign-in nothing reliably tells one person's browser from another's. A session forgets what it started
-    when the page is reloaded, so the same person must be able to confirm, too.
+    Without a sign-in nothing tells people apart, and a session forgets what it started when the page is reloaded.
     """
     return bool(server().sign_in) or run.name in st.session_state.get(_BEGUN, ())
 

@@ -1,4 +1,4 @@
-"""The tasks of the background worker; each function runs in its process."""
+"""The tasks of the background worker, in its process. They raise EncoderError if an encoder can't be loaded."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -32,33 +32,24 @@ MOST_WORDS = 20_000  # of each language, the most frequent; a page can't hold th
 
 
 def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
-    """Write the vectors (N, dim), float32, of N texts to a .npy file, whole or not at all.
-
-    Another value of `weights` loads the encoder again. Raises EncoderError if it can't be loaded.
-    """
+    """Write the vectors (N, dim), float32, of N texts to a .npy file, whole or not at all."""
     _write(_encoder(spec, weights).encode(texts, on_progress=report), path)
 
 
 def parts_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
-    """Write every embedding of each text (P, N, dim), in the order of `part_names`, as `encode_to_file` does.
-
-    Raises EncoderError, too, if the encoder does not split sentences.
-    """
+    """Write every embedding of each text (P, N, dim), in the order of `part_names`, as `encode_to_file` does."""
     encoder = _splitting(spec, weights)
     parts = encoder.parts(texts, on_progress=report)
     _write(np.stack([parts[part] for part in encoder.part_names]), path)
 
 
 def split(spec: str, weights: str, text: str) -> SplitSentence:
-    """Split one sentence. Raises EncoderError if the encoder can't be loaded, or does not split sentences."""
+    """Split one sentence."""
     return split_sentence(_splitting(spec, weights), text)
 
 
 def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], FloatArray]]:
-    """Return each language's most frequent words and their vectors (words, dim).
-
-    Raises EncoderError if the encoder can't be loaded, or has no word vectors.
-    """
+    """Return each language's most frequent words and their vectors (words, dim)."""
     encoder = _encoder(spec, weights).bare
     if not isinstance(encoder, BicvmEncoder):
         raise EncoderError(f"{spec} has no word vectors; choose a run of the method bicvm")
@@ -67,10 +58,7 @@ def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], Flo
 
 
 def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int:
-    """Export an encoder to a folder in a zip file, whole or not at all, and return its size in bytes.
-
-    Raises EncoderError or RunError if it can't be opened or exported, or the disk is full.
-    """
+    """Export an encoder to a folder in a zip file, whole or not at all, and return its size in bytes."""
     source = Run(Path(spec.removeprefix("run:"))) if spec.startswith("run:") else spec
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,8 +89,7 @@ def predictions(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Predict the intents of N texts from a labelled pool and five neighbours each; return them with their facts.
 
-    `asked` are the rows of the pool that leave-one-out may ask; vectors are (P, dim) and (N, dim). Raises DataError if
-    a sentence has no vector.
+    `asked` are the rows of the pool that leave-one-out may ask; vectors are (P, dim) and (N, dim).
     """
     predictor = Predictor(k=5).fit(pool, vectors=pool_vectors, asked=asked)
     return predictor.predict(texts, vectors=vectors), predictor.facts
@@ -128,7 +115,7 @@ def suggestions(
 
 
 def fetch(spec: str) -> bool:
-    """Download a model of the hub into the cache. Raises EncoderError if it is not available."""
+    """Download a model of the hub into the cache."""
     load_encoder(spec)
     return True
 
@@ -136,6 +123,7 @@ def fetch(spec: str) -> bool:
 # A base and a specialised encoder stay loaded, so that a typed sentence is answered at once; a third may be too large.
 @lru_cache(maxsize=2)
 def _encoder(spec: str, weights: str) -> Encoder:
+    """Open an encoder, again if its weights have another hash."""
     return load_encoder(spec, device=pick_device("auto"))
 
 

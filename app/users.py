@@ -34,10 +34,7 @@ def all_runs_root() -> Path:
 
 
 def runs_root() -> Path:
-    """Return the user's folder of runs; without a sign-in the folder of all.
-
-    Raises EmuError if a sign-in is required and missing, or the provider does not identify the user.
-    """
+    """Return the user's folder of runs; without a sign-in the folder of all. Raises EmuError if nobody is known."""
     root = all_runs_root()
     return root / USERS / _folder_name() if server().sign_in else root
 

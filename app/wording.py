@@ -33,8 +33,7 @@ def time_span(seconds: float) -> str:
 def sentence(text: object, names: Sequence[str] = ()) -> str:
     """Return an error message as a literal sentence with a capital and a full stop.
 
-    Remarks on the command line are left out. A message that begins with a file's name, or one of `names`, is not
-    capitalised.
+    Remarks on the command line are left out; a file's name, or one of `names`, at the beginning gets no capital.
     """
     plain = _OF_COMMAND.sub("", shown(text, 2_000))
     named = _FILE_NAME.match(plain) or plain.startswith(tuple(names))

@@ -71,10 +71,7 @@ def _forecast(token: str, values: object, _plan: Plan) -> str:
 def draw_start_button(
     place: str, name: str, plan: Plan | str, watched: str, label: str = "Start the run"
 ) -> None:
-    """Draw the button that starts a run, or why it can't be started; start the run and show it.
-
-    `watched` is the parameter of the address that names the shown run.
-    """
+    """Draw the button that starts a run and shows it, as `watched` in the address, or why it can't be started."""
     if isinstance(plan, str):
         pass
     elif not NAME.fullmatch(name):

@@ -38,7 +38,7 @@ def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool 
     """
     _draw_means(comparison, seen)
     _draw_verdict(comparison, seen)
-    draw_guard(comparison.metrics["guard"], "guard", ("A", "B"), seen=seen)
+    draw_guard(comparison.metrics["guard"], ("A", "B"), seen=seen)
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
@@ -140,22 +140,18 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
 
 def draw_guard(
     guard: Mapping[str, Mapping[str, Any]],
-    key: str,
     names: tuple[str, str] = ("base", "specialised"),
     *,
     seen: bool = False,
 ) -> None:
-    """Draw each language's gain or loss by the second of two encoders, `guard` of metrics.json.
-
-    `key` is the chart's. On sentences `seen` in training, no gain is green.
-    """
+    """Draw each language's gain or loss, `guard` of metrics.json; no gain on sentences `seen` in training is green."""
     for verdict, text in guard_sentences(guard).items():
         _DRAW[verdict](sentence(text), icon=":material/trending_down:")
     st.markdown("**Gains and losses by language**")
     changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
     draw_chart(
         charts.guard_intervals(changes, names, seen=seen),
-        key,
+        "guard",
         "The gain or loss of each language's queries: points of Acc@1 with 95 % intervals around zero.",
     )
     st.caption(

@@ -199,10 +199,7 @@ def _detected(chosen: ChosenData, rows: pd.DataFrame) -> "pd.Series[str] | None"
 
 
 def _draw_editor(chosen: ChosenData, found: pd.DataFrame, key: str) -> None:
-    """Draw the rows of a finding as a table to edit, and save the edits as a new version of the set.
-
-    `found` has columns row, source, and explanation or reason; and, of detected languages, `language`.
-    """
+    """Draw the rows of a finding, or of detected languages, to edit, and save the edits as a new version of the set."""
     rows, detected = rows_of(chosen), key == "detected"
     why = "reason" if "reason" in found else "explanation"
     columns = ["row", "source", why] + ["language"] * detected

@@ -238,7 +238,7 @@ def _draw_gain(run: Run) -> None:
         if "parts" in metrics:
             st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
         if metrics.get("guard"):  # missing in a run of an earlier version
-            draw_guard(metrics["guard"], key="guard")
+            draw_guard(metrics["guard"])
     if "new_intents" in metrics:  # of a fast method
         draw_new_intents(metrics["new_intents"])
     draw_link("views/workbench.py", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
