@@ -142,15 +142,10 @@ class JobManager:
             self._changed.notify_all()
 
     def delete(self, run: Run) -> None:
-        """Move a run that is over to the trash, from which `undelete` restores it. Raises what `put_aside` raises."""
+        """Move a run that is over to the trash, from which `Run.put_back` restores it. Raises what `put_aside` does."""
         with self._starting:  # so that nobody resumes it meanwhile
             self._check_over(run)
             run.put_aside()
-
-    def undelete(self, run: Run) -> Run:
-        """Restore a run from the trash and return it. Raises RunError if another has its name by now."""
-        with self._starting:
-            return run.put_back()
 
     def rename(self, run: Run, name: str) -> Run:
         """Rename a run that is over and return it. Raises what `Run.rename` raises."""

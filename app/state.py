@@ -52,7 +52,7 @@ def _read(read: Callable[[], _T], damaged: _T) -> _T:
 
 def remarks_of(run: Run) -> tuple[str, tuple[str, ...]]:
     """Return a run's note and tags; "" and none if they can't be read."""
-    return _read(lambda: (run.note, run.tags), ("", ()))
+    return _read(lambda: (run.note, run.tags), ("", tuple[str, ...]()))
 
 
 def status_of(run: Run) -> Status:

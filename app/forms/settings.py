@@ -32,10 +32,10 @@ def draw_settings(method: Method, encoder: str) -> Settings | str:
         where = f"{method.name}-{encoder}-{preset}"
         fields = [info for info in infos(type(start)) if not info.fixed]
         more = [info for info in fields if not info.common]
-        values = draw_fields(start, more, where, encoder, paper=paper)
+        values = draw_fields(start, more, where, encoder, paper)
     with first:
         common = [info for info in fields if info.common]
-        values |= draw_fields(start, common, where, encoder, paper=paper)
+        values |= draw_fields(start, common, where, encoder, paper)
     try:
         return replace(start, **values)
     except TrainingError as error:
@@ -64,7 +64,6 @@ def draw_fields(
     fields: Sequence[SettingInfo],
     where: str,
     encoder: str = "",
-    *,
     paper: Settings | None = None,
 ) -> dict[str, Any]:
     """Draw an input for each field that matters, two in a row; return the values by name.

@@ -1,7 +1,7 @@
 """Accuracy before and after: means, matrices, losses, and the guards."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -23,7 +23,7 @@ from emu_core.evaluation.metric_rows import (
 
 MOST_SIDE_BY_SIDE = 7  # languages; larger matrices get a tab each
 _CHANCE_POINTS = 1.0  # by which the leakage of a few hundred sentences varies by chance
-_COLUMNS = ("base", "other", "difference")  # of A, B and B minus A
+_COLUMNS: tuple[Literal["base", "other", "difference"], ...] = ("base", "other", "difference")
 _DRAW = {Verdict.LOSES: st.error, Verdict.MAY_LOSE: st.warning}
 _LEAKAGE = {
     "probe": "A linear probe finds the language",

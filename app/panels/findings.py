@@ -76,21 +76,17 @@ def draw_left_out(audit: Audit, waiting: int) -> None:
     lost = audit.rows_read - audit.rows_kept
     if lost - waiting <= MOST_LOST * audit.rows_read:
         return
-    reasons = audit.dropped["reason"].str.extract(f"^({'|'.join(FIXES)})", expand=False).value_counts()
-    lines = [
-        f"- {counted(int(count), 'row')}, {reason}{_examples(audit, str(reason))}: {FIXES[str(reason)]}."
-        for reason, count in reasons.items()
-    ]
+    lines = []
+    found = audit.dropped["reason"].str.extract(f"^({'|'.join(FIXES)})(?:: (.*))?")
+    for reason, count in found[0].value_counts().items():
+        examples = literal(", ".join(found.loc[found[0] == reason, 1].dropna().unique()[:4]), 200)
+        named = f" ({examples})" if examples else ""
+        lines.append(f"- {counted(count, 'row')}, {reason}{named}: {FIXES[str(reason)]}.")
     st.warning(
         f"**{lost:,} of {counted(audit.rows_read, 'row')} ({lost / audit.rows_read:.0%}) are left out.**\n\n"
         + "\n".join(lines),
         icon=":material/warning:",
     )
-
-
-def _examples(audit: Audit, reason: str) -> str:
-    values = audit.dropped["reason"].str.extract(f"^{reason}: (.*)$", expand=False).dropna().unique()
-    return f" ({literal(', '.join(values[:4]), 200)})" if len(values) else ""
 
 
 def draw_findings(chosen: ChosenData) -> None:

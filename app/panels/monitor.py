@@ -163,7 +163,7 @@ def _draw_keeping(run: Run, key: str) -> None:
 
 
 def _draw_edit(run: Run, *, is_over: bool) -> None:
-    note, tags = remarks_of(run)
+    old_note, old_tags = remarks_of(run)
     known = sorted({tag for one in list_runs(runs_root()) for tag in remarks_of(one)[1]})
     with st.form(f"keep-{run.name}", border=False):
         why = "It can be changed once the run is over."
@@ -171,12 +171,12 @@ def _draw_edit(run: Run, *, is_over: bool) -> None:
         tags = st.multiselect(
             "Tags",
             known,
-            tags,
+            old_tags,
             accept_new_options=True,
             placeholder="Choose or type tags",
             max_selections=MOST_TAGS,
         )
-        note = st.text_area("Note", note, max_chars=MOST_NOTE)
+        note = st.text_area("Note", old_note, max_chars=MOST_NOTE)
         if not st.form_submit_button("Save", icon=":material/save:", type="primary"):
             return
     with then_rerun():
@@ -195,7 +195,7 @@ def _draw_undo(key: str) -> None:
     for run in in_trash(runs_root())[:1]:
         if st.button(f"Undo: restore {run.name}", icon=":material/undo:", key=f"undo-{key}"):
             with then_rerun():
-                keep(key, job_manager().undelete(run).name)
+                keep(key, run.put_back().name)
 
 
 def _draw_end(run: Run, status: Status) -> None:

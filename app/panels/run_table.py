@@ -56,7 +56,7 @@ def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
 
     `P_AT_1` is left out if no run trained an encoder from scratch, tags and notes if there are none.
     """
-    frame = pd.DataFrame([run_row(run) | _results(run) for run in runs], columns=COLUMNS)
+    frame = pd.DataFrame(map(run_row, runs), columns=COLUMNS)
     empty = [column for column in ("Tags", "Note") if not frame[column].map(bool).any()]
     return frame.drop(columns=empty if any(map(is_from_scratch, runs)) else [*empty, P_AT_1])
 
@@ -66,55 +66,44 @@ def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
     words = asked.casefold().split()
 
     def text(run: Run) -> str:
-        config, row, (note, tags) = config_of(run), run_row(run), remarks_of(run)
-        parts = [row[name] for name in _FACTS] + [*tags, note, config.data if config else ""]
+        config, row = config_of(run), run_row(run)
+        parts = [row[name] for name in (*_FACTS, "Note")] + [*row["Tags"], config.data if config else ""]
         return " ".join(map(str, parts)).casefold()
 
     return [run for run in runs if all(word in text(run) for word in words)] if words else list(runs)
 
 
-def run_row(run: Run) -> dict[str, object]:
-    """Return the facts of a run and when it started, by the names of `COLUMNS`."""
-    status, config = status_of(run), config_of(run)
-    row: dict[str, object] = {
+def run_row(run: Run) -> dict[str, Any]:
+    """Return a run's state, facts and figures, by the names of `COLUMNS`."""
+    status, config, metrics, (note, tags) = status_of(run), config_of(run), metrics_of(run), remarks_of(run)
+    before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
+    row: dict[str, Any] = {
         "Run": run.name,
         "State": status.state.value,
-        "Started": datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
-    }
-    if config is None:
-        return row | {"Method": "", "Encoder": "", "Trained on": ""}
-    return row | {
-        "Method": method_title(config),
-        "Encoder": short_name(config.encoder) or "from scratch",
-        "Trained on": pairs_of(config) or ", ".join(config.train_languages),
-    }
-
-
-def _results(run: Run) -> dict[str, object]:
-    status, (note, tags), metrics = status_of(run), remarks_of(run), metrics_of(run)
-    before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
-    took = status.updated_at - status.started_at if status.started_at and status.state.is_over else None
-    return {
+        **dict.fromkeys(("Method", "Encoder", "Trained on"), ""),
         "Before": before,
         "After": after,
         "Gain": after - before if before is not None and after is not None else None,
-        "Took": "" if took is None else time_span(took),
+        "Started": datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
+        "Took": "",
         "Tags": list(tags),
         "Note": note,
         P_AT_1: mean_p_at_1(metrics),
     }
+    if status.started_at and status.state.is_over:
+        row["Took"] = time_span(status.updated_at - status.started_at)
+    if config is not None:
+        known = PAPERS if config.task is Task.BENCH else methods()
+        row["Method"] = known[config.method].title if config.method in known else config.method
+        row["Encoder"] = short_name(config.encoder) or "from scratch"
+        row["Trained on"] = pairs_of(config) or ", ".join(config.train_languages)
+    return row
 
 
 def mean_p_at_1(metrics: Mapping[str, Any]) -> float | None:
     """Return the mean P@1 over the directions trained on; None if nothing was measured."""
     trained = [found["p_at_1"] for found in metrics.get("translation", {}).values() if found.get("trained")]
     return sum(trained) / len(trained) if trained else None
-
-
-def method_title(config: RunConfig) -> str:
-    """Return the title of a run's method or paper; its name if the package that adds it is not installed."""
-    method = PAPERS.get(config.method) if config.task is Task.BENCH else methods().get(config.method)
-    return config.method if method is None else method.title
 
 
 def pairs_of(config: RunConfig) -> str:

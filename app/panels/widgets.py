@@ -4,7 +4,7 @@ import mimetypes
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -66,9 +66,8 @@ def choose(label: str, options: Iterable[Any], key: str, *, place: Any = st, **a
 
 def choose_one(label: str, options: Sequence[Any], key: str, *, place: Any = st, **about: Any) -> Any:
     """Ask for one of a few options, all in view; the default is the first."""
-    return place.segmented_control(
-        label, options, key=key, required=True, **KEPT, **{"default": options[0]} | about
-    )
+    about = {"default": options[0], **KEPT} | about
+    return place.segmented_control(label, options, key=key, required=True, **about)
 
 
 def choose_many(label: str, options: Sequence[Any], key: str, *, place: Any = st, **about: Any) -> list[Any]:
@@ -126,18 +125,11 @@ def draw_download(label: str, data: Any, file_name: str, *, place: Any = st, **a
     place.download_button(label, data, file_name=file_name, on_click="ignore", **about)
 
 
-def draw_csv_button(
-    table: pd.DataFrame,
-    which: Hashable,
-    file_name: str,
-    *,
-    key: str | None = None,
-    width: Literal["content", "stretch"] = "content",
-) -> None:
+def draw_csv_button(table: pd.DataFrame, which: Hashable, file_name: str, **about: Any) -> None:
     """Draw a button that downloads a table as CSV; `which` identifies the table in all sessions."""
     # Made in advance if possible: a file that an earlier run of the page promised never arrives.
     data = _csv(which, table) if len(table) <= MOST_AT_ONCE else lambda: safe_csv(table)
-    draw_download("Download as CSV", data, file_name, key=key, width=width)
+    draw_download("Download as CSV", data, file_name, **about)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
