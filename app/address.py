@@ -6,12 +6,9 @@ from typing import Any
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-# Parameters of a single page are the keys of its choosers.
-_PARAMS = {
-    "data", "a", "b", "on", "tab", "part", "run", "encoder", "method", "pretrain-method",
-    "watched", "pretrain-watched", "bench-watched",
-}  # fmt: skip
 _RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # parameters that may name a run
+# Parameters of a single page are the keys of its choosers.
+_PARAMS = _RUNS | {"data", "on", "tab", "part", "encoder", "method", "pretrain-method"}
 _CHOICES, _WRITTEN = "choices", "choices-written"
 # Of the session: what the address names and can't be opened, until another choice; and the parameters that a person
 # chose, while the others are defaults.

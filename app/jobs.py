@@ -179,9 +179,9 @@ class JobManager:
         """Raise RunError if the user with this folder of runs may not start one now."""
         queued, disk_mb = self._limits.queued, self._limits.disk_mb
         if queued is not None and self.count(root)[0] >= queued:
+            yours = counted(queued, "run of yours waits or runs", "runs of yours wait or run")
             raise RunError(
-                f"{counted(queued, 'run')} of yours {'waits or runs' if queued == 1 else 'wait or run'}, and this "
-                "server accepts no more from one user; wait until one ends, or cancel it"
+                f"{yours}, and this server accepts no more from one user; wait until one ends, or cancel it"
             )
         if disk_mb is None or _megabytes(root) < disk_mb:
             return

@@ -81,11 +81,9 @@ class ChosenData:
     @property
     def line(self) -> str:
         """A description of the set in a line of Markdown."""
-        languages = literal(", ".join(self.labelled.languages), 80)
-        return (
-            f"On **{literal(self.title, 60)}**: {len(self.labelled):,} sentences, {len(self.labelled.intents):,} "
-            f"intents, {languages}"
-        )
+        labelled, languages = self.labelled, literal(", ".join(self.labelled.languages), 80)
+        size = f"{len(labelled):,} sentences, {len(labelled.intents):,} intents"
+        return f"On **{literal(self.title, 60)}**: {size}, {languages}"
 
 
 def chosen_data() -> ChosenData:
@@ -115,17 +113,15 @@ def add(chosen: ChosenData, rows: pd.DataFrame) -> str:
         keep("data", stored.name)
         return stored.name
     name = chosen.name or free_name(chosen.labelled.name)
+    labelled = chosen.labelled
     facts = {
-        "title": chosen.labelled.name,
+        "title": labelled.name,
         "hold_out": chosen.hold_out,
         "seed": chosen.seed,
         "sha256": chosen.sha256,
-        "changes": chosen.changes,
-        "sentences": len(chosen.labelled),
-        "intents": len(chosen.labelled.intents),
-        "languages": chosen.labelled.languages,
-        "translations": dict(chosen.translations),
     }
+    facts |= {"changes": chosen.changes, "sentences": len(labelled), "intents": len(labelled.intents)}
+    facts |= {"languages": labelled.languages, "translations": dict(chosen.translations)}
     try:
         with whole_folder(_root() / name) as new:
             rows.to_parquet(new / _ROWS, index=False)

@@ -270,7 +270,7 @@ def test_runs_that_can_be_specialised_are_offered_on_the_train_page(root: Path, 
     app.selectbox(key="method").set_value("emu").run()
     offered = app.selectbox(key="encoder").options
     assert {"Run mine", "Run plain"} <= set(offered) and "Run head" not in offered
-    app.selectbox(key="encoder").set_value(f"run:{run.folder}").run()
+    app.selectbox(key="encoder").set_value(f"run:{run.name}").run()
     assert not app.exception
     assert any("was not trained on" in info.value and "Japanese" in info.value for info in app.info)
     names = [field.value for field in app.text_input if field.label == "Name of the run"]

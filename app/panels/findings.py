@@ -163,10 +163,11 @@ def _draw_detection(chosen: ChosenData) -> None:
         if codes is None:
             return
         stated = rows["language"].str.strip()
-        as_stated = [
-            language_code(value) in (code, f"{code}-tw") for value, code in zip(stated, codes, strict=True)
+        differs = [
+            language_code(value) not in (code, f"{code}-tw")
+            for value, code in zip(stated, codes, strict=True)
         ]
-        other = ~pd.Series(as_stated, index=rows.index) & (rows["text"].str.strip() != "")
+        other = (rows["text"].str.strip() != "") & differs
         if not other.any():
             st.success(
                 "Every sentence is in the language that the set states.", icon=":material/check_circle:"

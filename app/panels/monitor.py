@@ -75,8 +75,8 @@ def draw_form_and_runs(
 
 def _draw_runs(runs: Sequence[Run], key: str, label: str) -> Run | None:
     if others := job_manager().count(runs_root())[1]:
-        wait = "waits or runs" if others == 1 else "wait or run"
-        st.caption(f"{counted(others, 'job')} of other people {wait}.")
+        waiting = "job of other people waits or runs", "jobs of other people wait or run"
+        st.caption(f"{counted(others, *waiting)}.")
     if not runs:
         draw_note(f"{label}s appear here. Start the first one with the form.")
         _draw_undo(key)
