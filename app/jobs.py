@@ -105,12 +105,13 @@ class JobManager:
         """
         with self._starting:
             self._check_limits(run.folder.parent)
-            again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
-            if self.holds(run) or not (run.can_resume or again):
-                raise RunError(f"the run '{run.name}' can't be resumed now; look at its state")
-            run.uncancel()
-            run.write_status(Status())
-            self._enqueue(run)
+            with self._changed:
+                again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
+                if self.holds(run) or not (run.can_resume or again):
+                    raise RunError(f"the run '{run.name}' can't be resumed now; look at its state")
+                run.uncancel()
+                run.write_status(Status())
+                self._enqueue(run)
 
     def holds(self, run: Run) -> bool:
         """Return whether the run waits in this queue or has a process."""

@@ -163,11 +163,10 @@ def _draw_detection(chosen: ChosenData) -> None:
         if codes is None:
             return
         stated = rows["language"].str.strip()
-        differs = [
-            language_code(value) not in (code, f"{code}-tw")
-            for value, code in zip(stated, codes, strict=True)
+        as_stated = [
+            language_code(value) in (code, f"{code}-tw") for value, code in zip(stated, codes, strict=True)
         ]
-        other = (rows["text"].str.strip() != "") & differs
+        other = ~pd.Series(as_stated, index=rows.index) & (rows["text"].str.strip() != "")
         if not other.any():
             st.success(
                 "Every sentence is in the language that the set states.", icon=":material/check_circle:"

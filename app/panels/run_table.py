@@ -17,8 +17,7 @@ from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, Status
 
 P_AT_1 = "P@1"
-_FACTS, _FIGURES = ["Run", "State", "Method", "Encoder", "Trained on"], ["Before", "After", "Gain"]
-COLUMNS = [*_FACTS, *_FIGURES, "Started", "Took", "Tags", "Note", P_AT_1]
+_FACTS = ("Run", "State", "Method", "Encoder", "Trained on")
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
@@ -52,11 +51,11 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
 
 
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return `COLUMNS`, a row for each run.
+    """Return a row for each of one or more runs.
 
     `P_AT_1` is left out if no run trained an encoder from scratch, tags and notes if there are none.
     """
-    frame = pd.DataFrame(map(run_row, runs), columns=COLUMNS)
+    frame = pd.DataFrame(map(run_row, runs))
     empty = [column for column in ("Tags", "Note") if not frame[column].map(bool).any()]
     return frame.drop(columns=empty if any(map(is_from_scratch, runs)) else [*empty, P_AT_1])
 
@@ -74,7 +73,7 @@ def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
 
 
 def run_row(run: Run) -> dict[str, Any]:
-    """Return a run's state, facts and figures, by the names of `COLUMNS`."""
+    """Return a run's state, facts and figures, by the names of the table's columns."""
     status, config, metrics, (note, tags) = status_of(run), config_of(run), metrics_of(run), remarks_of(run)
     before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
     row: dict[str, Any] = {
