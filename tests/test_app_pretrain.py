@@ -14,8 +14,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from app import jobs
 from app.panels.monitor import found_table, losses_of
-from app.panels.run_table import mean_p_at_1
-from app.panels.run_table import P_AT_1, runs_frame
+from app.panels.run_table import P_AT_1, mean_p_at_1, runs_frame
 from app.state import runs_to_specialise
 from app.upload.text_files import Kind, read_files, safe_name
 from app.upload.texts import typed_languages
