@@ -80,8 +80,7 @@ class Background:
         self,
         max_bytes: int = 512 * 2**20,  # memory for results; the newest is kept even if it is larger
         modules: Sequence[str] = (),  # names of those that each process imports first
-        warm_up: Callable[[], None]
-        | None = None,  # runs once in each process when it is first idle, in a thread
+        warm_up: Callable[[], None] | None = None,  # runs once, in a thread, when a process is first idle
         memory_bytes: int | None = None,  # of a process's data, beyond which a task fails; enforced on Linux
         niceness: int = 0,  # of the processes, as in `os.nice`
         processes: int = 1,  # tasks that run at the same time
