@@ -17,6 +17,7 @@ from emu_core.data.demo import demo_paths
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.encoders.base import FloatArray, TokenIds
 from emu_core.encoders.registry import open_encoder
+from emu_core.encoders.use import encoder as use_encoder
 from emu_core.encoders.use.encoder import BOS, EOS, UNKNOWN, UseEncoder
 from emu_core.encoders.use.network import ORDERS
 from emu_core.errors import EncoderError
@@ -236,14 +237,14 @@ def test_another_table_is_refused(saved: tuple[Path, FloatArray], tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["table", "scale", "low"])
-def test_the_checksum_sees_every_part_of_the_table(name: str) -> None:
-    encoder, changed = UseEncoder(), UseEncoder()
-    for e in (encoder, changed):
-        e.table, e.scale, e.low = torch.zeros(17, 512, dtype=torch.uint8), torch.ones(17), torch.zeros(17)
-    assert changed.table_sha256 == encoder.table_sha256
-    del changed.table_sha256
-    getattr(changed, name).view(-1)[-1] += 1
-    assert changed.table_sha256 != encoder.table_sha256
+def test_the_checksum_sees_every_part_of_the_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, ones, zeros = torch.zeros(17, 512, dtype=torch.uint8), torch.ones(17), torch.zeros(17)
+    package = use_encoder._Package(table, ones, zeros, state={}, eps=0.0)
+    monkeypatch.setattr(use_encoder, "_package", lambda path: package)
+    before, again = (use_encoder._table_sha256.__wrapped__(Path()) for _ in range(2))
+    assert before == again
+    getattr(package, name).view(-1)[-1] += 1
+    assert use_encoder._table_sha256.__wrapped__(Path()) != before
 
 
 @pytest.mark.parametrize("missing", ["eps", "table_sha256"])

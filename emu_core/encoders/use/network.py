@@ -79,18 +79,19 @@ class UseNetwork(nn.Module):
     scale: Tensor
     low: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, table: Tensor, scale: Tensor, low: Tensor, eps: float) -> None:
         super().__init__()
-        self.register_buffer("table", torch.empty(0, EMBEDDING, dtype=torch.uint8), persistent=False)
-        self.register_buffer("scale", torch.empty(BLOCKS), persistent=False)
-        self.register_buffer("low", torch.empty(BLOCKS), persistent=False)
+        for name, value in {"table": table, "scale": scale, "low": low}.items():
+            self.register_buffer(name, value, persistent=False)
         width = len(ORDERS) * CHANNELS
-        self.eps = 0.0
+        self.eps = eps
         self.register_parameter("embedding", None)  # a parameter if the piece embeddings are trained
         self.projection = nn.Linear(EMBEDDING, width)
-        self.projection_norm = nn.LayerNorm(width)  # over all three orders at once, as the reference does
+        self.projection_norm = nn.LayerNorm(
+            width, eps
+        )  # over all three orders at once, as the reference does
         self.ngrams = nn.ModuleList([NgramBlock(order, left) for order, left in ORDERS])
-        self.norm = nn.LayerNorm(EMBEDDING + width)
+        self.norm = nn.LayerNorm(EMBEDDING + width, eps)
         self.cnn = nn.Linear(EMBEDDING + width, EMBEDDING)
         self.dense0 = nn.Linear(EMBEDDING, 320, bias=False)
         self.dense1 = nn.Linear(320, 320, bias=False)
@@ -155,13 +156,6 @@ class UseNetwork(nn.Module):
         return out * out.square().sum(dim=-1, keepdim=True).clamp_min(self.eps).rsqrt()
 
 
-class Kernel(NamedTuple):
-    """A layer over windows, with its places stacked."""
-
-    weight: Tensor  # (order * 256, 256)
-    bias: Tensor  # (order * 256,)
-
-
 class Items(NamedTuple):
     """The items of windows, followed by zeros for the places of a window outside its sentence."""
 
@@ -188,11 +182,16 @@ def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     flat = np.fromiter(chain.from_iterable(ids), np.int64, lengths.sum())
     distinct, piece_of = np.unique(flat, return_inverse=True)  # (U,), (tokens,)
-    pieces = _pieces(network, distinct, [_kernel(block.first, block.left) for block in network.blocks])
-    second = [_kernel(block.second, block.left) for block in network.blocks]
-    sums = []
-    for sentences, tokens in _chunks(lengths):
-        sums.append(_normalised_sums(network, pieces, second, piece_of[tokens], lengths[sentences]))
+    vectors = network.embed(torch.from_numpy(_filled(distinct, 0)))
+    projected = network.projection_norm(_product(vectors, network.projection.weight, network.projection.bias))
+    projected[len(distinct) :] = 0
+    parts = zip(projected.split(CHANNELS, dim=-1), network.blocks, strict=True)
+    items = [_items(part.contiguous(), block.first, block.left) for part, block in parts]
+    pieces = Pieces(vectors, vectors.sum(dim=1), vectors.square().sum(dim=1), items)
+    sums = [
+        _normalised_sums(network, pieces, piece_of[tokens], lengths[sentences])
+        for sentences, tokens in _chunks(lengths)
+    ]
     more = -len(ids) % TILES
     length = F.pad(torch.from_numpy(lengths).float().unsqueeze(1), (0, 0, 0, more), value=1)
     return network.sentence_vectors(F.pad(torch.cat(sums), (0, 0, 0, more)), length, _product)[: len(ids)]
@@ -209,22 +208,7 @@ def _chunks(lengths: Numbers) -> Iterator[tuple[slice, slice]]:
     yield slice(first, len(lengths)), slice(start, end)
 
 
-def _pieces(network: UseNetwork, distinct: Numbers, first: Sequence[Kernel]) -> Pieces:
-    vectors = network.embed(torch.from_numpy(_filled(distinct, 0)))
-    projected = network.projection_norm(_product(vectors, network.projection.weight, network.projection.bias))
-    projected[len(distinct) :] = 0
-    parts = [part.contiguous() for part in projected.split(CHANNELS, dim=-1)]
-    return Pieces(
-        vectors,
-        vectors.sum(dim=1),
-        vectors.square().sum(dim=1),
-        [_items(part, kernel) for part, kernel in zip(parts, first, strict=True)],
-    )
-
-
-def _normalised_sums(
-    network: UseNetwork, pieces: Pieces, second: Sequence[Kernel], piece_of: Numbers, lengths: Numbers
-) -> Tensor:
+def _normalised_sums(network: UseNetwork, pieces: Pieces, piece_of: Numbers, lengths: Numbers) -> Tensor:
     """Return the sum of each sentence's normalised tokens (B, 1280); `piece_of` is each token's piece."""
     ends = lengths.cumsum()
     starts = ends - lengths
@@ -238,7 +222,7 @@ def _normalised_sums(
     own = torch.from_numpy(piece_of)
     total, squares = pieces.total[own], pieces.squares[own]
     grams = []
-    for (order, left), items, kernel in zip(ORDERS, pieces.items, second, strict=True):
+    for (order, left), items, block in zip(ORDERS, pieces.items, network.blocks, strict=True):
         seen = slice(GAP - left, GAP - left + order)
         windows, window_of = _distinct(near_pieces[:, seen], outside + 1)  # each window's first row, (rows,)
         hidden = _convolve(
@@ -246,7 +230,7 @@ def _normalised_sums(
         )
         hidden[len(windows) :] = 0
         near_windows = np.append(window_of, len(windows))[near[:, seen]]
-        gram = _convolve(_items(hidden, kernel), near_windows, window_of)  # (rows, 256)
+        gram = _convolve(_items(hidden, block.second, left), near_windows, window_of)  # (rows, 256)
         total += gram.sum(dim=1)
         squares += torch.linalg.vector_norm(gram, dim=1).square_()
         grams.append(gram)
@@ -266,16 +250,12 @@ def _normalised_sums(
     return sums.mul_(network.norm.weight).add_(length * network.norm.bias)
 
 
-def _kernel(layer: nn.Linear, left: int) -> Kernel:
+def _items(vectors: Tensor, layer: nn.Linear, left: int) -> Items:
     order = layer.in_features // CHANNELS
     weight = layer.weight.view(CHANNELS, order, CHANNELS).transpose(0, 1).reshape(-1, CHANNELS)
     bias = weight.new_zeros(order, CHANNELS)
     bias[left] = layer.bias  # once in each window, with its own token
-    return Kernel(weight, bias.flatten())
-
-
-def _items(vectors: Tensor, kernel: Kernel) -> Items:
-    return Items(vectors, _product(vectors, kernel.weight, kernel.bias).view(-1, CHANNELS))
+    return Items(vectors, _product(vectors, weight, bias.flatten()).view(-1, CHANNELS))
 
 
 def _convolve(items: Items, windows: Numbers, own: Numbers) -> Tensor:
