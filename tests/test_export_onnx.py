@@ -21,7 +21,7 @@ from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.bicvm.encoder import BicvmEncoder
 from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.e5 import E5File, bert, sentence_transformer, tokenizer
-from emu_core.encoders.laser.encoder import LaserEncoder, LaserNetwork
+from emu_core.encoders.laser.encoder import LaserEncoder
 from emu_core.encoders.onnx_parts import Graph, OnnxParts
 from emu_core.encoders.posterior import PosteriorEncoder
 from emu_core.encoders.transformer.hf import HfEncoder
@@ -161,16 +161,6 @@ def test_laser(tmp_path: Path, laser: LaserEncoder) -> None:
     out = write(laser, tmp_path / "out")
     vectors = readme_vectors(out, TEXTS, blocked=["transformers", "sentence_transformers"])
     np.testing.assert_allclose(vectors, laser.encode(TEXTS), rtol=0, atol=1e-5)
-
-
-def test_laser_that_reads_one_way(tmp_path: Path, laser: LaserEncoder) -> None:
-    torch.manual_seed(0)
-    network = LaserNetwork(len(laser.text.dictionary), 1, 8, 6, 2, bidirectional=False)
-    encoder = LaserEncoder(network, laser.text)
-    features = encoder.tokenize(TEXTS)
-    with torch.no_grad():
-        vectors = encoder.onnx_parts(tmp_path).graph(features["input_ids"], features["attention_mask"].long())
-        np.testing.assert_allclose(vectors, encoder(features), rtol=0, atol=1e-6)
 
 
 def without_mask(graph: Graph) -> Graph:

@@ -528,8 +528,9 @@ def test_without_network_the_message_says_what_to_fetch_and_where_to_put_it(
     run: Command, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path))
     with pytest.raises(EncoderError) as caught:
-        download(tmp_path)
+        download()
     message = str(caught.value)
     assert reason in message
     assert all(URL + name in message for name in FILES)
@@ -543,8 +544,10 @@ def test_a_download_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_
         raise subprocess.TimeoutExpired(args, timeout)
 
     monkeypatch.setattr(subprocess, "run", hang)
+    monkeypatch.setattr(laser_download, "PATIENCE_S", 5)
+    monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path))
     with pytest.raises(EncoderError, match="more than 5 s"):
-        download(tmp_path, patience_s=5)
+        download()
 
 
 def test_the_real_command_fails_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -553,11 +556,16 @@ def test_the_real_command_fails_in_words(monkeypatch: pytest.MonkeyPatch, tmp_pa
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(laser_download, "PATIENCE_S", 60)
+    monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path))
     with pytest.raises(EncoderError, match=r"URLError.*93langs\.fcodes"):
-        download(tmp_path, patience_s=60)
+        download()
 
 
-def test_a_folder_that_can_not_be_written_is_an_encoder_error(tmp_path: Path) -> None:
+def test_a_folder_that_can_not_be_written_is_an_encoder_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("", "utf-8")
+    monkeypatch.setenv("EMU_LASER_DIR", str(tmp_path / "file" / "folder"))
     with pytest.raises(EncoderError, match="EMU_LASER_DIR"):
-        download(tmp_path / "file" / "folder")
+        download()

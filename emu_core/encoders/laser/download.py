@@ -39,8 +39,7 @@ def absence() -> str:
     if package_folder("laserembeddings") is None:
         return f"pip install {PACKAGE}"
     folder = files_folder()
-    missing = missing_files(folder)
-    if not missing:
+    if not (missing := missing_files(folder)):
         return ""
     return (
         f"{', '.join(missing)} not found in {folder}: run emu encoders download laser, or set {FOLDER_VARIABLE} to "
@@ -48,19 +47,15 @@ def absence() -> str:
     )
 
 
-def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> Path:
+def download() -> Path:
     """Fetch the files (about 210 MB) with the package's command, unless they are there, and return their folder.
 
     The command's messages go to stderr. The files appear in the folder together, when they are complete.
 
-    Args:
-        folder: where to put them; by default where the encoder looks for them.
-        patience_s: seconds after which a download is given up.
-
     Raises:
         EncoderError: there is no network, or the folder can't be written; the message says what to do by hand.
     """
-    target = files_folder() if folder is None else folder
+    target = files_folder()
     if not missing_files(target):
         return target
     if package_folder("laserembeddings") is None:
@@ -68,8 +63,7 @@ def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> P
     try:
         target.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".laser-", dir=target) as partial:
-            reason = _fetch(Path(partial), patience_s)
-            if reason:
+            if reason := _fetch(Path(partial)):
                 raise EncoderError(
                     f"LASER's files can't be fetched from here ({reason}); fetch "
                     f"{', '.join(URL + name for name in FILES)} by other means and put them into {target}"
@@ -84,17 +78,17 @@ def download(folder: Path | None = None, *, patience_s: float = PATIENCE_S) -> P
     return target
 
 
-def _fetch(folder: Path, patience_s: float) -> str:
+def _fetch(folder: Path) -> str:
     """Run the package's command, and return why it failed, or ""."""
     # -P: a folder of the same name in the working directory is not the package.
     command = [sys.executable, "-P", "-m", "laserembeddings", "download-models", str(folder)]
     utf8 = {**os.environ, "PYTHONIOENCODING": "utf-8"}  # other encodings lack signs of its messages
     try:
         done = subprocess.run(
-            command, stdout=2, stderr=subprocess.PIPE, env=utf8, timeout=patience_s, check=False
+            command, stdout=2, stderr=subprocess.PIPE, env=utf8, timeout=PATIENCE_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return f"it took more than {patience_s:.0f} s"
+        return f"it took more than {PATIENCE_S:.0f} s"
     lines = done.stderr.decode("utf-8", "replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "no reason given")
     if done.returncode:

@@ -49,33 +49,19 @@ LANGUAGES = (
 class LaserNetwork(nn.Module):
     """The network from piece ids to sentence vectors; its weights have the published file's names."""
 
-    def __init__(
-        self,
-        pieces: int,
-        padding: int,
-        embedding: int,
-        hidden: int,
-        layers: int,
-        *,
-        bidirectional: bool = True,
-    ) -> None:
+    def __init__(self, state: Mapping[str, Tensor], padding: int) -> None:
+        """Take copies of weights, whose sizes are the network's. Raises an error of any kind if they do not fit."""
         super().__init__()
-        self.dim = hidden * (2 if bidirectional else 1)
-        self.embed_tokens = nn.Embedding(pieces, embedding, padding)
-        self.lstm = nn.LSTM(embedding, hidden, layers, bidirectional=bidirectional)
-
-    @classmethod
-    def of(cls, state: Mapping[str, Tensor], padding: int) -> Self:
-        """Make a network of given weights, whose sizes are theirs. Raises an error of any kind if they do not fit."""
         copies = {name: _whole(weight) for name, weight in state.items()}
         pieces, embedding = copies["embed_tokens.weight"].shape
         hidden = copies["lstm.weight_hh_l0"].shape[1]
         layers = sum(name.startswith("lstm.bias_ih") and not name.endswith("_reverse") for name in copies)
+        self.dim = 2 * hidden
         with torch.device("meta"):  # no memory or time for weights that are replaced at once
-            both = "lstm.bias_ih_l0_reverse" in copies
-            model = cls(pieces, padding, embedding, hidden, layers, bidirectional=both)
-        model.load_state_dict(copies, assign=True)
-        return model.requires_grad_()
+            self.embed_tokens = nn.Embedding(pieces, embedding, padding)
+            self.lstm = nn.LSTM(embedding, hidden, layers, bidirectional=True)
+        self.load_state_dict(copies, assign=True)
+        self.requires_grad_()
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Return vectors (B, dim) of padded piece ids (B, T); their lengths (B,), 1 or more, are on the CPU."""
@@ -86,15 +72,11 @@ class LaserNetwork(nn.Module):
 
 
 def read_checkpoint(path: Path) -> tuple[LaserNetwork, dict[str, int]]:
-    """Return the network in the published file and its dictionary, the row of each piece, without running any code.
-
-    Raises:
-        EncoderError: the file is damaged or something else.
-    """
+    """Return the network in the published file and its dictionary, the row of each piece, without running any code."""
     try:
         file = torch.load(path, map_location="cpu", weights_only=True)
         dictionary = checked_dictionary(file["dictionary"], len(file["model"]["embed_tokens.weight"]))
-        return LaserNetwork.of(file["model"], dictionary["<pad>"]), dictionary
+        return LaserNetwork(file["model"], dictionary["<pad>"]), dictionary
     except Exception as error:  # torch's readers raise many kinds of error for an untrusted file
         raise EncoderError(
             f"{path} is damaged or not LASER's published encoder; delete it and run: emu encoders download laser"
@@ -137,11 +119,9 @@ def padded_vectors(network: LaserNetwork, input_ids: Tensor, attention_mask: Ten
     reverse = torch.where(real, real.sum(dim=1, keepdim=True) - 1 - place, place).unsqueeze(-1)
     states = network.embed_tokens(input_ids)  # (B, T, embedding)
     for layer in range(lstm.num_layers):
-        outputs = [_lstm(lstm, f"_l{layer}", states)]
-        if lstm.bidirectional:
-            backwards = _lstm(lstm, f"_l{layer}_reverse", _reorder(states, reverse))
-            outputs.append(_reorder(backwards, reverse))
-        states = torch.cat(outputs, dim=-1)  # (B, T, dim)
+        forwards = _lstm(lstm, f"_l{layer}", states)
+        backwards = _lstm(lstm, f"_l{layer}_reverse", _reorder(states, reverse))
+        states = torch.cat([forwards, _reorder(backwards, reverse)], dim=-1)  # (B, T, dim)
     return states.masked_fill(~real.unsqueeze(-1), float("-inf")).amax(dim=1)
 
 
@@ -185,8 +165,7 @@ class LaserEncoder(EncoderByLanguage):
     def load(cls, name: str = "") -> Self:
         """Open the published weights, from the folder named by EMU_LASER_DIR, or else the package's.
 
-        Raises:
-            EncoderError: the package or a file is missing or damaged; the message says how to fix it.
+        Raises EncoderError if the package or a file is missing or damaged.
         """
         reason = absence()
         if reason:
@@ -212,7 +191,7 @@ class LaserEncoder(EncoderByLanguage):
             state = load_file(folder / WEIGHTS)
             dictionary = checked_dictionary(json.loads(files[DICTIONARY]), len(state["embed_tokens.weight"]))
             text = LaserText(files[CODES], files[VOCABULARY], dictionary)
-            return cls(LaserNetwork.of(state, dictionary["<pad>"]), text)
+            return cls(LaserNetwork(state, dictionary["<pad>"]), text)
 
     def save(self, folder: Path) -> None:
         """Write config.json, model.safetensors and the tokenizer's files (about 210 MB)."""
@@ -232,11 +211,7 @@ class LaserEncoder(EncoderByLanguage):
         return OnnxParts(partial(padded_vectors, self.model), IMPORTS, token_ids, check_ids)
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Return piece ids followed by `</s>`, truncated to `max_tokens`.
-
-        Args:
-            texts: N sentences.
-            languages: their languages, which LASER tokenises differently; see `text.guess_languages` for the default.
+        """Return piece ids followed by `</s>`, truncated to `max_tokens`; `text.guess_languages` guesses languages.
 
         Raises:
             EncoderError: the package that finds the words of Chinese or Japanese is missing.

@@ -61,8 +61,9 @@ class LaserText:
         self._end, self._unknown = dictionary["</s>"], dictionary["<unk>"]
         if any(line.count(" ") != 2 for line in codes.decode().rstrip("\n").split("\n")):
             raise ValueError("not a file of two pieces and a count in each line")
+        files = (io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") for content in (codes, vocabulary))
         try:
-            self._bpe = _preprocessing().BPE(_as_file(codes), _as_file(vocabulary))
+            self._bpe = _preprocessing().BPE(*files)
         except SystemExit:  # the BPE's own library exits on a line that it can't read
             raise ValueError("not a file of BPE codes") from None
         pieces: set[str] = self._bpe.bpe.vocab
@@ -72,20 +73,16 @@ class LaserText:
     def token_ids(
         self, texts: Sequence[str], most: int, languages: Sequence[str] | None = None
     ) -> list[TokenIds]:
-        """Return the piece ids of each text followed by `</s>`, truncated to `most`; unknown languages are "".
-
-        Raises:
-            EncoderError: the words of a language are found by a package that is not installed.
-        """
+        """Return the piece ids of each text followed by `</s>`, truncated to `most`; unknown languages are ""."""
         codes = list(languages) if languages is not None else [""] * len(texts)
         if "" in codes:
             codes = [code or guess for code, guess in zip(codes, guess_languages(texts), strict=True)]
-        return [self._ids(text, code, most) for text, code in zip(texts, codes, strict=True)]
-
-    def _ids(self, text: str, language: str, most: int) -> TokenIds:
-        words = tokenizer(language.partition("-")[0]).tokenize(text)
-        pieces = self._bpe.encode_tokens(words).split()[: most - 1]
-        return [*(self.dictionary.get(piece, self._unknown) for piece in pieces), self._end]
+        ids = []
+        for text, code in zip(texts, codes, strict=True):
+            words = tokenizer(code.partition("-")[0]).tokenize(text)
+            pieces = self._bpe.encode_tokens(words).split()[: most - 1]
+            ids.append([*(self.dictionary.get(piece, self._unknown) for piece in pieces), self._end])
+        return ids
 
 
 @lru_cache(maxsize=128)
@@ -111,7 +108,3 @@ def _preprocessing() -> Any:
             f"pip install {PACKAGE}"
         ) from error
     return preprocessing
-
-
-def _as_file(content: bytes) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
