@@ -44,31 +44,6 @@ PROBE = "Where is the pool?"
 READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "prompt_length"}
 
 
-def without_prompt(
-    model: "SentenceTransformer", prompt_tokens: int, input_ids: Tensor, attention_mask: Tensor
-) -> Tensor:
-    """Return vectors (B, dim) of token ids (B, T), of a model whose pooling leaves the prompt out.
-
-    That pooling depends on the data to find the padded side. Our batches are always padded at the end, so the prompt is
-    removed from the mask here.
-    """
-    backbone, *rest = model.children()
-    features = backbone({"input_ids": input_ids, "attention_mask": attention_mask})
-    place = torch.arange(input_ids.shape[1], device=input_ids.device)
-    features["attention_mask"] = attention_mask * (place >= prompt_tokens)
-    for module in rest:
-        features = module(features)
-    return features["sentence_embedding"]
-
-
-def reads_alone(folder: Path, texts: list[str], expected: list[list[int]]) -> bool:
-    """Return whether the tokenizer saved in a folder, opened without transformers, gives the expected ids."""
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    return [tokenizer.encode(text).ids for text in texts] == expected
-
-
 class TransformerEncoder(Encoder):
     """A transformer with the pooling, prompt and normalisation of its sentence-transformers folder.
 
@@ -86,8 +61,8 @@ class TransformerEncoder(Encoder):
             model.max_seq_length = LONGEST
         self.max_tokens = model.max_seq_length
         name = model.default_prompt_name
-        self._prompt = model.prompts[name] if name else None
-        probe: dict[str, Any] = model.preprocess([PROBE], prompt=self._prompt)
+        self.prompt = model.prompts[name] if name else ""  # the text before each sentence
+        probe: dict[str, Any] = model.preprocess([PROBE], prompt=self.prompt)
         with torch.no_grad():
             vector = self.model(dict(probe)).get("sentence_embedding")
         if vector is None or "input_ids" not in probe or not READ_FEATURES.issuperset(probe):
@@ -130,30 +105,40 @@ class TransformerEncoder(Encoder):
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the tokenizer, and return the graph."""
+        from tokenizers import Tokenizer
+
         texts = [*CHECK_TEXTS, " ".join(CHECK_TEXTS) * (self.max_tokens // 100 + 1)]
         ids = self.token_ids(texts)  # the tokenizer is saved with its last limit
         with quietly():
             self.model.tokenizer.save_pretrained(str(folder))
-        if not (folder / TOKENIZER).exists():
-            package, code = "transformers", WITH_TRANSFORMERS
-        elif reads_alone(folder, [self.prompt + text for text in texts], ids):
+        package, code = "transformers", WITH_TRANSFORMERS
+        if (folder / TOKENIZER).exists():
             package, code = "tokenizers", ALONE
-        else:
-            raise EncoderError(
-                f"the tokenizer of '{self.spec}' makes other tokens when it is saved alone; export it with "
-                "--format sentence-transformers"
-            )
+            alone = Tokenizer.from_file(str(folder / TOKENIZER))
+            if [alone.encode(self.prompt + text).ids for text in texts] != ids:
+                raise EncoderError(
+                    f"the tokenizer of '{self.spec}' makes other tokens when it is saved alone; export it with "
+                    "--format sentence-transformers"
+                )
         token_ids = code.format(prompt=self.prompt, max_tokens=self.max_tokens)
         return OnnxParts(self._padded_vectors, f"import {package}", token_ids, ids[: len(CHECK_TEXTS)])
 
     def _padded_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        leaves_prompt_out = not all(
-            getattr(module, "include_prompt", True) for module in self.model.children()
-        )
-        if self._prompt_length is None or not leaves_prompt_out:
-            return self({"input_ids": input_ids, "attention_mask": attention_mask})
-        vectors = without_prompt(self.model, self._prompt_length, input_ids, attention_mask)
-        return vectors[:, : self.dim].float()
+        """Return the vectors (B, dim) of token ids (B, T) like `forward`, in operations of ONNX.
+
+        A pooling that leaves the prompt out depends on the data to find the padded side. Our batches are always padded
+        at the end, so the prompt is removed from the mask here.
+        """
+        features = {"input_ids": input_ids, "attention_mask": attention_mask}
+        backbone, *rest = self.model.children()
+        if self._prompt_length is None or all(getattr(module, "include_prompt", True) for module in rest):
+            return self(features)
+        features = backbone(features)
+        place = torch.arange(input_ids.shape[1], device=input_ids.device)
+        features["attention_mask"] = attention_mask * (place >= self._prompt_length)
+        for module in rest:
+            features = module(features)
+        return features["sentence_embedding"][:, : self.dim].float()
 
     @property
     def backbone(self) -> "PreTrainedModel":
@@ -168,11 +153,6 @@ class TransformerEncoder(Encoder):
     def state_dim(self) -> int:
         """Length of a token's state, which differs from `dim` if a dense module follows the pooling."""
         return int(self.backbone.config.hidden_size)
-
-    @property
-    def prompt(self) -> str:
-        """The text before each sentence."""
-        return self._prompt or ""
 
     @property
     def mask_id(self) -> int:
@@ -246,7 +226,7 @@ class TransformerEncoder(Encoder):
         as_lists = {"text": {"padding": False}, "common": {"return_tensors": None}}
         for start in range(0, len(texts), TEXTS):
             part = list(texts[start : start + TEXTS])
-            ids += self.model.preprocess(part, prompt=self._prompt, processing_kwargs=as_lists)["input_ids"]
+            ids += self.model.preprocess(part, prompt=self.prompt, processing_kwargs=as_lists)["input_ids"]
         return ids
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
