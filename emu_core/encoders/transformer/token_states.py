@@ -1,7 +1,7 @@
 """A frozen transformer's token states, and sentences with some characters masked."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -25,10 +25,8 @@ Span = tuple[int, int]
 class TokenStates:
     """States of the tokens of N sentences, without padding."""
 
-    states: Tensor
-    """(tokens of all sentences, d), in half precision to keep tens of thousands of sentences in memory."""
-    starts: Tensor
-    """(N + 1,), where each sentence's tokens begin, and where the last end."""
+    states: Tensor  # (tokens of all sentences, d), in half precision: tens of thousands of sentences are in memory
+    starts: Tensor  # (N + 1,), where each sentence's tokens begin, and where the last end
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -58,16 +56,10 @@ def token_states(
 
     States are stored in the folder `cache`, and read from it for the same encoder and tokens.
     """
-    lengths = torch.tensor([len(own) for own in ids], dtype=torch.long)
-    starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
-    out = torch.empty((int(starts[-1]), encoder.state_dim), dtype=torch.float16, device=encoder.device)
-
-    def put(rows: list[int], states: Tensor, mask: Tensor) -> None:
-        at = torch.cat([torch.arange(int(starts[row]), int(starts[row + 1])) for row in rows])
-        out[at.to(out.device)] = states[mask].half()
-
-    _run(encoder, ids, out, put, cache, "states", on_progress)
-    return TokenStates(out, starts.to(out.device))
+    counts = torch.tensor([len(own) for own in ids], dtype=torch.long)
+    states = _first_states(encoder, ids, counts, torch.float16, cache, "states", on_progress)
+    starts = torch.cat([torch.zeros(1, dtype=torch.long), counts.cumsum(0)])
+    return TokenStates(states, starts.to(states.device))
 
 
 def cls_states(
@@ -79,47 +71,44 @@ def cls_states(
 ) -> Tensor:
     """Return the first token's states (N, d), float32, like `token_states`; equal sentences are computed once."""
     place = {one: row for row, one in enumerate(dict.fromkeys(map(tuple, ids)))}
-    distinct = [list(one) for one in place]
-    out = torch.empty((len(distinct), encoder.state_dim), device=encoder.device)
-
-    def put(rows: list[int], states: Tensor, mask: Tensor) -> None:
-        out[rows] = states[:, 0]
-
-    _run(encoder, distinct, out, put, cache, "cls", on_progress)
-    return out[torch.tensor([place[tuple(one)] for one in ids], device=out.device)]
+    distinct, one_each = [list(one) for one in place], torch.ones(len(place), dtype=torch.long)
+    states = _first_states(encoder, distinct, one_each, torch.float32, cache, "cls", on_progress)
+    return states[torch.tensor([place[tuple(one)] for one in ids], device=states.device)]
 
 
 @torch.no_grad()
-def _run(
+def _first_states(
     encoder: TransformerEncoder,
     ids: Sequence[TokenIds],
-    out: Tensor,
-    put: Callable[[list[int], Tensor, Tensor], None],
+    counts: Tensor,
+    dtype: torch.dtype,
     cache: Path | None,
     name: str,
     on_progress: Progress | None,
-) -> None:
-    """Fill `out` from a file of the cache, or by running the encoder and writing that file.
-
-    `put` writes a batch to `out`: its rows, token states (B, L, d) and mask (B, L).
-    """
+) -> Tensor:
+    """Return the states of each sentence's first `counts` tokens (N,), concatenated, from the cache if it has them."""
+    out = torch.empty((int(counts.sum()), encoder.state_dim), dtype=dtype, device=encoder.device)
     file = cache / f"{name}-{_digest(encoder, ids)}.safetensors" if cache else None
     if file is not None:
         try:
             states = load_file(file)["states"]
             if states.shape == out.shape:
-                out.copy_(states)
-                return
+                return out.copy_(states)
         except (SafetensorError, KeyError, OSError):
             pass  # it is missing or incomplete
+    starts = counts.cumsum(0) - counts
     with evaluation_mode(encoder):
         for rows, batch in encoder.in_batches(ids, on_progress=on_progress):
             features = encoder.collate(batch)
-            put(rows, encoder.states(features), features["attention_mask"].bool())
+            place = torch.arange(features["input_ids"].shape[1])  # (T,)
+            kept = place < counts[rows].unsqueeze(1)  # (B, T)
+            at = (starts[rows].unsqueeze(1) + place)[kept]
+            out[at.to(out.device)] = encoder.states(features)[kept.to(out.device)].to(dtype)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(file) as partial:
             save_file({"states": out.cpu()}, partial)
+    return out
 
 
 def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
@@ -143,10 +132,8 @@ def masked_ids(
 ) -> list[TokenIds]:
     """Return token ids of N texts, with consecutive tokens that overlap a span replaced by a single mask token.
 
-    A single mask does not reveal the length of the hidden words. Spans are (start, end) of a text's characters.
-
-    Raises:
-        EncoderError: the tokenizer has no mask token, or does not know the positions of tokens.
+    A single mask does not reveal the length of the hidden words. Spans are (start, end) of a text's characters. Raises
+    EncoderError if the tokenizer has no mask token, or does not know the positions of tokens.
     """
     mask, prompt = encoder.mask_id, encoder.prompt
     found = []
