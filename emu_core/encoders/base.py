@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -101,11 +102,7 @@ class Encoder(nn.Module, ABC):
         raise EncoderError(f"there is no published encoder '{cls.spec}'; name a run of yours as run:DIR")
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Return a graph for ONNX, and write the files of its tokenizer into `folder`.
-
-        Raises:
-            EncoderError: the encoder has no such graph.
-        """
+        """Return a graph for ONNX, and write its tokenizer's files into `folder`. Raises EncoderError without one."""
         raise EncoderError(
             f"the encoder '{self.spec}' can't be exported to ONNX; export it with --format sentence-transformers"
         )
@@ -204,19 +201,13 @@ class EncoderByLanguage(Encoder):
 
     @abstractmethod
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Return the token ids of each text, truncated to `max_tokens`; languages that are not known are ""."""
+        """Return the token ids of each text, truncated to `max_tokens`; a language that is "" is guessed."""
 
     def encode(
-        self,
-        texts: Sequence[str],
-        *,
-        batch_tokens: int | None = None,
-        on_progress: Progress | None = None,
-        languages: Sequence[str] | None = None,
+        self, texts: Sequence[str], *, languages: Sequence[str] | None = None, **options: Any
     ) -> FloatArray:
-        """Encode like every encoder, with the texts' languages."""
-        ids = self.token_ids(texts, languages)
-        return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
+        """Encode like every encoder and with its `options`, with the texts' languages."""
+        return self.encode_ids(self.token_ids(texts, languages), **options)
 
 
 def encode_in(encoder: Encoder, texts: Sequence[str], language: str) -> FloatArray:
@@ -272,10 +263,10 @@ def batches_by_beginning(
 
 def pad(ids: Sequence[TokenIds], pad_id: int) -> tuple[Tensor, Tensor]:
     """Return token ids (B, T) padded at the end, and their mask (B, T), True on tokens."""
-    width = max(1, *map(len, ids))  # even if no sentence has a token
-    tokens = np.full((len(ids), width), pad_id, dtype=np.int64)
-    mask = np.zeros((len(ids), width), dtype=bool)
-    for row, sentence in enumerate(ids):
-        tokens[row, : len(sentence)] = sentence
-        mask[row, : len(sentence)] = True
+    lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+    mask = (
+        np.arange(lengths.max(initial=1)) < lengths[:, None]
+    )  # wider than 0 even if no sentence has a token
+    tokens = np.full(mask.shape, pad_id, dtype=np.int64)
+    tokens[mask] = np.fromiter(chain.from_iterable(ids), np.int64, lengths.sum())
     return torch.from_numpy(tokens), torch.from_numpy(mask)

@@ -61,9 +61,8 @@ class DisentangledEncoder(EncoderOnBase):
     @property
     def part_names(self) -> tuple[Part, ...]:
         """The names of the embeddings that `parts` returns."""
-        if isinstance(self.head, Fmda):
-            return tuple(Part)
-        return (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
+        baseline = (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
+        return tuple(Part) if isinstance(self.head, Fmda) else baseline
 
     @torch.no_grad()
     def parts(self, texts: Sequence[str], *, on_progress: Progress | None = None) -> dict[Part, FloatArray]:
@@ -82,12 +81,9 @@ class DisentangledEncoder(EncoderOnBase):
 
     @torch.no_grad()
     def attention(self, text: str) -> list[tuple[str, float, float]]:
-        """Return each token with its shares in the template and the residual embedding, which sum to 1 each.
+        """Return each token, special ones too, with its shares in the template and the residual embedding.
 
-        Special tokens are included.
-
-        Raises:
-            EncoderError: the baseline has no attention.
+        The shares sum to 1 each. Raises EncoderError for the baseline, which has no attention.
         """
         if not isinstance(self.head, Fmda):
             raise EncoderError("only FMDA has an attention over tokens; choose a run of the method fmda")
@@ -109,11 +105,7 @@ class DisentangledEncoder(EncoderOnBase):
 
 
 def part_encode(encoder: Encoder, name: str) -> Encode:
-    """Return a function from N texts to their embeddings (N, dim) of a part, not normalised.
-
-    Raises:
-        EncoderError: the encoder has no such embedding.
-    """
+    """Return a function from texts to a part's embeddings (N, dim), not normalised. Raises EncoderError without it."""
     if not isinstance(encoder, DisentangledEncoder):
         raise EncoderError(
             f"the encoder '{encoder.spec}' has no embedding '{shown(name)}' but one of the whole sentence; name a run "

@@ -123,12 +123,7 @@ def bert(file: E5File) -> "BertModel":
     """Return the transformer, without a pooling layer."""
     from transformers import BertConfig, BertModel
 
-    pieces = file.pieces
-    special: dict[str, Any] = {
-        "pad_token_id": pieces.pad,
-        "bos_token_id": pieces.bos,
-        "eos_token_id": pieces.eos,
-    }
+    special = {f"{name}_token_id": getattr(file.pieces, name) for name in ("pad", "bos", "eos")}
     config = BertConfig(**file.sizes, **special, use_cache=False)
     with torch.device("meta"):
         empty = BertModel(config, add_pooling_layer=False).state_dict()

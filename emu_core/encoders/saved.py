@@ -43,11 +43,7 @@ def write_checksums(folder: Path) -> None:
 
 
 def check_files(folder: Path) -> None:
-    """Compare the files of a saved encoder with their checksums, which earlier versions did not write.
-
-    Raises:
-        EncoderError: a file is not the one that was saved.
-    """
+    """Raise EncoderError if a saved encoder's file differs from its checksum, which earlier versions did not write."""
     if not (folder / CHECKSUMS).exists():
         return
     try:

@@ -128,8 +128,7 @@ class BicvmEncoder(EncoderByLanguage):
         """Write config.json, vocabulary.json and model.safetensors."""
         config = {"encoder": self.spec, "dim": self.dim, "composition": str(self.composition)}
         folder.mkdir(parents=True, exist_ok=True)
-        checksum = self._write_vocabulary(folder)
-        config |= {"languages": self.languages, "sha256": checksum}
+        config |= {"languages": self.languages, "sha256": self._write_vocabulary(folder)}
         write_encoder(folder, config, {"table": self.table})
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
@@ -149,11 +148,7 @@ class BicvmEncoder(EncoderByLanguage):
         return hashlib.sha256(content).hexdigest()
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Return the numbers of the known words, truncated to `max_tokens`.
-
-        Args:
-            texts: N sentences.
-            languages: their languages; one that is "", or not given, is guessed by `Vocabulary.guess`.
+        """Return the numbers of the known words, truncated to `max_tokens`; `Vocabulary.guess` guesses languages.
 
         Raises:
             EncoderError: the encoder has no words of a language.
