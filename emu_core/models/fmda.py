@@ -8,30 +8,35 @@ from emu_core.models.parts import Part, Standard, softmax_over_tokens
 
 
 @dataclass(frozen=True)
-class FmdaOutput:
-    """FMDA's output for B sentences of at most L tokens."""
+class MeaningLanguageOutput:
+    """What FMDA and its baseline split B sentences into."""
 
+    meaning: Tensor
+    """(B, d), of FMDA from template and residual."""
     language: Tensor
     """(B, d), the language-specific part."""
+
+    def parts(self) -> dict[Part, Tensor]:
+        """Return the embeddings by name."""
+        return {Part.LANGUAGE: self.language, Part.MEANING: self.meaning}
+
+
+@dataclass(frozen=True)
+class FmdaOutput(MeaningLanguageOutput):
+    """FMDA's output for B sentences of at most L tokens."""
+
     template: Tensor
     """(B, d), the sentence without its slots."""
     residual: Tensor
     """(B, d), the rest of the sentence."""
-    meaning: Tensor
-    """(B, d), from template and residual."""
     attention: Tensor
     """(B, L), the share of each token in the template embedding; 0 on padding."""
     residual_attention: Tensor
     """(B, L), the same for the residual embedding."""
 
     def parts(self) -> dict[Part, Tensor]:
-        """Return the four embeddings by name."""
-        return {
-            Part.LANGUAGE: self.language,
-            Part.TEMPLATE: self.template,
-            Part.RESIDUAL: self.residual,
-            Part.MEANING: self.meaning,
-        }
+        """Return the embeddings by name."""
+        return super().parts() | {Part.TEMPLATE: self.template, Part.RESIDUAL: self.residual}
 
 
 class Fmda(nn.Module):
@@ -118,24 +123,10 @@ def _pooled(attention: Tensor, states: Tensor) -> Tensor:
     return (attention.unsqueeze(1) @ states).squeeze(1)
 
 
-@dataclass(frozen=True)
-class MeaningLanguageOutput:
-    """The baseline's output for B sentences."""
-
-    meaning: Tensor  # (B, d)
-    language: Tensor  # (B, d)
-
-    def parts(self) -> dict[Part, Tensor]:
-        """Return the two embeddings by name."""
-        return {Part.LANGUAGE: self.language, Part.MEANING: self.meaning}
-
-
 class MeaningLanguage(nn.Module):
     """The baseline: linear layers over the frozen encoder's [CLS] for meaning and language, and language logits.
 
-    Args:
-        dim: length d of [CLS] and of both embeddings.
-        languages: codes, in the order of the language logits.
+    [CLS] and both embeddings have the length `dim`; `languages` are codes, in the order of the logits.
     """
 
     def __init__(self, dim: int, languages: tuple[str, ...]) -> None:
