@@ -1,6 +1,7 @@
 """Functions from texts to vectors: shared between processes, cached, or with a head on top."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import torch
@@ -36,15 +37,8 @@ def shared_encode(encoder: Encoder, processes: Processes, *, on_progress: Progre
 
 def once(encode: Encode) -> Encode:
     """Return `encode` with a cache of all lists of texts, for an encoder that does not change."""
-    known: dict[tuple[str, ...], FloatArray] = {}
-
-    def remembered(texts: Sequence[str]) -> FloatArray:
-        key = tuple(texts)
-        if key not in known:
-            known[key] = encode(texts)
-        return known[key]
-
-    return remembered
+    remembered = cache(lambda texts: encode(list(texts)))
+    return lambda texts: remembered(tuple(texts))
 
 
 def head_after(encode: Encode, head: PosteriorHead) -> Encode:
