@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -58,8 +59,7 @@ def token_states(
     """
     counts = torch.tensor([len(own) for own in ids], dtype=torch.long)
     states = _first_states(encoder, ids, counts, torch.float16, cache, "states", on_progress)
-    starts = torch.cat([torch.zeros(1, dtype=torch.long), counts.cumsum(0)])
-    return TokenStates(states, starts.to(states.device))
+    return TokenStates(states, F.pad(counts.cumsum(0), (1, 0)).to(states.device))
 
 
 def cls_states(
@@ -90,12 +90,10 @@ def _first_states(
     out = torch.empty((int(counts.sum()), encoder.state_dim), dtype=dtype, device=encoder.device)
     file = cache / f"{name}-{_digest(encoder, ids)}.safetensors" if cache else None
     if file is not None:
-        try:
+        with suppress(SafetensorError, KeyError, OSError):  # it is missing or incomplete
             states = load_file(file)["states"]
             if states.shape == out.shape:
                 return out.copy_(states)
-        except (SafetensorError, KeyError, OSError):
-            pass  # it is missing or incomplete
     starts = counts.cumsum(0) - counts
     with evaluation_mode(encoder):
         for rows, batch in encoder.in_batches(ids, on_progress=on_progress):
@@ -121,10 +119,8 @@ def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
 
 def joined(parts: Sequence[TokenStates]) -> TokenStates:
     """Concatenate the states of sentences."""
-    ends = [0, *accumulate(int(part.starts[-1]) for part in parts)]
-    starts = [part.starts[:-1] + before for part, before in zip(parts, ends, strict=False)]
-    last = torch.tensor([ends[-1]], device=parts[0].starts.device)
-    return TokenStates(torch.cat([part.states for part in parts]), torch.cat([*starts, last]))
+    counts = torch.cat([part.starts.diff() for part in parts])
+    return TokenStates(torch.cat([part.states for part in parts]), F.pad(counts.cumsum(0), (1, 0)))
 
 
 def masked_ids(
