@@ -136,14 +136,18 @@ def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
 def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> float:
     """Return the lowest cosine between the vectors of a graph's file and of an encoder in evaluation mode.
 
-    The sentences `ids` are also combined to a long one. Raises EncoderError if the cosine is below 0.9999.
+    Besides the sentences `ids` together, the shortest, the longest and one combined of all are compared, alone and long
+    ones with short ones. Raises EncoderError if the cosine is below 0.9999.
     """
     from onnxruntime import InferenceSession, SessionOptions
 
     options = SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     session = InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    batches = _batches(ids, encoder.max_tokens)
+    endless = [token for sentence in ids for token in sentence] * LONGEST
+    long, by_length = endless[: min(LONGEST, encoder.max_tokens)], sorted(ids, key=len)
+    mixed = [by_length[0], by_length[len(ids) // 2], long]
+    batches = [ids, by_length[:1], by_length[-1:], [long], mixed]
     lowest = np.concatenate([_cosines(encoder, session, batch) for batch in batches]).min()
     if not lowest >= LOWEST_COSINE:  # not a number fails too
         raise EncoderError(
@@ -151,15 +155,6 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
             "export it with --format sentence-transformers, and report this model"
         )
     return float(lowest)
-
-
-def _batches(ids: Sequence[TokenIds], max_tokens: int) -> list[list[TokenIds]]:
-    """Return all sentences together, the shortest and the longest alone, and long ones with short ones."""
-    endless = [token for sentence in ids for token in sentence] * LONGEST
-    long = endless[: min(LONGEST, max_tokens)]
-    by_length = sorted(ids, key=len)
-    mixed = [by_length[0], by_length[len(ids) // 2], long]
-    return [list(ids), by_length[:1], by_length[-1:], [long], mixed]
 
 
 def _cosines(encoder: Encoder, session: "InferenceSession", ids: Sequence[TokenIds]) -> FloatArray:

@@ -12,9 +12,6 @@ def cosine_contrast(first: Tensor, second: Tensor, first_negative: Tensor, secon
         second: b, (B, d), of the same meaning in another (eq. 3, 4), or of the same template (section 4.6).
         first_negative: a', (B, d), of another meaning in the language of a.
         second_negative: b', (B, d), the same for b.
-
-    Example:
-        >>> loss = cosine_contrast(en, de, other_en, other_de)
     """
     return (
         F.cosine_similarity(first, first_negative)
