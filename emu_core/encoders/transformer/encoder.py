@@ -61,7 +61,7 @@ class TransformerEncoder(Encoder):
             model.max_seq_length = LONGEST
         self.max_tokens = model.max_seq_length
         name = model.default_prompt_name
-        self.prompt = model.prompts[name] if name else ""  # the text before each sentence
+        self.prompt = (name and model.prompts[name]) or ""  # the text before each sentence
         probe: dict[str, Any] = model.preprocess([PROBE], prompt=self.prompt)
         with torch.no_grad():
             vector = self.model(dict(probe)).get("sentence_embedding")

@@ -1,6 +1,7 @@
 """`hf:NAME_OR_PATH`: a transformer from the Hugging Face hub or a local folder, through sentence-transformers."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -69,10 +70,8 @@ def from_hub(name: str) -> "SentenceTransformer":
     full = f"sentence-transformers/{name}" if short else name  # as sentence-transformers reads it
     try:
         if in_cache(full):
-            try:
+            with suppress(OSError, EncoderError):  # an interrupted download is completed below
                 return open_model(full)
-            except (OSError, EncoderError):
-                pass  # an interrupted download is completed below
         # Without model or network this fails at once, and `open_model` after minutes.
         model_info(full, timeout=10)
         model = open_model(full, local_only=False)
