@@ -124,15 +124,12 @@ class Encoder(nn.Module, ABC):
     def encode(
         self, texts: Sequence[str], *, batch_tokens: int | None = None, on_progress: Progress | None = None
     ) -> FloatArray:
-        """Encode texts without gradient, in evaluation mode.
+        """Encode N texts in evaluation mode, without gradient: (N, dim), float32, in their order.
 
         Args:
-            texts: N sentences.
+            texts: the sentences.
             batch_tokens: tokens in a batch, padding included; by default what suits the encoder.
             on_progress: called with (sentences done, N) after each batch.
-
-        Returns:
-            Array (N, dim), float32, in the order of `texts`.
 
         Raises:
             EncoderError: a vector is not finite.

@@ -34,12 +34,9 @@ class EncoderOnBase(Encoder):
     @classmethod
     @abstractmethod
     def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
-        """Put saved layers on their base. Any error means that they are damaged.
+        """Put saved layers, the weights `state` of `head`, on their base. Any error means that they are damaged.
 
-        Args:
-            base: the encoder under them.
-            config: `dim`, and what `facts` returned.
-            state: the weights of `head`.
+        `config` has `dim`, and what `facts` returned.
         """
 
     def facts(self) -> dict[str, Any]:

@@ -23,13 +23,10 @@ SETTLED_S = 2.0  # a file changed after this time has other times
 def write_encoder(
     folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, name: str = WEIGHTS
 ) -> None:
-    """Write config.json and the weights, in a new folder if need be.
+    """Write config.json and the file `name` of weights on any device, in a new folder if need be.
 
-    Args:
-        folder: where to write.
-        config: `encoder`, the kind by which `open_encoder` finds the class, and what else is needed to open it.
-        weights: by name, on any device; None if they are in files of another format.
-        name: the file of the weights.
+    `config` has `encoder`, the kind by which `open_encoder` finds the class, and what else is needed to open it.
+    `weights` is None if they are in files of another format.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if weights is not None:

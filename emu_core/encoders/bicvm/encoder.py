@@ -47,7 +47,7 @@ def compose(table: Tensor, ids: Tensor, before: Tensor, offsets: Tensor, composi
         ids: (T,), the words of all sentences.
         before: (T,), the word before each in its sentence, 0 before the first; for `BIGRAM` only.
         offsets: (B,), where each sentence, or each document, begins in `ids`.
-        composition: the sum, or the sum over bigrams.
+        composition: `ADD` or `BIGRAM`.
     """
     if composition is Composition.ADD:
         return F.embedding_bag(ids, table, offsets, mode="sum")
@@ -71,12 +71,7 @@ class BicvmEncoder(EncoderByLanguage):
     """Word vectors of several languages in one space, and their composition, which is not normalised.
 
     The method's own distance is Euclidean. A sentence without known words gets the mean of all word vectors, because
-    the zero vector of an empty sum has no cosine.
-
-    Attributes:
-        table: (words + 1, dim); row 0 is no word and stays zero.
-        vocabulary: the words, by language.
-        composition: the sum, or the sum over bigrams.
+    the zero vector of an empty sum has no cosine. Row 0 of `table` (words + 1, dim) is no word and stays zero.
     """
 
     spec: ClassVar[str] = "bicvm"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Self
 
 from emu_core.data.languages import ordered
@@ -66,10 +66,8 @@ class Vocabulary:
     @cached_property
     def starts(self) -> dict[str, int]:
         """The number of each language's first word."""
-        starts, at = {}, 1
-        for language, counts in self.counts.items():
-            starts[language], at = at, at + len(counts)
-        return starts
+        starts = accumulate(map(len, self.counts.values()), initial=1)
+        return dict(zip(self.counts, starts, strict=False))  # the last is the end
 
     def guess(self, sentence: Sequence[str]) -> str:
         """Return the language in whose training text a sentence's words are most likely, the first among equals.

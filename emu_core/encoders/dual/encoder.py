@@ -34,11 +34,11 @@ def token_ids(text):
 class TransformerLayer(nn.Module):
     """Self-attention and a feed-forward network, each with a residual (Vaswani et al. 2017, section 3.1).
 
-    Only real words are computed; they are arranged in padded rows for the attention alone.
+    Only real words are computed; they are arranged in padded rows for the attention alone. With `pre_norm`, the layer
+    norms are before the sub-layers, whose output then begins at 0.
     """
 
     def __init__(self, dim: int, heads: int, filter_dim: int, dropout: float, pre_norm: bool) -> None:
-        """Make random weights; `pre_norm` puts the layer norms before the sub-layers, whose output then begins at 0."""
         super().__init__()
         self.heads, self.pre_norm, self.dropout = heads, pre_norm, nn.Dropout(dropout)
         self.projection = nn.Linear(dim, 3 * dim)

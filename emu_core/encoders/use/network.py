@@ -55,10 +55,9 @@ def multiplied(padded: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 class NgramBlock(nn.Module):
-    """Two residual convolutions over windows of one n-gram order."""
+    """Two residual convolutions over windows of `order` tokens, `left` of them before the token itself."""
 
     def __init__(self, order: int, left: int) -> None:
-        """Make the layers for windows of `order` tokens, `left` of them before the token itself."""
         super().__init__()
         self.left = left
         self.first = nn.Linear(order * CHANNELS, CHANNELS)
@@ -156,6 +155,10 @@ class UseNetwork(nn.Module):
         return out * out.square().sum(dim=-1, keepdim=True).clamp_min(self.eps).rsqrt()
 
 
+Kernel = tuple[Tensor, Tensor]
+"""The weight (order * 256, 256) and bias (order * 256,) of a layer over windows, with its places stacked."""
+
+
 class Items(NamedTuple):
     """The items of windows, followed by zeros for the places of a window outside its sentence."""
 
@@ -186,10 +189,11 @@ def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
     projected = network.projection_norm(_product(vectors, network.projection.weight, network.projection.bias))
     projected[len(distinct) :] = 0
     parts = zip(projected.split(CHANNELS, dim=-1), network.blocks, strict=True)
-    items = [_items(part.contiguous(), block.first, block.left) for part, block in parts]
+    items = [_items(part.contiguous(), *_kernel(block.first, block.left)) for part, block in parts]
+    second = [_kernel(block.second, block.left) for block in network.blocks]
     pieces = Pieces(vectors, vectors.sum(dim=1), vectors.square().sum(dim=1), items)
     sums = [
-        _normalised_sums(network, pieces, piece_of[tokens], lengths[sentences])
+        _normalised_sums(network, pieces, second, piece_of[tokens], lengths[sentences])
         for sentences, tokens in _chunks(lengths)
     ]
     more = -len(ids) % TILES
@@ -208,7 +212,9 @@ def _chunks(lengths: Numbers) -> Iterator[tuple[slice, slice]]:
     yield slice(first, len(lengths)), slice(start, end)
 
 
-def _normalised_sums(network: UseNetwork, pieces: Pieces, piece_of: Numbers, lengths: Numbers) -> Tensor:
+def _normalised_sums(
+    network: UseNetwork, pieces: Pieces, second: Sequence[Kernel], piece_of: Numbers, lengths: Numbers
+) -> Tensor:
     """Return the sum of each sentence's normalised tokens (B, 1280); `piece_of` is each token's piece."""
     ends = lengths.cumsum()
     starts = ends - lengths
@@ -222,7 +228,7 @@ def _normalised_sums(network: UseNetwork, pieces: Pieces, piece_of: Numbers, len
     own = torch.from_numpy(piece_of)
     total, squares = pieces.total[own], pieces.squares[own]
     grams = []
-    for (order, left), items, block in zip(ORDERS, pieces.items, network.blocks, strict=True):
+    for (order, left), items, kernel in zip(ORDERS, pieces.items, second, strict=True):
         seen = slice(GAP - left, GAP - left + order)
         windows, window_of = _distinct(near_pieces[:, seen], outside + 1)  # each window's first row, (rows,)
         hidden = _convolve(
@@ -230,7 +236,7 @@ def _normalised_sums(network: UseNetwork, pieces: Pieces, piece_of: Numbers, len
         )
         hidden[len(windows) :] = 0
         near_windows = np.append(window_of, len(windows))[near[:, seen]]
-        gram = _convolve(_items(hidden, block.second, left), near_windows, window_of)  # (rows, 256)
+        gram = _convolve(_items(hidden, *kernel), near_windows, window_of)  # (rows, 256)
         total += gram.sum(dim=1)
         squares += torch.linalg.vector_norm(gram, dim=1).square_()
         grams.append(gram)
@@ -250,12 +256,16 @@ def _normalised_sums(network: UseNetwork, pieces: Pieces, piece_of: Numbers, len
     return sums.mul_(network.norm.weight).add_(length * network.norm.bias)
 
 
-def _items(vectors: Tensor, layer: nn.Linear, left: int) -> Items:
+def _kernel(layer: nn.Linear, left: int) -> Kernel:
     order = layer.in_features // CHANNELS
     weight = layer.weight.view(CHANNELS, order, CHANNELS).transpose(0, 1).reshape(-1, CHANNELS)
     bias = weight.new_zeros(order, CHANNELS)
     bias[left] = layer.bias  # once in each window, with its own token
-    return Items(vectors, _product(vectors, weight, bias.flatten()).view(-1, CHANNELS))
+    return weight, bias.flatten()
+
+
+def _items(vectors: Tensor, weight: Tensor, bias: Tensor) -> Items:
+    return Items(vectors, _product(vectors, weight, bias).view(-1, CHANNELS))
 
 
 def _convolve(items: Items, windows: Numbers, own: Numbers) -> Tensor:
