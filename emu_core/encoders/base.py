@@ -102,7 +102,11 @@ class Encoder(nn.Module, ABC):
         raise EncoderError(f"there is no published encoder '{cls.spec}'; name a run of yours as run:DIR")
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
-        """Return a graph for ONNX, and write its tokenizer's files into `folder`. Raises EncoderError without one."""
+        """Return a graph for ONNX, and write the files of its tokenizer into `folder`.
+
+        Raises:
+            EncoderError: the encoder has no such graph.
+        """
         raise EncoderError(
             f"the encoder '{self.spec}' can't be exported to ONNX; export it with --format sentence-transformers"
         )
@@ -124,12 +128,15 @@ class Encoder(nn.Module, ABC):
     def encode(
         self, texts: Sequence[str], *, batch_tokens: int | None = None, on_progress: Progress | None = None
     ) -> FloatArray:
-        """Encode N texts in evaluation mode, without gradient: (N, dim), float32, in their order.
+        """Encode texts without gradient, in evaluation mode.
 
         Args:
-            texts: the sentences.
+            texts: N sentences.
             batch_tokens: tokens in a batch, padding included; by default what suits the encoder.
             on_progress: called with (sentences done, N) after each batch.
+
+        Returns:
+            Array (N, dim), float32, in the order of `texts`.
 
         Raises:
             EncoderError: a vector is not finite.

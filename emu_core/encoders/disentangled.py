@@ -81,9 +81,12 @@ class DisentangledEncoder(EncoderOnBase):
 
     @torch.no_grad()
     def attention(self, text: str) -> list[tuple[str, float, float]]:
-        """Return each token, special ones too, with its shares in the template and the residual embedding.
+        """Return each token with its shares in the template and the residual embedding, which sum to 1 each.
 
-        The shares sum to 1 each. Raises EncoderError for the baseline, which has no attention.
+        Special tokens are included.
+
+        Raises:
+            EncoderError: the baseline has no attention.
         """
         if not isinstance(self.head, Fmda):
             raise EncoderError("only FMDA has an attention over tokens; choose a run of the method fmda")
@@ -105,7 +108,11 @@ class DisentangledEncoder(EncoderOnBase):
 
 
 def part_encode(encoder: Encoder, name: str) -> Encode:
-    """Return a function from texts to a part's embeddings (N, dim), not normalised. Raises EncoderError without it."""
+    """Return a function from N texts to their embeddings (N, dim) of a part, not normalised.
+
+    Raises:
+        EncoderError: the encoder has no such embedding.
+    """
     if not isinstance(encoder, DisentangledEncoder):
         raise EncoderError(
             f"the encoder '{encoder.spec}' has no embedding '{shown(name)}' but one of the whole sentence; name a run "

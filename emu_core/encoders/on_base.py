@@ -34,9 +34,12 @@ class EncoderOnBase(Encoder):
     @classmethod
     @abstractmethod
     def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
-        """Put saved layers, the weights `state` of `head`, on their base. Any error means that they are damaged.
+        """Put saved layers on their base. Any error means that they are damaged.
 
-        `config` has `dim`, and what `facts` returned.
+        Args:
+            base: the encoder under them.
+            config: `dim`, and what `facts` returned.
+            state: the weights of `head`.
         """
 
     def facts(self) -> dict[str, Any]:

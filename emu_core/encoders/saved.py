@@ -23,10 +23,13 @@ SETTLED_S = 2.0  # a file changed after this time has other times
 def write_encoder(
     folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, name: str = WEIGHTS
 ) -> None:
-    """Write config.json and the file `name` of weights on any device, in a new folder if need be.
+    """Write config.json and the weights, in a new folder if need be.
 
-    `config` has `encoder`, the kind by which `open_encoder` finds the class, and what else is needed to open it.
-    `weights` is None if they are in files of another format.
+    Args:
+        folder: where to write.
+        config: `encoder`, the kind by which `open_encoder` finds the class, and what else is needed to open it.
+        weights: by name, on any device; None if they are in files of another format.
+        name: the file of the weights.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if weights is not None:
@@ -40,7 +43,11 @@ def write_checksums(folder: Path) -> None:
 
 
 def check_files(folder: Path) -> None:
-    """Raise EncoderError if a saved encoder's file differs from its checksum, which earlier versions did not write."""
+    """Compare the files of a saved encoder with their checksums, which earlier versions did not write.
+
+    Raises:
+        EncoderError: a file is not the one that was saved.
+    """
     if not (folder / CHECKSUMS).exists():
         return
     try:

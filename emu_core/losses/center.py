@@ -7,8 +7,10 @@ from torch import Tensor
 def center_loss(vectors: Tensor, labels: Tensor, centers: Tensor) -> Tensor:
     """Return half the sum of squared distances to the class centres: a sum over the batch, as in both papers.
 
-    Vectors (B, dim), in Emu on the sphere of radius alpha, have class numbers `labels` (B,). The centres (classes, dim)
-    get no gradient; the gradient of a vector u is u - c.
+    Args:
+        vectors: (B, dim), in Emu on the sphere of radius alpha.
+        labels: class numbers (B,).
+        centers: (classes, dim); they get no gradient, and the gradient of a vector u is u - c.
     """
     return 0.5 * (vectors - centers.detach()[labels]).square().sum()
 

@@ -7,7 +7,9 @@ from torch import Tensor
 def language_cross_entropy(own: Tensor, other: Tensor) -> Tensor:
     """Return L_D of Emu's eq. 3: the sum of the mean cross-entropies of both languages, with target 1 for t.
 
-    `own` are logits D_t(u), (B,), of sentences in language t, `other` D_t(v), (B,), of those in another language.
+    Args:
+        own: logits D_t(u), (B,), of sentences in language t.
+        other: logits D_t(v), (B,), of sentences in another language.
     """
     return F.softplus(-own).mean() + F.softplus(other).mean()
 

@@ -5,9 +5,13 @@ from torch import Tensor
 
 
 def softmax_loss(vectors: Tensor, labels: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Return the mean cross-entropy of a linear layer's softmax over vectors (B, dim) with class numbers (B,).
+    """Return the mean cross-entropy of a linear layer's softmax.
 
-    The layer's weight is (classes, dim), not normalised, its bias (classes,).
+    Args:
+        vectors: sentence vectors (B, dim).
+        labels: class numbers (B,).
+        weight: (classes, dim), not normalised.
+        bias: (classes,).
     """
     return F.cross_entropy(F.linear(vectors, weight, bias), labels)
 

@@ -126,7 +126,9 @@ def _pooled(attention: Tensor, states: Tensor) -> Tensor:
 class MeaningLanguage(nn.Module):
     """The baseline: linear layers over the frozen encoder's [CLS] for meaning and language, and language logits.
 
-    [CLS] and both embeddings have the length `dim`; `languages` are codes, in the order of the logits.
+    Args:
+        dim: length d of [CLS] and of both embeddings.
+        languages: codes, in the order of the language logits.
     """
 
     def __init__(self, dim: int, languages: tuple[str, ...]) -> None:

@@ -153,10 +153,16 @@ def nearness(cosines: Tensor, temperature: float) -> Tensor:
 
 
 def signs_of_intent(logits: Tensor, cosines: Tensor, members: Tensor, temperature: float) -> Tensor:
-    """Return what tells sentences of one of the intents from others, (B, 2).
+    """Compute what tells sentences of one of the intents from others: (B, 2).
 
-    The first column is how near a sentence is to the intent that it is nearest to, by cosines (B, N) to the training
-    sentences; the second how far its largest logit (B, k) is above their mean. See `PosteriorHead` for `members`.
+    Args:
+        logits: (B, k), of the logistic regression.
+        cosines: (B, N), to the training sentences.
+        members: (N, k) or (N,), see `PosteriorHead`.
+        temperature: of the cosines.
+
+    Returns:
+        How near a sentence is to the intent that it is nearest to, and how far its largest logit is above the mean.
     """
     kernel = ((cosines - 1) / temperature).exp()
     near = _sums(kernel, members, logits.shape[1], 1.0) + TINY  # (B, k)

@@ -189,7 +189,12 @@ class BicvmTrainer(Trainer[Batch]):
     ) -> None:
         """Number the words of the texts; several texts are joined by a language they share (BiCVM+).
 
-        The encoder is from `untrained_encoder`, on its device.
+        Args:
+            encoder: from `untrained_encoder`, on its device.
+            pairs: the parallel texts.
+            config: the settings.
+            seed: for the order of pairs and all noise; the same seed on the same CPU gives the same weights.
+            score: measures a held-out score, which chooses the epoch; None takes the last one.
 
         Raises:
             TrainingError: there is no text, or one is too short.

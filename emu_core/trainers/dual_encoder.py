@@ -97,7 +97,12 @@ class DualEncoderTrainer(Trainer[Batch]):
     ) -> None:
         """Tokenise the tasks and initialise the heads.
 
-        The encoder is untrained, on its device, and has the architecture of the settings.
+        Args:
+            encoder: an untrained encoder, on its device.
+            tasks: one or more tasks.
+            config: the settings; those of the architecture must be the encoder's.
+            seed: for heads, order and dropout; the same seed on the same CPU gives the same weights.
+            score: measures a held-out score, which chooses the epoch; None takes the last one.
 
         Raises:
             TrainingError: there is no task, or one is too small.

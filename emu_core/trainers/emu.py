@@ -173,9 +173,16 @@ class EmuTrainer(Trainer[Batch]):
         precision: Precision = Precision.FP32,
         processes: Processes = ALONE,
     ) -> None:
-        """Initialise the trainer of an encoder on its device, with data from `prepare`.
+        """Initialise the trainer.
 
-        `precision` is that of the encoder's forward pass; weights, losses and optimisers are always float32.
+        Args:
+            encoder: E, on its device.
+            data: from `prepare`.
+            config: hyper-parameters.
+            seed: for all draws and initial weights; the same seed on the same CPU gives the same weights.
+            score: measures the held-out accuracy in percent, which chooses the epoch; None takes the last one.
+            precision: of the encoder's forward pass; weights, losses and optimisers are always float32.
+            processes: the processes that share each batch.
         """
         self.model = self.encoder = encoder
         self.data, self.config, self.seed = data, config, seed

@@ -65,7 +65,14 @@ def prepare(
     train_languages: Sequence[str],
     config: EmuConfig,
 ) -> TrainingData:
-    """Tokenise and check the labelled sentences in `train_languages` and, if the settings need them, the unlabelled.
+    """Tokenise and check the sentences.
+
+    Args:
+        token_ids: the encoder's tokenizer.
+        labelled: the rows to train on; only those in `train_languages` are read.
+        unlabelled: sentences in the adversarial languages.
+        train_languages: languages whose labels are used.
+        config: decides which data are needed.
 
     Raises:
         TrainingError: the data do not suffice.
@@ -307,7 +314,13 @@ def spread_alarms(base: Spread, now: Spread, intents: int) -> list[str]:
 
 
 def step_alarms(steps: int, one_class: int, dead: int) -> list[str]:
-    """Return a sentence for each reason for which too many steps taught the encoder nothing; see `EmuTrainer`."""
+    """Return a sentence for each reason for which too many steps taught the encoder nothing.
+
+    Args:
+        steps: number of steps taken.
+        one_class: steps whose batch had a single intent.
+        dead: steps in which the encoder's gradient was zero or not finite.
+    """
     found = []
     if steps and one_class >= ONE_CLASS * steps:
         found.append(one_class_warning(steps, one_class))

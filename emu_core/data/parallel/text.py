@@ -157,7 +157,10 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
     """Pair two of the languages.
 
     Rows that are empty in both languages are dropped and begin a new document; `drop_empty` also drops rows that are
-    empty in one language, which are a DataError otherwise, as is no pair at all.
+    empty in one language.
+
+    Raises:
+        DataError: a row is empty in one of two languages, or no pair is left.
     """
     name = ", ".join(dict.fromkeys((rows.files[source], rows.files[target])))
     first, second = (pd.Series(rows.texts[code], dtype="object") for code in (source, target))

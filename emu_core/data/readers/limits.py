@@ -52,8 +52,9 @@ class Opened:
 def opened(source: Path | bytes, name: str, most: int | None = None) -> Iterator[Opened]:
     """Open a path or bytes, named `name` in messages, and unpack gzipped content.
 
-    Raises a DataError if the file is missing, has more than `most` bytes (by default MAX_BYTES), packed or unpacked,
-    can't be opened, or is a damaged gzip file. A path's size is checked before it is read, the rest while it is read.
+    Raises:
+        DataError: the file is missing, has more than `most` bytes (by default MAX_BYTES), packed or unpacked, can't be
+            opened, or is a damaged gzip file. A path's size is checked before it is read, the rest while it is read.
     """
     max_bytes = MAX_BYTES if most is None else most
     try:
@@ -94,7 +95,10 @@ def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: s
     """Return a frame of strings from column names and as many columns of equal length.
 
     Names are stripped. A column without a name gets one ("column 3"), or is dropped if it is empty, as spreadsheets
-    leave them behind. Raises a DataError if there are no rows, two columns share a name, or a cell is not valid text.
+    leave them behind.
+
+    Raises:
+        DataError: there are no rows, two columns share a name, or a cell is not valid text.
     """
     names = [column.strip() for column in header]
     named = [

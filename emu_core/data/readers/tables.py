@@ -84,8 +84,10 @@ def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str,
     """Return the header, the columns and the notes of a table: of a .tsv line by line, else by `read_table`.
 
     In a .tsv, gzipped or not, a line is always a row, and a blank line is a row of empty cells. Quotes are part of the
-    text, except those that spreadsheets put round a cell with quotes inside (doubled). Raises a DataError if the file
-    can't be read, has too many rows, or a line has more or fewer cells than the first.
+    text, except those that spreadsheets put round a cell with quotes inside (doubled).
+
+    Raises:
+        DataError: the file can't be read, has too many rows, or a line has more or fewer cells than the first.
     """
     if not is_tsv(path):
         frame = read_table(path, path.name)

@@ -96,7 +96,10 @@ def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
     """Return the lines of a text file, gzipped or not, in any encoding, and a note if the file is not UTF-8.
 
     Only line ends separate lines, not U+2028 and its like (as in `str.splitlines`), which would misalign parallel
-    files. Blank lines at the end are ignored. Raises a DataError if the file is missing, too large, empty or not text.
+    files. Blank lines at the end are ignored.
+
+    Raises:
+        DataError: the file is missing, too large, empty or not text.
     """
     text, encoding = read_text(path, path.name)
     text = text.rstrip("\r\n")

@@ -87,7 +87,8 @@ def documents_of_labelled(
 ) -> dict[str, tuple[Documents, Documents]]:
     """Return the documents of split train, and of test (or else dev), by language; a set without splits is divided.
 
-    Raises a DataError if fewer than two of the languages are in the set, or have two classes in common.
+    Raises:
+        DataError: the set has fewer than two of the languages, or these have fewer than two classes in common.
     """
     there = _two_of(labelled.languages, codes, labelled.name)
     part = labelled.select(languages=there)
@@ -109,8 +110,9 @@ def documents_of_folders(
 ) -> dict[str, tuple[Documents, Documents]]:
     """Read documents to train on and to test on, by language; without any to test on, a third of the others serve.
 
-    Raises a DataError if fewer than two of the languages are there, or have two classes in common, or for a folder or
-    table that can't be read.
+    Raises:
+        DataError: there are fewer than two of the languages, these have fewer than two classes in common, or a folder
+            or table can't be read.
     """
 
     def rows(path: str | Path, language: str, part: int) -> pd.DataFrame:

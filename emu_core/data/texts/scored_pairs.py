@@ -67,7 +67,11 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
 
 
 def scored_pairs_in(folder: str | Path | None, codes: Sequence[str]) -> dict[str, ScoredPairs]:
-    """Return the scored pairs of a folder in the given languages, one or more; none for no folder."""
+    """Return the scored pairs of a folder in the given languages; none for no folder.
+
+    Raises:
+        DataError: no file is in one of the languages, or one can't be read.
+    """
     found = read_scored_pairs(Path(folder)) if folder is not None else {}
     own = {code: found[code] for code in codes if code in found}
     if found and not own:

@@ -71,7 +71,12 @@ class BicvmEncoder(EncoderByLanguage):
     """Word vectors of several languages in one space, and their composition, which is not normalised.
 
     The method's own distance is Euclidean. A sentence without known words gets the mean of all word vectors, because
-    the zero vector of an empty sum has no cosine. Row 0 of `table` (words + 1, dim) is no word and stays zero.
+    the zero vector of an empty sum has no cosine.
+
+    Attributes:
+        table: (words + 1, dim); row 0 is no word and stays zero.
+        vocabulary: the words, by language.
+        composition: the sum, or the sum over bigrams.
     """
 
     spec: ClassVar[str] = "bicvm"
@@ -143,7 +148,11 @@ class BicvmEncoder(EncoderByLanguage):
         return hashlib.sha256(content).hexdigest()
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Return the numbers of the known words, truncated to `max_tokens`; `Vocabulary.guess` guesses languages.
+        """Return the numbers of the known words, truncated to `max_tokens`.
+
+        Args:
+            texts: N sentences.
+            languages: their languages; one that is "", or not given, is guessed by `Vocabulary.guess`.
 
         Raises:
             EncoderError: the encoder has no words of a language.

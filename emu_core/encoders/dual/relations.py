@@ -51,7 +51,11 @@ class Relations:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open what `save` wrote into an encoder's folder. Raises EncoderError if it is missing or incomplete."""
+        """Open what `save` wrote into an encoder's folder.
+
+        Raises:
+            EncoderError: the encoder was not trained on inference pairs, or the file is incomplete.
+        """
         if not (folder / FILE).is_file():
             raise EncoderError(
                 f"{folder} has no {FILE}: it was not trained on inference pairs; train it with --nli"

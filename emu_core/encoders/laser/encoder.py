@@ -72,7 +72,11 @@ class LaserNetwork(nn.Module):
 
 
 def read_checkpoint(path: Path) -> tuple[LaserNetwork, dict[str, int]]:
-    """Return the network in the published file and its dictionary, the row of each piece, without running any code."""
+    """Return the network in the published file and its dictionary, the row of each piece, without running any code.
+
+    Raises:
+        EncoderError: the file is damaged or something else.
+    """
     try:
         file = torch.load(path, map_location="cpu", weights_only=True)
         dictionary = checked_dictionary(file["dictionary"], len(file["model"]["embed_tokens.weight"]))
@@ -165,7 +169,8 @@ class LaserEncoder(EncoderByLanguage):
     def load(cls, name: str = "") -> Self:
         """Open the published weights, from the folder named by EMU_LASER_DIR, or else the package's.
 
-        Raises EncoderError if the package or a file is missing or damaged.
+        Raises:
+            EncoderError: the package or a file is missing or damaged; the message says how to fix it.
         """
         reason = absence()
         if reason:
@@ -211,7 +216,11 @@ class LaserEncoder(EncoderByLanguage):
         return OnnxParts(partial(padded_vectors, self.model), IMPORTS, token_ids, check_ids)
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
-        """Return piece ids followed by `</s>`, truncated to `max_tokens`; `text.guess_languages` guesses languages.
+        """Return piece ids followed by `</s>`, truncated to `max_tokens`.
+
+        Args:
+            texts: N sentences.
+            languages: their languages, which LASER tokenises differently; see `text.guess_languages` for the default.
 
         Raises:
             EncoderError: the package that finds the words of Chinese or Japanese is missing.

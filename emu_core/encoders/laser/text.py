@@ -73,7 +73,11 @@ class LaserText:
     def token_ids(
         self, texts: Sequence[str], most: int, languages: Sequence[str] | None = None
     ) -> list[TokenIds]:
-        """Return the piece ids of each text followed by `</s>`, truncated to `most`; unknown languages are ""."""
+        """Return the piece ids of each text followed by `</s>`, truncated to `most`; unknown languages are "".
+
+        Raises:
+            EncoderError: the words of a language are found by a package that is not installed.
+        """
         codes = list(languages) if languages is not None else [""] * len(texts)
         if "" in codes:
             codes = [code or guess for code, guess in zip(codes, guess_languages(texts), strict=True)]

@@ -32,9 +32,12 @@ class HfEncoder(TransformerEncoder):
 
     @classmethod
     def load(cls, name: str = "") -> Self:
-        """Open a folder's model, or one of the hub, which is then cached, such as `intfloat/multilingual-e5-small`.
+        """Open a model: a folder's path, or a name on the hub such as `intfloat/multilingual-e5-small`.
 
-        Raises EncoderError if the model is not found, or needs code of its own.
+        A model from the hub is cached.
+
+        Raises:
+            EncoderError: the model is not found, or needs code of its own.
         """
         if not name.strip():
             raise EncoderError(

@@ -128,8 +128,10 @@ def masked_ids(
 ) -> list[TokenIds]:
     """Return token ids of N texts, with consecutive tokens that overlap a span replaced by a single mask token.
 
-    A single mask does not reveal the length of the hidden words. Spans are (start, end) of a text's characters. Raises
-    EncoderError if the tokenizer has no mask token, or does not know the positions of tokens.
+    A single mask does not reveal the length of the hidden words. Spans are (start, end) of a text's characters.
+
+    Raises:
+        EncoderError: the tokenizer has no mask token, or does not know the positions of tokens.
     """
     mask, prompt = encoder.mask_id, encoder.prompt
     found = []
