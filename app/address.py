@@ -1,6 +1,6 @@
 """A person's choices as parameters of the page's address, so that a reload, Back and a link restore the view."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -55,18 +55,23 @@ def linked(
     return value
 
 
-def kept_tab(key: str, tabs: Sequence[str], param: str = "tab") -> dict[str, Any]:
-    """Return options of `st.tabs` that keep the open tab in the address and draw only that one."""
+def draw_tabs(tabs: Mapping[str, Callable[[], None]], key: str, param: str = "") -> None:
+    """Draw tabs by title, of which only the open one is drawn; the parameter of the address, if any, keeps it."""
     choices = choices_of_session()
-    if choices.get(param) not in tabs:
-        choices[param] = tabs[0]
-    st.session_state[key] = choices[param]
+    if param:
+        if choices.get(param) not in tabs:
+            choices[param] = next(iter(tabs))
+        st.session_state[key] = choices[param]
+        _write(param, choices[param])
 
     def choose() -> None:
-        choices[param] = st.session_state[key]
+        if param:
+            choices[param] = st.session_state[key]
 
-    _write(param, choices[param])
-    return {"key": key, "on_change": choose}
+    for place, draw in zip(st.tabs(list(tabs), key=key, on_change=choose), tabs.values(), strict=True):
+        with place:
+            if place.open:
+                draw()
 
 
 def keep(param: str, value: str) -> None:

@@ -12,7 +12,7 @@ from app.forms.model_name import HF, RUN, must_be_fetched
 from app.jobs import NICENESS, job_manager
 from app.mapping import warm_up
 from app.tasks import encode_to_file, fetch, parts_to_file
-from app.users import all_runs_root
+from app.users import all_runs_root, check_upload
 from app.vectors import vectors_path, weights_of
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
@@ -131,16 +131,19 @@ def read_in_limits(
 ) -> Any | None:
     """Return `function(*args)`, which reads uploaded files; None, with progress drawn, while it takes long.
 
-    The size of the files, given as names and bytes, determines the time limit.
+    The size of the files, given as names and bytes, determines the time limit; the length of what is read is the number
+    of its rows.
 
     Raises:
-        DataError: the function raised one, or a file takes too much memory or time.
+        DataError: the function raised one, a file takes too much memory or time, or there are too many rows.
     """
     limit_s = LEAST_READ_S + sum(len(payload) for _, payload in files) / BYTES_READ_IN_A_S
     reader = upload_reader()
     reader.submit(key, function, *args, limit_s=limit_s)
     outcome = _unless_failed(reader, key, reader.wait(key, MOMENT_S), DataError)
-    return _value_or_bar(outcome, "Reading ...", reader)
+    found = _value_or_bar(outcome, "Reading ...", reader)
+    check_upload(0 if found is None else len(found))
+    return found
 
 
 def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:

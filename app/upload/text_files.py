@@ -1,7 +1,7 @@
 """Uploaded files of text for training from scratch, read without Streamlit in a process of their own."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -36,7 +36,10 @@ class Read:
 
     key: str  # identifies them
     title: str  # their name on pages
-    texts: tuple[Text, ...]  # one or more, all of one kind
+    texts: tuple[Text, ...]  # all of one kind
+
+    def __len__(self) -> int:
+        return sum(map(len, self.texts))
 
     @property
     def parallel(self) -> tuple[ParallelText, ...]:
@@ -69,13 +72,11 @@ def read_files(
                 raise DataError(f"two files are called {shown(path.name)}; rename one of them")
             path.write_bytes(payload)
             paths.append(path)
-        readers: dict[Kind, Callable[[], Sequence[Text]]] = {
-            Kind.PARALLEL: lambda: read_parallel(paths, languages or None, drop_empty=drop_empty),
-            Kind.RUNNING: lambda: read_running_text(paths),
-            Kind.DIALOGUES: lambda: read_dialogues(paths),
-            Kind.NLI: lambda: read_nli(paths),
-        }
-        texts = tuple(readers[kind]())
+        if kind is Kind.PARALLEL:
+            texts = tuple[Text, ...](read_parallel(paths, languages or None, drop_empty=drop_empty))
+        else:
+            read = {Kind.RUNNING: read_running_text, Kind.DIALOGUES: read_dialogues, Kind.NLI: read_nli}[kind]
+            texts = tuple(read(paths))
     for text in texts:
         for code in text.languages if isinstance(text, ParallelText) else (text.language,):
             if not is_known(code):
