@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from app.cache import encoded
-from app.vectors import weights_of
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.comparison import Comparison
 
@@ -27,13 +26,10 @@ class Subject:
 
     specs: dict[str, str]  # for `load_encoder`, by the encoder's name, A first
     key: str  # identifies the data and rows
+    which: tuple[str, ...]  # the key, and the fingerprints of both encoders' weights
     comparison: Comparison  # of the two encoders
     is_measured: bool  # whether accuracy, leakage and neighbours can be measured on these sentences
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """The fingerprints of both encoders' weights."""
-        return tuple(map(weights_of, self.specs.values()))
+    seen: bool  # whether a run was trained on some of them
 
     def of_texts(self, texts: Sequence[str]) -> dict[str, FloatArray] | None:
         """Return both encoders' vectors (len(texts), dim); None while those of typed texts are being computed."""
