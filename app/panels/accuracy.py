@@ -29,8 +29,8 @@ _LEAKAGE = {
 }
 
 
-def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool = False) -> None:
-    """Draw means, losses, gains, matrices, leakage and all directions; `which` identifies the comparison.
+def draw_accuracy(comparison: Comparison, *, seen: bool = False) -> None:
+    """Draw means, losses, gains, matrices, leakage and all directions.
 
     On sentences `seen` in training, no gain is shown as a success.
     """
@@ -40,7 +40,7 @@ def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool 
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
-    _draw_table(comparison.accuracy, which)
+    _draw_table(comparison.accuracy)
 
 
 def _draw_means(comparison: Comparison, seen: bool) -> None:
@@ -114,7 +114,7 @@ def _draw_leakage(leakage: pd.DataFrame) -> None:
     )
 
 
-def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
+def _draw_table(accuracy: pd.DataFrame) -> None:
     with st.expander("Every direction, with 95 % intervals and the paired test", icon=":material/table:"):
         table = pd.DataFrame(
             {
@@ -137,7 +137,6 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
         draw_table(
             table,
             "accuracy",
-            ("accuracy", *which),
             "emu-accuracy.csv",
             {"A %": one, "B %": one, "Difference": one, "p (McNemar)": three},
             download=accuracy,

@@ -28,7 +28,6 @@ def draw_results(run: Run) -> None:
     draw_table(
         table,
         "pretrained-found",
-        (run.name, str(metrics.get("translation"))),
         f"{run.name}-translations.csv",
         {
             "P@1": st.column_config.NumberColumn(format="%.1f", help=about),

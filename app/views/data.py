@@ -227,7 +227,7 @@ def _draw_sentences(chosen: ChosenData) -> None:
         draw_chart(charts.class_balance(counts), "balance", about)
     st.subheader("Sentences")
     used = frame.columns[(frame != "").any()]
-    draw_table(frame[used], "table-sentences", (chosen.token, "sentences"), "sentences.csv")
+    draw_table(frame[used], "table-sentences", "sentences.csv")
 
 
 def _draw_keeping(chosen: ChosenData) -> None:

@@ -121,7 +121,7 @@ def _draw_utterance(run: Run, spec: str) -> None:
     _draw_attention(one, found)
     vectors = _encoded_parts(spec, pool.key, pool.texts)
     if vectors is not None:
-        _draw_neighbours(one, found.parts, pool, vectors, weights)
+        _draw_neighbours(one, found.parts, pool, vectors)
 
 
 def choose_pool() -> Pool:
@@ -272,9 +272,9 @@ def _named(words: list[tuple[float, Token]]) -> str:
 
 
 def _draw_neighbours(
-    one: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray, key: str
+    one: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray
 ) -> None:
-    """Draw the neighbours of each embedding (dim,) among N sentences' (P, N, dim); `key` identifies the run."""
+    """Draw the neighbours of each embedding (dim,) among N sentences' (P, N, dim)."""
     st.subheader("Nearest neighbours")
     languages = choose_languages(
         "Neighbours in",
@@ -304,12 +304,8 @@ def _draw_neighbours(
         "By cosine, among the sentences chosen above. Cosines of different embeddings can't be compared; compare the "
         "order of the sentences."
     )
-    draw_csv_button(
-        table.assign(embedding=table["embedding"].map(NAMES)),
-        (key, pool.key, one.text, one.language, tuple(languages)),
-        "emu-split-neighbours.csv",
-        key="near-csv",
-    )
+    table["embedding"] = table["embedding"].map(NAMES)
+    draw_csv_button(table, "emu-split-neighbours.csv", key="near-csv")
 
 
 def _draw_numbers(run: Run) -> None:
@@ -323,7 +319,7 @@ def _draw_numbers(run: Run) -> None:
     columns = {
         name: st.column_config.NumberColumn(format="%.1f", help=_help(name)) for name in table.columns[1:]
     }
-    draw_table(table, "split-numbers", (run.name, str(measured)), "emu-split-numbers.csv", columns)
+    draw_table(table, "split-numbers", "emu-split-numbers.csv", columns)
     counts = {splitting.direction(pair): count for pair, count in measured["counts"]["translation"].items()}
     counts |= {f"templates {code}": count for code, count in measured["counts"]["template"].items()}
     st.caption(
@@ -466,8 +462,7 @@ def _draw_panels(
     table = points.drop(columns="row")
     for name, places in panels.items():
         table[[f"{name} x", f"{name} y"]] = places
-    drawn = ((one.key, one.progress) for one in maps.values())
-    draw_csv_button(table, (digest, *drawn), "emu-split-map.csv", key="map-csv")
+    draw_csv_button(table, "emu-split-map.csv", key="map-csv")
 
 
 def parts_of(vectors: FloatArray) -> tuple[Part, ...]:

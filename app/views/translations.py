@@ -138,7 +138,7 @@ def _draw_lists(choice: Choice, runs: list[Run]) -> None:
         ).strip()
         if fresh := encoded({name: spec}, "", [typed]) if typed else None:
             _draw_list(fresh[name][0], None, pairs, targets, found)
-    _draw_misses(spec, pairs, found)
+    _draw_misses(pairs, found)
 
 
 def _draw_precision(found: FoundTranslations, pairs: Pairs) -> None:
@@ -174,7 +174,7 @@ def _draw_list(
     st.dataframe(table, hide_index=True, column_config=_columns(table), key="translations-list")
 
 
-def _draw_misses(spec: str, pairs: Pairs, found: FoundTranslations) -> None:
+def _draw_misses(pairs: Pairs, found: FoundTranslations) -> None:
     table = found.misses(pairs.text.first, pairs.text.second)
     table.columns = pd.Index(_MISSES)
     st.subheader("The worst misses")
@@ -185,7 +185,7 @@ def _draw_misses(spec: str, pairs: Pairs, found: FoundTranslations) -> None:
         f"{counted(len(table), 'sentence')} of {len(pairs.text):,} whose nearest sentence is not the translation, "
         "the lowest-ranked translations first."
     )
-    draw_table(table, "translations-misses", (pairs.key, weights_of(spec)), "emu-misses.csv", _columns(table))
+    draw_table(table, "translations-misses", "emu-misses.csv", _columns(table))
 
 
 def _columns(table: pd.DataFrame) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def _draw_words(spec: str) -> None:
     about = f"{NAMES[method]} of {len(words)} words, coloured by language."
     draw_chart(charts.word_map(places, words), "word-map", about, zooms=True)
     table = words.assign(x=places[:, 0], y=places[:, 1])
-    draw_csv_button(table, (key, maps[WORDS].progress), "emu-words.csv", key="word-map-csv")
+    draw_csv_button(table, "emu-words.csv", key="word-map-csv")
     st.subheader("Nearest words")
     named = {entry: f"{entry[0]} ({language_name(entry[1])})" for entry in entries}
     word, language = choose(
@@ -297,7 +297,7 @@ def _draw_words(spec: str) -> None:
     table = nearest_words_table(word, language, spaces)
     three = st.column_config.NumberColumn(format="%.3f")
     cosines = dict.fromkeys((name for name in table if name.startswith("Cosine")), three)
-    draw_table(table, "words-nearest", (weights, word, language), "emu-nearest-words.csv", cosines)
+    draw_table(table, "words-nearest", "emu-nearest-words.csv", cosines)
 
 
 def _choose(spaces: Spaces, weights: str) -> tuple[list[tuple[str, str]], Projection]:

@@ -85,16 +85,16 @@ def _measure(space: Space, now: Context) -> Subject | None:
         return None
     (base, other), (first, second) = vectors.values(), now.titles
     comparison = Comparison(part.frame, base, other, (first, second))
-    which = (key, *map(weights_of, space.specs.values()))
+    weights = ":".join(map(weights_of, space.specs.values()))
     label = f"Finding the nearest neighbours of {counted(len(part), 'sentence')}"
-    outcome = outcome_of(f"compare:{':'.join(which)}", label, Comparison.computed, comparison)
+    outcome = outcome_of(f"compare:{key}:{weights}", label, Comparison.computed, comparison)
     if outcome is None:
         return None
     if isinstance(outcome, Done):
         comparison.with_computed(outcome.value)
     own = any(data_sha_of(run) == sha256 for run in now.runs)
     seen = own and (now.on in ("train", ALL) or not now.chosen.labelled.splits)
-    return Subject(space.specs, key, which, comparison, isinstance(outcome, Done), seen)
+    return Subject(space.specs, key, comparison, isinstance(outcome, Done), seen)
 
 
 def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArray] | None:

@@ -63,7 +63,7 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
     tabs: dict[str, Callable[[], None]] = {}
     if subject is not None:
         if subject.is_measured:
-            tabs["Accuracy"] = lambda: draw_accuracy(subject.comparison, subject.which, seen=subject.seen)
+            tabs["Accuracy"] = lambda: draw_accuracy(subject.comparison, seen=subject.seen)
             tabs["Changed neighbours"] = lambda: _draw_neighbours(subject)
         tabs["Sentence triples"] = lambda: draw_triples(subject)
         tabs["Similarity"] = lambda: _draw_similarity(subject)
@@ -131,7 +131,6 @@ def _draw_neighbours(subject: Subject) -> None:
     draw_table(
         table,
         "changed-table",
-        (subject.which, pool, tuple(queries), tuple(kinds)),
         "emu-neighbours.csv",
         {name: column.TextColumn(title, width=width) for name, (title, width) in _TEXTS.items()}
         | {name: column.NumberColumn(title, width=90, format="%.2f") for name, title in _COSINES.items()},

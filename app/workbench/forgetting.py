@@ -73,16 +73,8 @@ def draw_forgetting(run: Run) -> None:
             "and for the similarity of sentences, measure on your own files:"
         )
         _draw_command(run)
-    counts = st.column_config.NumberColumn(format="localized", help="Pairs of sentences.")
-    which = (weights_of(f"{RUN}{run.folder}"), *measured["difference"], *measured["base"])
-    draw_table(
-        words,
-        "forgetting-table",
-        ("forgetting", *which),
-        "emu-forgetting.csv",
-        {"Pairs": counts},
-        download=measured,
-    )
+    pairs = {"Pairs": st.column_config.NumberColumn(format="localized", help="Pairs of sentences.")}
+    draw_table(words, "forgetting-table", "emu-forgetting.csv", pairs, download=measured)
 
 
 def _draw_offer(run: Run) -> None:

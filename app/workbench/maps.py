@@ -209,7 +209,7 @@ def draw_picked(points: pd.DataFrame, now: Context) -> None:
         row_height=28,
     )
     say_cut(table)
-    draw_csv_button(table.drop(columns="row"), (data_sha, rows), "emu-selection.csv", width="stretch")
+    draw_csv_button(table.drop(columns="row"), "emu-selection.csv", width="stretch")
 
 
 def _draw_changes(rows: Sequence[int], now: Context) -> None:

@@ -1,6 +1,6 @@
 """Prediction: the intents of new sentences by each encoder, from their nearest labelled sentences."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -69,14 +69,15 @@ def draw_predictions(now: Context) -> None:
     found = answers(now, texts) if texts else None
     if found is None:
         return
-    tables = {name: table for name, (table, _) in found.items()}
-    asked = hash(tuple(texts))
-    _draw_table(tables, ("predictions", now.chosen.sha256, *map(weights_of, now.specs.values()), asked))
+    _draw_table({name: table for name, (table, _) in found.items()})
     row = 0
     if len(texts) > 1:
         rows, named = range(len(texts)), [short(text, 100) for text in texts]
         row = choose(
-            "The nearest labelled sentences of", rows, f"predict-row-{asked}", format_func=named.__getitem__
+            "The nearest labelled sentences of",
+            rows,
+            f"predict-row-{hash(tuple(texts))}",
+            format_func=named.__getitem__,
         )
     columns = roomy_columns(len(found), 340, "predicted")
     for place, title, (name, (table, facts)) in zip(columns, now.titles, found.items(), strict=True):
@@ -99,7 +100,7 @@ def _ask() -> list[str]:
     return texts[:limit]
 
 
-def _draw_table(found: dict[str, pd.DataFrame], which: tuple[Hashable, ...]) -> None:
+def _draw_table(found: dict[str, pd.DataFrame]) -> None:
     """Draw the encoders' predictions side by side, with a download of all details."""
     texts = found[A][["text"]]
     intents = {f"{name}: intent": answers["intent"] for name, answers in found.items()}
@@ -109,7 +110,6 @@ def _draw_table(found: dict[str, pd.DataFrame], which: tuple[Hashable, ...]) -> 
     draw_table(
         pd.DataFrame({"Sentence": texts["text"], **intents, **confidences}),
         "predictions",
-        which,
         "emu-predictions.csv",
         dict.fromkeys(confidences, percent),
         download=pd.concat([texts, *parts], axis=1),

@@ -63,13 +63,8 @@ def _draw_file(subject: Subject) -> None:
         by = by.droplevel(0, axis=1).iloc[:, [0, 2, 1]].set_axis([*vectors, "Triples"], axis=1)
         st.dataframe(by.reset_index(), hide_index=True, key="triples-languages")
     three = st.column_config.NumberColumn(format="%.3f")
-    draw_table(
-        table,
-        "triples-table",
-        ("triples", hash(payload), *subject.which[1:]),
-        "emu-triples.csv",
-        {column: three for column in table if " s1-" in column},
-    )
+    columns = {column: three for column in table if " s1-" in column}
+    draw_table(table, "triples-table", "emu-triples.csv", columns)
 
 
 def _draw_one(subject: Subject) -> None:
