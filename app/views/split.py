@@ -98,13 +98,9 @@ def _splits(run: Run) -> bool:
 
 
 def _draw_utterance(run: Run, spec: str) -> None:
-    left, right = st.columns(2, vertical_alignment="top")
-    with left:
-        pool = choose_pool()
-    with right:
-        typed = choose_one("The utterance", [FROM_DATA, TYPED], "split-source") == TYPED
+    source, pool = _choose_with_pool("The utterance", [FROM_DATA, TYPED], "split-source")
     trained_on = run.config().train_languages
-    one = _typed() if typed else _of_data(pool, trained_on)
+    one = _typed() if source == TYPED else _of_data(pool, trained_on)
     if one is None:
         return
     known = [language_name(one.language), one.intent and f"intent {one.intent}"] if one.language else []
@@ -124,21 +120,23 @@ def _draw_utterance(run: Run, spec: str) -> None:
         _draw_neighbours(one, found.parts, pool, vectors)
 
 
-def choose_pool() -> Pool:
-    """Return the rows that the bar names, which are searched for neighbours and drawn on maps."""
+def _choose_with_pool(label: str, options: Sequence[str], key: str) -> tuple[str, Pool]:
+    """Ask for an option; return it and the rows that the bar names, which are searched and drawn on maps."""
+    notes, choice = st.columns(2)
     now = context()
     pool = _pool(now.chosen.sha256, now.chosen.labelled, now.on)
-    if len(pool.frame) < pool.total:
-        draw_note(
-            f"{len(pool.frame):,} of {counted(pool.total, 'sentence')} are used, translations together."
-        )
-    if pool.unread:
-        st.warning(
-            f"{counted(pool.unread, 'annotation')} can't be read, or do not match their sentences, which are treated "
-            "as having no slots.",
-            icon=":material/data_object:",
-        )
-    return pool
+    with notes:
+        if len(pool.frame) < pool.total:
+            draw_note(
+                f"{len(pool.frame):,} of {counted(pool.total, 'sentence')} are used, translations together."
+            )
+        if pool.unread:
+            st.warning(
+                f"{counted(pool.unread, 'annotation')} can't be read, or do not match their sentences, which are "
+                "treated as having no slots.",
+                icon=":material/data_object:",
+            )
+    return choose_one(label, options, key, place=choice), pool
 
 
 # A resource and not data: it is large, and nobody changes it.
@@ -345,11 +343,7 @@ def _help(name: str) -> str:
 
 
 def _draw_maps(spec: str) -> None:
-    left, right = st.columns(2, vertical_alignment="top")
-    with left:
-        pool = choose_pool()
-    with right:
-        kind = choose_one("Maps of", [TRANSLATIONS, FEW_TEMPLATES], "split-map-kind")
+    kind, pool = _choose_with_pool("Maps of", [TRANSLATIONS, FEW_TEMPLATES], "split-map-kind")
     vectors = _encoded_parts(spec, pool.key, pool.texts)
     if vectors is None:
         return
