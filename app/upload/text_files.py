@@ -1,7 +1,7 @@
 """Uploaded files of text for training from scratch, read without Streamlit in a process of their own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -28,6 +28,13 @@ class Kind(StrEnum):
     RUNNING = "running-text"
     DIALOGUES = "dialogues"
     NLI = "nli"
+
+
+_READERS: dict[Kind, Callable[[list[Path]], Sequence[Text]]] = {
+    Kind.RUNNING: read_running_text,
+    Kind.DIALOGUES: read_dialogues,
+    Kind.NLI: read_nli,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +82,7 @@ def read_files(
         if kind is Kind.PARALLEL:
             texts = tuple[Text, ...](read_parallel(paths, languages or None, drop_empty=drop_empty))
         else:
-            read = {Kind.RUNNING: read_running_text, Kind.DIALOGUES: read_dialogues, Kind.NLI: read_nli}[kind]
-            texts = tuple(read(paths))
+            texts = tuple(_READERS[kind](paths))
     for text in texts:
         for code in text.languages if isinstance(text, ParallelText) else (text.language,):
             if not is_known(code):

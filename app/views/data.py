@@ -202,8 +202,8 @@ def _draw_hold_out(key: str) -> tuple[float, int]:
         "sentence is trained on, and generalisation can't be told from memorisation.",
         **KEPT,
     )
-    about = {"key": f"held-out-seed-{key}", "help": "Of the draw."}
-    return percent / 100, seed.number_input("Seed", 0, 2**31 - 1, 0, **about, **KEPT)
+    key = f"held-out-seed-{key}"
+    return percent / 100, seed.number_input("Seed", 0, 2**31 - 1, 0, key=key, help="Of the draw.", **KEPT)
 
 
 def _draw_set(chosen: ChosenData) -> None:

@@ -142,10 +142,8 @@ def _draw_lists(choice: Choice, runs: list[Run]) -> None:
 
 
 def _draw_precision(found: FoundTranslations, pairs: Pairs) -> None:
-    direction, among = (
-        " → ".join(map(language_name, pairs.text.languages)),
-        f"{found.ranking.candidates:,} sentences",
-    )
+    direction = " → ".join(map(language_name, pairs.text.languages))
+    among = f"{found.ranking.candidates:,} sentences"
     for cell, n in zip(roomy_columns(len(NS), 200, "precision", border=True), NS, strict=True):
         interval = found.ranking.interval(n)
         best = f"the nearest of {among} is the translation"
