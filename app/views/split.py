@@ -28,7 +28,7 @@ from app.panels.widgets import (
 )
 from app.state import finished_runs
 from app.tasks import split
-from app.vectors import digest_of, weights_of
+from app.vectors import digest, weights_of
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.api import split as splitting
@@ -433,10 +433,10 @@ def _draw_panels(
     if not wanted:
         draw_note("Choose an embedding.")
         return
-    digest = digest_of([[one.language, one.text] for one in sentences])
+    drawn = digest([[one.language, one.text] for one in sentences])
     maps = laid_out(
         {NAMES[part]: np.ascontiguousarray(vectors[parts.index(part)]) for part in wanted},
-        {NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{digest}" for part in wanted},
+        {NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{drawn}" for part in wanted},
         Projection.TSNE,
     )
     draw_progress(maps, "split-map")

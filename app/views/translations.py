@@ -27,7 +27,7 @@ from app.panels.widgets import (
 from app.state import finished_runs, is_from_scratch
 from app.tasks import word_spaces
 from app.upload.texts import Pairs, choose_pairs, choose_source, say_trained_on
-from app.vectors import digest_of, weights_of
+from app.vectors import digest, weights_of
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
@@ -279,7 +279,7 @@ def _draw_words(spec: str) -> None:
     words = pd.DataFrame(entries, columns=["word", "language"])
     place = {(word, code): row for code in spaces for row, word in enumerate(spaces[code][0])}
     vectors = np.stack([spaces[code][1][place[word, code]] for word, code in entries])
-    key = f"word-map:{weights}:{method}:{digest_of(entries)}"
+    key = f"word-map:{weights}:{method}:{digest(entries)}"
     maps = laid_out({WORDS: vectors}, {WORDS: key}, method)
     draw_progress(maps, "word-map")
     places = maps[WORDS].places

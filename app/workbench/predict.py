@@ -15,7 +15,7 @@ from app.panels.widgets import choose, draw_note, draw_table, roomy_columns
 from app.tasks import predictions
 from app.upload.boxes import ask_sentences, read_box
 from app.upload.tables import read_texts
-from app.vectors import digest_of, weights_of
+from app.vectors import digest, weights_of
 from app.wording import literal
 from emu_core.api.compare import ALL, choose_rows
 from emu_core.api.predict import NO_INTENT, unseen_rows
@@ -45,7 +45,7 @@ def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
         return None
     asked = unseen_rows(specs.get(B, specs[A]), pool, chosen.sha256)
     weights = {name: weights_of(spec) for name, spec in specs.items()}
-    key = f"predict:{chosen.sha256}:{':'.join(weights.values())}:{digest_of(texts)}"
+    key = f"predict:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
     found: dict[str, Answer] = {}
     for name in specs:
         answer = computed(
