@@ -100,7 +100,8 @@ def _draw_box(place: str, kind: Kind) -> None:
     refused, typed, drop_empty = st.session_state.get(known), "", False
     if refused and kind is Kind.PARALLEL:
         typed, drop_empty = _draw_fixes(name, number)
-    key, named = "-".join(file.file_id for file in files), [(file.name, file.getvalue()) for file in files]
+    key = "-".join(file.file_id for file in files)
+    named = [(file.name, file.getvalue()) for file in files]
     asked = (key, typed, drop_empty)
     if refused is None or refused[0] != asked:
         try:
