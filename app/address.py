@@ -1,6 +1,6 @@
 """A person's choices as parameters of the page's address, so that a reload, Back and a link restore the view."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -49,10 +49,20 @@ def linked(
     return value
 
 
-def kept_tab(key: str, tabs: Sequence[str], param: str = "tab") -> dict[str, Any]:
-    """Return options of `st.tabs` that keep the open tab in the address and draw only that one."""
-    _restore(param, key, tabs, tabs[0])
-    return {"key": key, "on_change": lambda: keep(param, st.session_state[key])}
+def draw_tabs(tabs: Mapping[str, Callable[[], None]], key: str, param: str = "") -> None:
+    """Draw tabs by title, of which only the open one is drawn; the parameter of the address, if any, keeps it."""
+    names = list(tabs)
+    if param:
+        _restore(param, key, names, names[0])
+
+    def choose() -> None:
+        if param:
+            keep(param, st.session_state[key])
+
+    for place, draw in zip(st.tabs(names, key=key, on_change=choose), tabs.values(), strict=True):
+        with place:
+            if place.open:
+                draw()
 
 
 def keep(param: str, value: str) -> None:

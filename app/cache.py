@@ -12,7 +12,7 @@ from app.forms.model_name import HF, RUN, must_be_fetched
 from app.jobs import NICENESS, job_manager
 from app.mapping import warm_up
 from app.tasks import encode_to_file, fetch, parts_to_file
-from app.users import all_runs_root
+from app.users import all_runs_root, check_upload
 from app.vectors import vectors_path, weights_of
 from app.wording import literal, sentence
 from emu_core.data.wording import counted
@@ -128,12 +128,16 @@ def read_in_limits(
 ) -> Any | None:
     """Return `function(*args)`, which reads uploaded files; None, with progress drawn, while it takes long.
 
-    Raises DataError if the function did, or it takes too much memory, or too much time for these names and bytes.
+    Raises DataError if the function did, or it takes too much memory, too much time for these names and bytes, or reads
+    too many rows: what it returns is as long as its rows are many.
     """
     limit_s = LEAST_READ_S + sum(len(payload) for _, payload in files) / BYTES_READ_IN_A_S
     reader = upload_reader()
     reader.run(key, function, *args, limit_s=limit_s)
-    return _value_or_bar(_taken(key, reader.wait(key, MOMENT_S), DataError, reader), "Reading ...", reader)
+    outcome = _taken(key, reader.wait(key, MOMENT_S), DataError, reader)
+    found = _value_or_bar(outcome, "Reading ...", reader)
+    check_upload(0 if found is None else len(found))
+    return found
 
 
 def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:

@@ -662,15 +662,16 @@ def test_two_tables_of_one_name_have_their_own_files_and_a_long_one_is_made_when
         st, "download_button", lambda label, data, **_: sent.append(data) if "CSV" in label else None
     )
     first, second = (pd.DataFrame({"text": [text]}) for text in ("one", "two"))
-    for table, which in ((first, ("a", "x")), (second, ("b", "x")), (first, ("a", "x"))):
-        draw_csv_button(table, which, "x.csv")
+    for table in (first, second, first, first.rename(columns={"text": "word"})):
+        draw_csv_button(table, "x.csv")
     assert [data.decode("utf-8-sig").split() for data in sent] == [
         ["text", "one"],
         ["text", "two"],
         ["text", "one"],
+        ["word", "one"],
     ]
     monkeypatch.setattr(widgets, "MOST_AT_ONCE", 0)
-    draw_csv_button(second, ("c", "x"), "x.csv")
+    draw_csv_button(second, "x.csv")
     assert sent[-1]() == sent[1]
 
 

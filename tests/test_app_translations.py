@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce
 
 from app import cache, mapping
-from app.upload import parallel
-from app.upload.parallel import Pairs
+from app.upload import texts as uploaded
+from app.upload.texts import Pairs
 from app.views.translations import TRUE
 from emu_core import pretrain
 from emu_core.data.parallel.text import ParallelText
@@ -231,7 +231,7 @@ def test_misses_are_those_that_are_not_first_the_worst_first() -> None:
 
 
 def test_large_text_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "MOST", 25)
+    monkeypatch.setattr(uploaded, "MOST", 25)
     app = opened()
     app.file_uploader[0].set_value(files())
     app.run()

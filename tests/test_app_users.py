@@ -229,7 +229,8 @@ def test_an_upload_of_more_rows_than_allowed_is_refused(
 def test_every_page_that_takes_files_counts_their_rows() -> None:
     for path in (MAIN.parent).rglob("*.py"):
         text = path.read_text("utf-8")
-        assert ("st.file_uploader(" in text) == ("import check_upload" in text), path
+        if path.name != "cache.py":  # whose `read_in_limits` counts them
+            assert ("st.file_uploader(" in text) == ("read_in_limits(" in text), path
 
 
 @pytest.mark.parametrize("typed", ["/etc", "~", ".", "../x", "app", "C:\\x", "hf:/tmp", "emu_core/data"])

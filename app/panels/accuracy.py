@@ -31,8 +31,8 @@ _LEAKAGE = {
 }
 
 
-def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool = False) -> None:
-    """Draw means, losses, gains, matrices, leakage and all directions; `which` identifies the comparison.
+def draw_accuracy(comparison: Comparison, *, seen: bool = False) -> None:
+    """Draw means, losses, gains, matrices, leakage and all directions.
 
     On sentences `seen` in training, no gain is shown as a success.
     """
@@ -42,7 +42,7 @@ def draw_accuracy(comparison: Comparison, which: tuple[str, ...], *, seen: bool 
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
-    _draw_table(comparison.accuracy, which)
+    _draw_table(comparison.accuracy)
 
 
 def _draw_means(comparison: Comparison, seen: bool) -> None:
@@ -110,7 +110,7 @@ def _draw_leakage(leakage: pd.DataFrame) -> None:
     )
 
 
-def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
+def _draw_table(accuracy: pd.DataFrame) -> None:
     titles = ("A %", "B %", "Difference")
     with st.expander("Every direction, with 95 % intervals and the paired test", icon=":material/table:"):
         shown = {
@@ -130,7 +130,6 @@ def _draw_table(accuracy: pd.DataFrame, which: tuple[str, ...]) -> None:
         draw_table(
             pd.DataFrame(shown),
             "accuracy",
-            ("accuracy", *which),
             "emu-accuracy.csv",
             dict.fromkeys(titles, number(format="%.1f")) | {"p (McNemar)": number(format="%.3f")},
             download=accuracy,

@@ -104,7 +104,7 @@ def draw_findings(chosen: ChosenData) -> None:
                 st.markdown("\n".join(f"- {literal(line)}" for line in reasons))
                 _draw_left_out_languages(chosen)
             if chosen.is_demo:
-                draw_table(rows, f"table-{key}", (chosen.token, key), f"{key}.csv")
+                draw_table(rows, f"table-{key}", f"{key}.csv")
             else:
                 _draw_editor(chosen, rows, key)
     if not chosen.is_demo:
@@ -239,7 +239,7 @@ def _draw_editor(chosen: ChosenData, found: pd.DataFrame, key: str) -> None:
         drop = key == "duplicates" and st.button(
             "Leave all of these out", icon=":material/delete_sweep:", key=f"drop-{key}"
         )
-        draw_csv_button(found, (chosen.token, key), f"{key}.csv", key=f"download-{key}")
+        draw_csv_button(found, f"{key}.csv", key=f"download-{key}")
     if drop:
         changed, change = edit_rows(rows, table.assign(keep=False))
     if pressed or drop:

@@ -258,7 +258,6 @@ def _draw_found(run: Run) -> None:
     draw_table(
         table,
         "pretrained-found",
-        (run.name, str(metrics.get("translation"))),
         f"{run.name}-translations.csv",
         {
             "P@1": column(format="%.1f", help=about),

@@ -1,7 +1,7 @@
 """Widgets shared by the pages: messages, choices, charts, tables and downloads."""
 
 import mimetypes
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,6 @@ def roomy_columns(count: int, least_px: int, key: str, **options: Any) -> list[A
 def draw_table(
     table: pd.DataFrame,
     key: str,
-    which: Hashable,
     file_name: str,
     columns: Mapping[str, Any] | None = None,
     *,
@@ -104,12 +103,12 @@ def draw_table(
 ) -> None:
     """Draw at most the first `most` rows of a table and a button that downloads all of it.
 
-    `which` identifies the table in all sessions, `columns` is the `column_config`, `download` is what the CSV file
-    holds, if not the table, and the other options are those of `st.dataframe`.
+    `columns` is the `column_config`, `download` is what the CSV file holds, if not the table, and the other options are
+    those of `st.dataframe`.
     """
     say_cut(table, most)
     st.dataframe(table.head(most), hide_index=True, column_config=columns, key=key, **about)
-    draw_csv_button(table if download is None else download, which, file_name, key=f"{key}-csv")
+    draw_csv_button(table if download is None else download, file_name, key=f"{key}-csv")
 
 
 def say_cut(table: pd.DataFrame, most: int = MOST_ROWS) -> None:
@@ -125,16 +124,16 @@ def draw_download(label: str, data: Any, file_name: str, *, place: Any = st, **a
     place.download_button(label, data, file_name=file_name, on_click="ignore", **about)
 
 
-def draw_csv_button(table: pd.DataFrame, which: Hashable, file_name: str, **about: Any) -> None:
-    """Draw a button that downloads a table as CSV; `which` identifies the table in all sessions."""
+def draw_csv_button(table: pd.DataFrame, file_name: str, **about: Any) -> None:
+    """Draw a button that downloads a table as CSV."""
     # Made in advance if possible: a file that an earlier run of the page promised never arrives.
-    data = _csv(which, table) if len(table) <= MOST_AT_ONCE else lambda: safe_csv(table)
+    data = _csv(table) if len(table) <= MOST_AT_ONCE else lambda: safe_csv(table)
     draw_download("Download as CSV", data, file_name, **about)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _csv(which: Hashable, _table: pd.DataFrame) -> bytes:
-    return safe_csv(_table)
+def _csv(table: pd.DataFrame) -> bytes:
+    return safe_csv(table)
 
 
 def draw_notebook_button(name: str, config: RunConfig, folder: Path, **about: Any) -> None:

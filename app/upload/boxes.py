@@ -7,8 +7,7 @@ from typing import Any
 import streamlit as st
 
 from app.cache import read_in_limits
-from app.panels.widgets import KEPT, choose_one
-from app.users import check_upload
+from app.panels.widgets import KEPT, choose_one, errors_shown
 from emu_core.api.inputs import ENDINGS
 
 FILE_MB = 20
@@ -27,23 +26,16 @@ def ask_sentences(prefix: str, number: int = 0, *, placeholder: str = "", **abou
     `prefix` and `number` make up the keys of the widgets; the other options are those of `choose_one`.
     """
     if choose_one("Sentences", [TYPED, FILE], f"{prefix}-how", **about) == FILE:
-        return ask_file(
-            "A table with a column of sentences: CSV, TSV, JSON Lines, Parquet or Excel (XLSX)",
-            f"{prefix}-file-{number}",
-        )
-    typed = st.text_area(
-        "One sentence a line",
-        placeholder=placeholder,
-        max_chars=200_000,
-        key=f"{prefix}-typed-{number}",
-        **KEPT,
-    )
+        label = "A table with a column of sentences: CSV, TSV, JSON Lines, Parquet or Excel (XLSX)"
+        return ask_file(label, f"{prefix}-file-{number}")
+    key = f"{prefix}-typed-{number}"
+    typed = st.text_area("One sentence a line", placeholder=placeholder, max_chars=200_000, key=key, **KEPT)
     return "", typed.encode()
 
 
 def read_box(read: Callable[..., Any], name: str, payload: bytes, *args: Any) -> Any | None:
-    """Return `read(name, payload, *args)` as `read_in_limits` does. Raises DataError, too, for too many rows."""
+    """Return `read(name, payload, *args)`; None, with progress or error drawn, if it takes long or fails."""
     key = f"{read.__name__}:{args}:{name}:{hashlib.sha256(payload).hexdigest()}"
-    found = read_in_limits(key, [(name, payload)], read, name, payload, *args)
-    check_upload(0 if found is None else len(found))
-    return found
+    with errors_shown():
+        return read_in_limits(key, [(name, payload)], read, name, payload, *args)
+    return None

@@ -1,8 +1,7 @@
 """Uploaded tables, read and turned into a labelled set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -30,6 +29,9 @@ class Upload:
     size: int  # bytes of the tables
     names: tuple[str, ...]  # of the files; untrusted, so never a path or markup
     tables: tuple[pd.DataFrame, ...]  # a frame of strings for each
+
+    def __len__(self) -> int:
+        return sum(map(len, self.tables))
 
     @property
     def title(self) -> str:
@@ -63,7 +65,7 @@ def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
 
 
 def read_texts(name: str, payload: bytes) -> list[str]:
-    """Return the non-empty sentences of a file. Raises DataError if it is not a table or has none."""
+    """Return the sentences of a file or, if the name is "", of lines; errors are those of `read_unlabelled`."""
     found: list[str] = _sentences(name, payload)["text"].tolist()
     return found
 
@@ -74,11 +76,7 @@ def read_unlabelled(name: str, payload: bytes, language: str) -> pd.DataFrame:
     `language` is that of sentences for which neither a column nor the name states one; `DETECT` detects it. Raises
     DataError if the file is not a table or has no sentences.
     """
-    if name:
-        table = _sentences(name, payload)
-    else:
-        lines = [line.strip() for line in payload.decode().splitlines()]
-        table = pd.DataFrame({"text": [line for line in lines if line], "language": "und"}, dtype="str")
+    table = _sentences(name, payload)
     strange = ~table["language"].map(is_known).astype(bool)
     if strange.any():
         codes = detect_languages(table.loc[strange, "text"].tolist()) if language == DETECT else language
@@ -87,12 +85,14 @@ def read_unlabelled(name: str, payload: bytes, language: str) -> pd.DataFrame:
 
 
 def _sentences(name: str, payload: bytes) -> pd.DataFrame:
-    frame = read_table(payload, name)
-    stated = language_of_file(name) or "und"
-    table = apply_columns(frame, guess_columns(frame), required=("text",), language=stated, name=name)
+    if name:
+        frame, stated = read_table(payload, name), language_of_file(name) or "und"
+        table = apply_columns(frame, guess_columns(frame), required=("text",), language=stated, name=name)
+    else:
+        table = pd.DataFrame({"text": payload.decode().splitlines(), "language": "und"}, dtype="str")
     table = table[["text", "language"]].apply(stripped)
     table = table[table["text"] != ""].reset_index(drop=True)
-    if table.empty:
+    if table.empty and name:
         raise DataError(f"there is no sentence in {name}; check its column of sentences")
     return table
 
@@ -142,20 +142,13 @@ def labelled_from_upload(
     language: str | None,
     hold_out: float,
     seed: int,
-    languages: Mapping[str, str] = MappingProxyType({}),
+    languages: Sequence[tuple[str, str]] = (),
 ) -> tuple[LabelledSet, Audit, pd.DataFrame]:
-    """Join the tables to one set and audit it; also return the rows that it was made of.
+    """Join the tables to one set and audit it, as `audited` does; also return the rows that it was made of.
 
-    Args:
-        upload: the tables.
-        mapping: the columns' roles.
-        language: of all sentences if neither a column nor the files' names state one; `DETECT` detects each.
-        hold_out: as in `audited`.
-        seed: likewise.
-        languages: the codes of unknown values in the language column.
-
-    Raises:
-        DataError: it is not a labelled set, or there are too many rows.
+    `language` is that of all sentences if neither a column nor the files' names state one, and `DETECT` detects each;
+    `languages` are unknown values of the language column with their codes. Raises DataError if it is not a labelled
+    set, or there are too many rows.
     """
     stated = "und" if language == DETECT else language
     parts = [

@@ -30,13 +30,23 @@ class Kind(StrEnum):
     NLI = "nli"
 
 
+_READERS: dict[Kind, Callable[[list[Path]], Sequence[Text]]] = {
+    Kind.RUNNING: read_running_text,
+    Kind.DIALOGUES: read_dialogues,
+    Kind.NLI: read_nli,
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Read:
     """Texts as read; the bytes of their files are not kept."""
 
     key: str  # identifies them
     title: str  # their name on pages
-    texts: tuple[Text, ...]  # one or more, all of one kind
+    texts: tuple[Text, ...]  # all of one kind
+
+    def __len__(self) -> int:
+        return sum(map(len, self.texts))
 
     @property
     def parallel(self) -> tuple[ParallelText, ...]:
@@ -69,13 +79,10 @@ def read_files(
                 raise DataError(f"two files are called {shown(path.name)}; rename one of them")
             path.write_bytes(payload)
             paths.append(path)
-        readers: dict[Kind, Callable[[], Sequence[Text]]] = {
-            Kind.PARALLEL: lambda: read_parallel(paths, languages or None, drop_empty=drop_empty),
-            Kind.RUNNING: lambda: read_running_text(paths),
-            Kind.DIALOGUES: lambda: read_dialogues(paths),
-            Kind.NLI: lambda: read_nli(paths),
-        }
-        texts = tuple(readers[kind]())
+        if kind is Kind.PARALLEL:
+            texts = tuple[Text, ...](read_parallel(paths, languages or None, drop_empty=drop_empty))
+        else:
+            texts = tuple(_READERS[kind](paths))
     for text in texts:
         for code in text.languages if isinstance(text, ParallelText) else (text.language,):
             if not is_known(code):

@@ -18,14 +18,14 @@ from app.panels.monitor import draw_form_and_runs, draw_resume
 from app.panels.run_table import run_row
 from app.panels.widgets import KEPT, choose, draw_chart, draw_download, draw_note, errors_shown
 from app.state import config_of, is_bench, runs_root, status_of
-from app.upload.parallel import draw_other_texts, draw_texts
+from app.upload.texts import draw_other_texts, draw_texts
 from app.wording import literal, sentence, time_span
 from emu_core.bench.emu.data import BenchData
 from emu_core.bench.emu.experiment import BASE
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import PAPERS, BenchSettings, Paper
-from emu_core.bench.report import JSON, MARKDOWN, PAGE, Report, load_report, shown_fact
+from emu_core.bench.report import JSON, MARKDOWN, PAGE, Report, lists_of, load_report, shown_fact
 from emu_core.bench.tables import Table
 from emu_core.charts.intervals import Gain, system_gains
 from emu_core.config.settings import infos
@@ -78,24 +78,21 @@ def _draw_found(run: Run) -> None:
     over = status_of(run).state is RunState.FINISHED
     if not over:
         draw_note("This is the earlier report.")
-    report = None
+    label, about = "Write the report again", "The finished runs are kept."
     with errors_shown():
         report = draw_report(run.name, run.folder)
-    if over and report is None:
-        draw_resume(run, "Write the report again", "The finished runs are kept.")
-    elif over and report and report.errors:
-        draw_resume(
-            run,
-            "Try again what was not measured",
-            "After the problem is fixed, for example by installing a package; the finished runs are kept.",
-        )
+        if not report.errors:
+            return
+        label = "Try again what was not measured"
+        about = "After the problem is fixed, for example by installing a package; the finished runs are kept."
+    if over:
+        draw_resume(run, label, about)
 
 
 def _draw_earlier() -> None:
     """Offer the reports of benchmarks that an earlier version of this app ran."""
-    reports: dict[str, Path] = {
-        path.parents[1].name: path.parent for path in sorted((runs_root() / ".bench").glob(f"*/out/{JSON}"))
-    }
+    found = sorted((runs_root() / ".bench").glob(f"*/out/{JSON}"))
+    reports = {path.parents[1].name: path.parent for path in found}
     if not reports:
         return
     st.subheader("Reports of an earlier version")
@@ -115,15 +112,11 @@ def _row(run: Run) -> dict[str, object]:
         "Data": "" if config is None else config.data,
         "Encoder": row["Encoder"],
         "Trained on": row["Trained on"],
-        "Parts": _joined(settings.get("parts")),
-        "Seeds": _joined(settings.get("seeds")),
+        "Parts": shown_fact(settings.get("parts", "")),
+        "Seeds": shown_fact(settings.get("seeds", "")),
         "Runs": f"{status.steps if status.state is RunState.FINISHED else status.step} of {status.steps}",
         "Started": row["Started"],
     }
-
-
-def _joined(values: object) -> str:
-    return ", ".join(map(str, values)) if isinstance(values, list) else ""
 
 
 def _draw_start() -> None:
@@ -141,10 +134,9 @@ def _draw_start() -> None:
     if isinstance(settings, str):
         plan = plan or settings
     elif not plan:
-        made = _plan(chosen.token, chosen, data, paper=name, key=about, settings=settings, options=options)
-        plan = made if isinstance(made, str) else made[0]
-        if not isinstance(made, str):
-            _draw_outlook(made[1])
+        plan, outlook = _plan(chosen.token, chosen, data, name, about, settings, options)
+        if outlook is not None:
+            _draw_outlook(outlook)
     draw_start_button(PLACE, named, plan, WATCHED, "Start the benchmark")
 
 
@@ -171,30 +163,25 @@ def _draw_set(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, Any
 def _draw_texts(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, Any]]:
     """Ask for parallel text and the other texts that the paper's system can use; return as `_draw_set` does."""
     read = draw_texts()
-    texts = draw_other_texts() if paper.reads_tasks else {}
+    others = draw_other_texts() if paper.reads_tasks else []
     if read is None:
         return "", (), {"problem": "there is no parallel text yet: upload some, or take the example"}
     languages = list(dict.fromkeys(code for text in read.parallel for code in text.languages))
     options: dict[str, Any] = {}
     if paper.reads_tasks:
-        tasks = Tasks.of([text for one in texts.values() for text in one.texts])
+        tasks = Tasks.of([text for other in others for text in other.texts])
         options = {"dialogues": tasks.dialogues, "running_text": tasks.running_text, "nli": tasks.nli}
-    if len(set(languages) & set(chosen.labelled.languages)) > 1 and st.checkbox(
-        "Also classify across languages",
-        value=True,
-        help=f"With the sentences and intents of the data in use: {chosen.title}.",
-        key="bench-documents",
-        **KEPT,
-    ):
-        options["labelled"] = chosen.labelled
+    if len(set(languages) & set(chosen.labelled.languages)) > 1:
+        label, about = "Also classify across languages", "With the sentences and intents of the data in use: "
+        if st.checkbox(label, value=True, help=f"{about}{chosen.title}.", key="bench-documents", **KEPT):
+            options["labelled"] = chosen.labelled
     return "-".join(languages), read.parallel, options
 
 
 def _draw_settings(paper: Paper) -> BenchSettings | str:
     start = paper.settings()
     if parts := getattr(start, "parts", ()):
-        first: dict[str, Any] = {"parts": parts[:1]}  # each table takes time
-        start = replace(start, **first)
+        start = replace(start, **{"parts": parts[:1]})  # each table takes time
     values = draw_fields(start, infos(paper.settings), f"bench-{paper.name}")
     if values.get("parts") == ():
         return "choose a table"
@@ -219,8 +206,8 @@ def _draw_outlook(found: Outlook) -> None:
     if found.note:
         st.caption(sentence(found.note))
     if found.missing:
-        title = f"{counted(len(found.missing), 'thing')} can't be measured here"
-        with st.expander(title, icon=":material/info:"):
+        what = counted(len(found.missing), "thing")
+        with st.expander(f"{what} can't be measured here", icon=":material/info:"):
             st.markdown(_listed(found.missing))
 
 
@@ -229,19 +216,18 @@ def _plan(
     token: str,
     _chosen: ChosenData,
     _data: Any,
-    *,
     paper: str,
     key: str,
     settings: BenchSettings,
     options: Mapping[str, Any],
-) -> tuple[Plan, Outlook] | str:
+) -> tuple[Plan | str, Outlook | None]:
     try:
         config, data = PAPERS[paper].plan(_data, **asdict(settings), **options)
         if _chosen.translations and isinstance(data, BenchData):
             data = data.translated(config.train_languages[0], _chosen.translations)
         return (config, data), experiment_of(config, data).outlook()
     except EmuError as error:
-        return str(error)
+        return str(error), None
 
 
 def draw_report(name: str, folder: Path) -> Report:
@@ -256,11 +242,10 @@ def draw_report(name: str, folder: Path) -> Report:
     with st.container(horizontal=True):
         for file, label in _LABELS.items():
             draw_file(file, label)
-    with st.expander("What was run", icon=":material/checklist:"):
-        facts = report.facts.items()
-        st.markdown(_listed(f"{fact.replace('_', ' ')}: {shown_fact(value)}" for fact, value in facts))
-    with st.expander("What differs from the paper", icon=":material/difference:"):
-        st.markdown(_listed(report.differences))
+    icons = (":material/checklist:", ":material/difference:")
+    for icon, (title, items) in zip(icons, lists_of(report).items(), strict=True):
+        with st.expander(title, icon=icon):
+            st.markdown(_listed(items))
     for table in report.tables:
         _draw_table(name, table)
         draw_file(f"{table.name}.csv")
@@ -314,7 +299,7 @@ def _draw_table(name: str, table: Table) -> None:
 
 def _draw_notes(notes: Sequence[str]) -> None:
     """Draw how to read a table; if there are many notes, only the meaning of the stars is in view."""
-    folded = [note for note in notes if not note.startswith("***")] if len(notes) > 2 else []
+    folded = [note for note in notes if len(notes) > 2 and not note.startswith("***")]
     for note in notes:
         if note not in folded:
             st.caption(literal(note))

@@ -1,44 +1,20 @@
 """Data: the demo set or an uploaded file, and what the audit finds in it."""
 
-from collections.abc import Sequence
-
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.address import keep, kept_tab
+from app import library
+from app.address import draw_tabs, keep
 from app.cache import done_or_shown, read_in_limits
 from app.context import context
-from app.library import (
-    ChosenData,
-    add,
-    chosen_data,
-    delete,
-    deleted,
-    discard,
-    library,
-    library_table,
-    rename,
-    rows_to_label,
-    undelete,
-)
+from app.library import ChosenData, chosen_data
 from app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
 from app.panels.labelling import LABELLING, draw_labelling
 from app.panels.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown
-from app.upload.tables import (
-    DETECT,
-    Upload,
-    labelled_from_upload,
-    missing_roles,
-    read_upload,
-    translations_of_upload,
-    unread_languages,
-)
-from app.users import check_upload
+from app.upload import tables
+from app.upload.tables import DETECT, Upload
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.demo import DEMO
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_name
 from emu_core.data.readers.limits import MAX_BYTES
@@ -60,7 +36,6 @@ ROLES = {
     ),
 }
 HELD_OUT = 20  # percent, if no column is the split
-PARTS = ("What is in it", LABELLING)
 TALLEST = 700  # pixels; a taller picture scrolls
 
 
@@ -76,7 +51,7 @@ def page() -> None:
     if isinstance(upload, Upload):
         _draw_upload(upload)
     _draw_set(chosen_data())
-    if not (table := library_table()).empty:
+    if not (table := library.library_table()).empty:
         st.subheader("Your data sets")
         st.caption("The first field of the bar chooses one.")
         column = st.column_config
@@ -112,44 +87,38 @@ def _draw_uploader() -> None:
         key=f"files-{number}",  # a new key empties the box and frees the bytes
         help="Several files, such as one for each language, become one set. Nothing leaves this machine.",
     )
-    if files and _take(files):
+    if files:
+        st.session_state.pop(REFUSED, None)
+        key = "-".join(file.file_id for file in files)
+        named = [(file.name, file.getvalue()) for file in files]
+        try:
+            upload = read_in_limits(key, named, tables.read_upload, key, named)
+            if upload is None:
+                return
+            st.session_state[UPLOAD] = upload
+        except DataError as error:
+            st.session_state[REFUSED] = sentence(error, [name for name, _ in named])
         st.session_state[UPLOADS] = number + 1
         st.rerun()
     if refused := st.session_state.get(REFUSED):
         st.error(refused, icon=":material/error:")
 
 
-def _take(files: Sequence[UploadedFile]) -> bool:
-    """Keep the files' tables, or the error if they can't be read; return False while they are being read."""
-    st.session_state.pop(REFUSED, None)
-    key = "-".join(file.file_id for file in files)
-    named = [(file.name, file.getvalue()) for file in files]
-    try:
-        upload = read_in_limits(key, named, read_upload, key, named)
-        if upload is not None:
-            check_upload(sum(map(len, upload.tables)))
-    except DataError as error:
-        st.session_state[REFUSED] = sentence(error, [file.name for file in files])
-        return True
-    if upload is None:
-        return False
-    st.session_state[UPLOAD] = upload
-    return True
-
-
 def _draw_upload(upload: Upload) -> None:
     """Ask for the columns of an upload and, when all are known, make it the chosen set."""
     guess = upload.guess()
-    unsure = bool(missing_roles(upload, guess, None)) or bool(unread_languages(upload, guess.language))
+    unsure = bool(
+        tables.missing_roles(upload, guess, None) or tables.unread_languages(upload, guess.language)
+    )
     with st.expander(f"Columns of {literal(upload.title)}", expanded=unsure, icon=":material/view_column:"):
         mapping, language = _draw_mapping(upload, guess)
-        languages = draw_unread_languages(unread_languages(upload, mapping.language), upload.key)
+        languages = draw_unread_languages(tables.unread_languages(upload, mapping.language), upload.key)
         hold_out, seed = _draw_hold_out(upload.key) if mapping.split is None else (0.0, 0)
         st.caption("The first rows:")
         st.dataframe(upload.tables[0].head(5), hide_index=True)
     for note in upload.notes:
         draw_note(literal(note))
-    if missing := missing_roles(upload, mapping, language):
+    if missing := tables.missing_roles(upload, mapping, language):
         labels = ", ".join(ROLES[role][0] for role in missing)
         text = f"Still to choose above: {labels}. Until then, the set in use does not change."
         st.warning(text, icon=":material/help:")
@@ -159,33 +128,23 @@ def _draw_upload(upload: Upload) -> None:
             f"No column is the split, so {hold_out:.0%} of every intent's sentences are held out as split test, "
             f"translations together (drawn with seed {seed}). Change this under the columns."
         )
-    asked = (upload.key, mapping, language, hold_out, seed, tuple(languages.items()))
+    read = (mapping, language, hold_out, seed, tuple(languages.items()))
+    asked, label = (upload.key, *read), "Auditing the sentences ..."
     if st.session_state.get(AUDITED) == asked:
         return
     try:
-        audited = done_or_shown(
-            repr(asked),
-            upload.size,
-            "Auditing the sentences ...",
-            labelled_from_upload,
-            upload,
-            mapping,
-            language,
-            hold_out,
-            seed,
-            languages,
-        )
+        audited = done_or_shown(repr(asked), upload.size, label, tables.labelled_from_upload, upload, *read)
         if audited is None:
             return
         labelled, audit, rows = audited
-        there, translations = library(), translations_of_upload(upload, mapping)
-        name = add(ChosenData(labelled, audit, "", translations, hold_out, seed), rows)
+        there, translations = library.library(), tables.translations_of_upload(upload, mapping)
+        name = library.add(ChosenData(labelled, audit, "", translations, hold_out, seed), rows)
     except DataError as error:
         st.error(sentence(error, upload.names), icon=":material/error:")
         return
     before = st.session_state.get(ADDED)
     if before and before[0] == upload.key and before[1] != name:  # the same files, read differently
-        discard(before[1])
+        library.discard(before[1])
     st.session_state[ADDED] = None if name in there else (upload.key, name)
     if name in there:
         st.toast(f"The library has these sentences already: {literal(name)}.", icon=":material/content_copy:")
@@ -209,23 +168,24 @@ def _draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, 
             placeholder="no column",
             help=explanation,
         )
-    language = None
-    if chosen["language"] is None and st.toggle(
+    mapping = ColumnMapping(**chosen)
+    if mapping.language is not None:
+        return mapping, None
+    if st.toggle(
         "Detect the language of each sentence",
         key=f"detect-{upload.key}",
         help="From its letters; for files with several languages and no language column.",
         **KEPT,
     ):
-        language = DETECT
-    elif chosen["language"] is None:
-        language = st.text_input(
-            "Language of the sentences",
-            placeholder="en, German, ...",
-            help="For files without a language column, unless their names state it, as in hotel.de.csv.",
-            key=f"language-{upload.key}",
-            **KEPT,
-        ).strip()
-    return ColumnMapping(**chosen), language or None
+        return mapping, DETECT
+    language = st.text_input(
+        "Language of the sentences",
+        placeholder="en, German, ...",
+        help="For files without a language column, unless their names state it, as in hotel.de.csv.",
+        key=f"language-{upload.key}",
+        **KEPT,
+    )
+    return mapping, language.strip() or None
 
 
 def _draw_hold_out(key: str) -> tuple[float, int]:
@@ -242,10 +202,8 @@ def _draw_hold_out(key: str) -> tuple[float, int]:
         "sentence is trained on, and generalisation can't be told from memorisation.",
         **KEPT,
     )
-    drawn = seed.number_input(
-        "Seed", 0, 2**31 - 1, 0, key=f"held-out-seed-{key}", help="Of the draw.", **KEPT
-    )
-    return percent / 100, drawn
+    key = f"held-out-seed-{key}"
+    return percent / 100, seed.number_input("Seed", 0, 2**31 - 1, 0, key=key, help="Of the draw.", **KEPT)
 
 
 def _draw_set(chosen: ChosenData) -> None:
@@ -253,31 +211,23 @@ def _draw_set(chosen: ChosenData) -> None:
     _draw_keeping(chosen)
     if chosen.changes:
         st.caption(f"Changed in this version: {literal(chosen.changes[-1])}.")
-    waiting = len(rows_to_label(chosen))
+    waiting = len(library.rows_to_label(chosen))
     draw_left_out(chosen.audit, waiting)
-    _draw_size(chosen.labelled, chosen.audit, waiting)
-    sentences, more = st.tabs(PARTS, **kept_tab("data-part", PARTS, "part"))
-    with sentences:
-        if sentences.open:
-            _draw_sentences(chosen)
-    with more:
-        if more.open:
-            draw_labelling(context())
+    _draw_size(chosen, waiting)
+    tabs = {"What is in it": lambda: _draw_sentences(chosen), LABELLING: lambda: draw_labelling(context())}
+    draw_tabs(tabs, "data-part", "part")
 
 
 def _draw_sentences(chosen: ChosenData) -> None:
-    labelled, audit = chosen.labelled, chosen.audit
+    frame, counts = chosen.labelled.frame, chosen.audit.counts
     draw_findings(chosen)
     st.subheader("Sentences by intent and language")
-    with st.container(height=TALLEST if len(audit.counts) > TALLEST // 20 else "content", border=False):
-        draw_chart(
-            charts.class_balance(audit.counts),
-            "balance",
-            "Heat map of the number of sentences of each intent in each language.",
-        )
+    with st.container(height=TALLEST if len(counts) > TALLEST // 20 else "content", border=False):
+        about = "Heat map of the number of sentences of each intent in each language."
+        draw_chart(charts.class_balance(counts), "balance", about)
     st.subheader("Sentences")
-    used = [column for column in labelled.frame if (labelled.frame[column] != "").any()]
-    draw_table(labelled.frame[used], "table-sentences", (chosen.token, "sentences"), "sentences.csv")
+    used = frame.columns[(frame != "").any()]
+    draw_table(frame[used], "table-sentences", "sentences.csv")
 
 
 def _draw_keeping(chosen: ChosenData) -> None:
@@ -286,14 +236,14 @@ def _draw_keeping(chosen: ChosenData) -> None:
             new = st.text_input("Name", chosen.name, max_chars=80, key=f"data-name-{chosen.name}", width=260)
             if st.button("Rename", icon=":material/edit:", disabled=new == chosen.name):
                 with errors_shown():
-                    rename(chosen.name, new)
+                    library.rename(chosen.name, new)
                     st.rerun()
             if st.button("Delete", icon=":material/delete:", help="From this machine. This can be undone."):
-                delete(chosen.name)
+                library.delete(chosen.name)
                 _forget_upload()
                 st.rerun()
-        if (name := deleted()) and st.button(f"Undo: restore {name}", icon=":material/undo:"):
-            undelete()
+        if (name := library.deleted()) and st.button(f"Undo: restore {name}", icon=":material/undo:"):
+            library.undelete()
             st.rerun()
 
 
@@ -302,8 +252,9 @@ def _forget_upload() -> None:
         st.session_state.pop(key, None)
 
 
-def _draw_size(labelled: LabelledSet, audit: Audit, waiting: int) -> None:
+def _draw_size(chosen: ChosenData, waiting: int) -> None:
     """Draw the counts of sentences, intents, languages and test sentences; `waiting` rows have no intent yet."""
+    labelled, audit = chosen.labelled, chosen.audit
     sentences, intents, languages, splits = st.columns(4, border=True)
     left_out = audit.rows_read - audit.rows_kept - waiting
     notes = [f"{waiting:,} without an intent"] * bool(waiting)
@@ -311,7 +262,7 @@ def _draw_size(labelled: LabelledSet, audit: Audit, waiting: int) -> None:
     delta = ", ".join(notes) or None
     sentences.metric("Sentences", f"{audit.rows_kept:,}", delta, delta_color="off", delta_arrow="off")
     intents.metric("Intents", f"{len(labelled.intents):,}")
-    names = literal(", ".join(language_name(code) for code in labelled.languages))
+    names = literal(", ".join(map(language_name, labelled.languages)))
     languages.metric("Languages", f"{len(labelled.languages)}", help=names)
     for note in context().strangers:
         draw_note(literal(note))

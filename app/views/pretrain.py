@@ -8,8 +8,8 @@ from app.forms.settings import draw_settings
 from app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, draw_start_button
 from app.panels.monitor import draw_form_and_runs, draw_list
 from app.state import is_from_scratch
-from app.upload.parallel import draw_other_texts, draw_texts
 from app.upload.text_files import Read
+from app.upload.texts import draw_other_texts, draw_texts
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.config.settings import Settings
 from emu_core.data.texts.tasks import Tasks
@@ -37,7 +37,7 @@ def page() -> None:
 def _draw_start() -> None:
     parallel = draw_texts()
     method = draw_method("pretrain-method", Needs.PARALLEL_TEXT)
-    others = draw_other_texts() if method.reads_tasks else {}
+    others = draw_other_texts() if method.reads_tasks else []
     pairs = () if parallel is None else parallel.parallel
     languages = dict.fromkeys(code for text in pairs for code in text.languages)
     name, seed, device = draw_identity(PLACE, method.name, "-".join(languages))
@@ -53,7 +53,7 @@ def _draw_start() -> None:
     elif isinstance(settings, str):
         plan = settings
     else:
-        reads = (parallel, *others.values())
+        reads = [parallel, *others]
         token = "-".join(read.key for read in reads)
         plan = _plan(token, reads, method.name, seed, device, settings)
         if not isinstance(plan, str):

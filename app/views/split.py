@@ -1,17 +1,15 @@
 """Split: an utterance taken apart into language, template, residual and meaning, and the neighbours by each."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
 import streamlit as st
 
-from app.address import draw_link, linked
+from app.address import draw_link, draw_tabs, linked
 from app.cache import computed, encoded
 from app.context import context
-from app.library import chosen_data
+from app.forms.model_name import RUN
 from app.maps import draw_downloads, draw_progress, laid_out
 from app.panels.run_table import run_facts
 from app.panels.widgets import (
@@ -30,29 +28,12 @@ from app.panels.widgets import (
 )
 from app.state import finished_runs
 from app.tasks import split
-from app.vectors import weights_of
+from app.vectors import digest, weights_of
 from app.wording import literal, sentence
 from emu_core import charts
+from emu_core.api import split as splitting
 from emu_core.api.compare import ALL
-from emu_core.api.split import (
-    MOST_PAIRS,
-    NAMED,
-    OTHERS,
-    PROBE,
-    TEMPLATES,
-    Pool,
-    SplitSentence,
-    Token,
-    direction,
-    intents_with_templates,
-    language_pairs,
-    neighbours,
-    pairs_of,
-    part_table,
-    points_of,
-    read_pool,
-    template_sample,
-)
+from emu_core.api.split import PROBE, TEMPLATES, Pool, SplitSentence, Token
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.charts.marks import ColourBy
 from emu_core.data.labelled import LabelledSet
@@ -75,14 +56,7 @@ ON_WORDS = 0.05  # of the attention; with less, words are not compared
 MUCH = 1.3  # times an even share
 TRANSLATIONS, FEW_TEMPLATES = "Translations of two languages", "A few templates of one intent"
 MOST_MAPS = 3  # side by side
-NAMES = {
-    Part.CLS: "[CLS]",
-    Part.MEAN: "Mean",
-    Part.LANGUAGE: "Language",
-    Part.TEMPLATE: "Template",
-    Part.RESIDUAL: "Residual",
-    Part.MEANING: "Meaning",
-}
+NAMES = {part: part.capitalize() for part in Part} | {Part.CLS: "[CLS]"}
 MEANINGS = {
     Part.CLS: "The frozen encoder's vector of the first token.",
     Part.MEAN: "The mean of the frozen encoder's token vectors.",
@@ -107,19 +81,13 @@ def page() -> None:
         return
     run = runs[linked("run", "Run", list(runs))]
     st.caption(run_facts(run))
-    utterance, numbers, maps = st.tabs(
-        ["One utterance", "Evaluation of the parts", "Maps"], key="split-tab", on_change="rerun"
-    )
-    spec = f"run:{run.folder}"
-    with utterance:
-        if utterance.open:
-            _draw_utterance(run, spec)
-    with numbers:
-        if numbers.open:
-            _draw_numbers(run)
-    with maps:
-        if maps.open:
-            _draw_maps(spec)
+    spec = f"{RUN}{run.folder}"
+    tabs = {
+        "One utterance": lambda: _draw_utterance(run, spec),
+        "Evaluation of the parts": lambda: _draw_numbers(run),
+        "Maps": lambda: _draw_maps(spec),
+    }
+    draw_tabs(tabs, "split-tab")
 
 
 def _splits(run: Run) -> bool:
@@ -130,13 +98,9 @@ def _splits(run: Run) -> bool:
 
 
 def _draw_utterance(run: Run, spec: str) -> None:
-    left, right = st.columns(2, vertical_alignment="top")
-    with left:
-        pool = choose_pool()
-    with right:
-        typed = choose_one("The utterance", [FROM_DATA, TYPED], "split-source") == TYPED
+    source, pool = _choose_with_pool("The utterance", [FROM_DATA, TYPED], "split-source")
     trained_on = run.config().train_languages
-    one = _typed() if typed else _of_data(pool, trained_on[0] if trained_on else "")
+    one = _typed() if source == TYPED else _of_data(pool, trained_on)
     if one is None:
         return
     known = [language_name(one.language), one.intent and f"intent {one.intent}"] if one.language else []
@@ -153,42 +117,45 @@ def _draw_utterance(run: Run, spec: str) -> None:
     _draw_attention(one, found)
     vectors = _encoded_parts(spec, pool.key, pool.texts)
     if vectors is not None:
-        _draw_neighbours(one, found.parts, pool, vectors, weights)
+        _draw_neighbours(one, found.parts, pool, vectors)
 
 
-def choose_pool() -> Pool:
-    """Return the rows that the bar names, which are searched for neighbours and drawn on maps."""
-    chosen, on = chosen_data(), context().on
-    pool = _pool(chosen.sha256, chosen.labelled, on)
-    if len(pool.frame) < pool.total:
-        draw_note(
-            f"{len(pool.frame):,} of {counted(pool.total, 'sentence')} are used, translations together."
-        )
-    if pool.unread:
-        st.warning(
-            f"{counted(pool.unread, 'annotation')} can't be read, or do not match their sentences, which are treated "
-            "as having no slots.",
-            icon=":material/data_object:",
-        )
-    return pool
+def _choose_with_pool(label: str, options: Sequence[str], key: str) -> tuple[str, Pool]:
+    """Ask for an option; return it and the rows that the bar names, which are searched and drawn on maps."""
+    notes, choice = st.columns(2)
+    now = context()
+    pool = _pool(now.chosen.sha256, now.chosen.labelled, now.on)
+    with notes:
+        if len(pool.frame) < pool.total:
+            draw_note(
+                f"{len(pool.frame):,} of {counted(pool.total, 'sentence')} are used, translations together."
+            )
+        if pool.unread:
+            st.warning(
+                f"{counted(pool.unread, 'annotation')} can't be read, or do not match their sentences, which are "
+                "treated as having no slots.",
+                icon=":material/data_object:",
+            )
+    return choose_one(label, options, key, place=choice), pool
 
 
 # A resource and not data: it is large, and nobody changes it.
 @st.cache_resource(max_entries=8, show_spinner="Reading the slots ...")
 def _pool(sha256: str, _labelled: LabelledSet, split: str) -> Pool:
     part = _labelled if split == ALL else _labelled.select(splits=[split])
-    return read_pool(f"{sha256}:{split}", part.frame)
+    return splitting.read_pool(f"{sha256}:{split}", part.frame)
 
 
-def _of_data(pool: Pool, first_language: str) -> Utterance:
+def _of_data(pool: Pool, trained_on: Sequence[str]) -> Utterance:
     languages = ordered(pool.frame["language"])
+    first = trained_on[0] if trained_on and trained_on[0] in languages else languages[0]
     where, which = st.columns([1, 4])
     language = choose(
         "Language",
         languages,
         f"split-language-{pool.key}",
         place=where,
-        index=languages.index(first_language) if first_language in languages else 0,
+        index=languages.index(first),
         format_func=language_name,
     )
     row = choose(
@@ -243,25 +210,25 @@ def _draw_attention(one: Utterance, found: SplitSentence) -> None:
         )
         return
     tokens = found.tokens[:MOST_TOKENS]
+    shares = {
+        NAMES[Part.TEMPLATE]: [token.template for token in tokens],
+        NAMES[Part.RESIDUAL]: [token.residual for token in tokens],
+    }
     draw_chart(
-        charts.attention_bars(
-            [Bar(token.word, kind_of(token, one)) for token in tokens],
-            {
-                NAMES[Part.TEMPLATE]: [token.template for token in tokens],
-                NAMES[Part.RESIDUAL]: [token.residual for token in tokens],
-            },
-        ),
+        charts.attention_bars([Bar(token.word, kind_of(token, one)) for token in tokens], shares),
         "split-attention",
         f"Attention over {len(tokens)} tokens, for template and residual.",
     )
     added = [token for token in found.tokens if token.is_added]
-    template, residual = (100 * sum(getattr(t, name) for t in added) for name in ("template", "residual"))
+    template, residual = (
+        f"{100 * sum(getattr(t, name) for t in added):.0f} %" for name in ("template", "residual")
+    )
     cut = f"The first {MOST_TOKENS} of {len(found.tokens)} tokens are drawn. "
     st.caption(
         f"{cut if len(tokens) < len(found.tokens) else ''}Shares of the attention in percent; the dotted line is an "
         "even share. Faint: the special tokens that the encoder adds to every sentence "
-        f"({literal(' '.join(token.word for token in added))}), which get {template:.0f} % of the template's attention "
-        f"and {residual:.0f} % of the residual's. The residual attends where the template does not; by its formula, "
+        f"({literal(' '.join(token.word for token in added))}), which get {template} of the template's attention and "
+        f"{residual} of the residual's. The residual attends where the template does not; by its formula, "
         "softmax(1 - attention), it is always close to even."
     )
 
@@ -303,9 +270,9 @@ def _named(words: list[tuple[float, Token]]) -> str:
 
 
 def _draw_neighbours(
-    one: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray, key: str
+    one: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray
 ) -> None:
-    """Draw the neighbours of each embedding (dim,) among N sentences' (P, N, dim); `key` identifies the run."""
+    """Draw the neighbours of each embedding (dim,) among N sentences' (P, N, dim)."""
     st.subheader("Nearest neighbours")
     languages = choose_languages(
         "Neighbours in",
@@ -318,7 +285,7 @@ def _draw_neighbours(
     allowed = ~np.array(itself)
     if languages:
         allowed &= pool.frame["language"].isin(languages).to_numpy()
-    table = neighbours(one, parts, pool, vectors, allowed)
+    table = splitting.neighbours(one, parts, pool, vectors, allowed)
     if table.empty:
         draw_note("No other sentence is left; choose more languages.")
         return
@@ -335,12 +302,8 @@ def _draw_neighbours(
         "By cosine, among the sentences chosen above. Cosines of different embeddings can't be compared; compare the "
         "order of the sentences."
     )
-    draw_csv_button(
-        table.assign(embedding=table["embedding"].map(NAMES)),
-        (key, pool.key, one.text, one.language, tuple(languages)),
-        "emu-split-neighbours.csv",
-        key="near-csv",
-    )
+    table["embedding"] = table["embedding"].map(NAMES)
+    draw_csv_button(table, "emu-split-neighbours.csv", key="near-csv")
 
 
 def _draw_numbers(run: Run) -> None:
@@ -349,13 +312,13 @@ def _draw_numbers(run: Run) -> None:
     if not measured:
         draw_note("Nothing was measured: the run's data have no rows of split test or dev.")
         return
-    table = part_table(measured)
+    table = splitting.part_table(measured)
     table["Embedding"] = table["Embedding"].map(NAMES)
     columns = {
         name: st.column_config.NumberColumn(format="%.1f", help=_help(name)) for name in table.columns[1:]
     }
-    draw_table(table, "split-numbers", (run.name, str(measured)), "emu-split-numbers.csv", columns)
-    counts = {direction(pair): count for pair, count in measured["counts"]["translation"].items()}
+    draw_table(table, "split-numbers", "emu-split-numbers.csv", columns)
+    counts = {splitting.direction(pair): count for pair, count in measured["counts"]["translation"].items()}
     counts |= {f"templates {code}": count for code, count in measured["counts"]["template"].items()}
     st.caption(
         "Percent. A direction: how often the nearest sentence in the other language is the translation (Acc@1). "
@@ -380,29 +343,23 @@ def _help(name: str) -> str:
 
 
 def _draw_maps(spec: str) -> None:
-    left, right = st.columns(2, vertical_alignment="top")
-    with left:
-        pool = choose_pool()
-    with right:
-        kind = choose_one("Maps of", [TRANSLATIONS, FEW_TEMPLATES], "split-map-kind")
+    kind, pool = _choose_with_pool("Maps of", [TRANSLATIONS, FEW_TEMPLATES], "split-map-kind")
     vectors = _encoded_parts(spec, pool.key, pool.texts)
     if vectors is None:
         return
     if kind == TRANSLATIONS:
-        rows = _translations(pool)
-        if rows:
-            sentences, found = [pool.utterances[row] for row in rows], vectors[:, rows]
-            _draw_panels(spec, sentences, found, (Part.LANGUAGE, Part.MEANING), "language")
-        return
-    sentences = _templates(pool)
-    made = _encoded_parts(spec, "", [one.text for one in sentences]) if sentences else None
-    if made is not None:
-        _draw_panels(spec, sentences, made, (Part.MEAN, Part.TEMPLATE), "template")
+        if rows := _translations(pool):
+            sentences = [pool.utterances[row] for row in rows]
+            _draw_panels(spec, sentences, vectors[:, rows], (Part.LANGUAGE, Part.MEANING), "language")
+    elif sentences := _templates(pool):
+        made = _encoded_parts(spec, "", [one.text for one in sentences])
+        if made is not None:
+            _draw_panels(spec, sentences, made, (Part.MEAN, Part.TEMPLATE), "template")
 
 
 def _translations(pool: Pool) -> list[int]:
     """Ask for two languages; return the rows of their translations."""
-    pairs = language_pairs(pool, FEWEST)
+    pairs = splitting.language_pairs(pool, FEWEST)
     if not pairs:
         draw_note(f"No two languages have {FEWEST} translations here: the column id identifies translations.")
         return []
@@ -412,15 +369,17 @@ def _translations(pool: Pool) -> list[int]:
         f"split-map-pair-{pool.key}",
         format_func=lambda pair: " and ".join(map(language_name, pair)),
     )
-    rows = pairs_of(pool, first, second)
-    most = ", the most that are drawn, as in the paper's Figure 4" if len(rows) == 2 * MOST_PAIRS else ""
-    st.caption(f"{counted(len(rows) // 2, 'pair')} of translations{most}.")
+    rows = splitting.pairs_of(pool, first, second)
+    pairs_drawn, most = len(rows) // 2, ", the most that are drawn, as in the paper's Figure 4"
+    st.caption(
+        f"{counted(pairs_drawn, 'pair')} of translations{most if pairs_drawn == splitting.MOST_PAIRS else ''}."
+    )
     return rows
 
 
 def _templates(pool: Pool) -> list[Utterance]:
     """Ask for a language and an intent; return sentences of a few of its templates."""
-    found = {code: intents_with_templates(pool, code) for code in ordered(pool.frame["language"])}
+    found = {code: splitting.intents_with_templates(pool, code) for code in ordered(pool.frame["language"])}
     languages = [code for code, intents in found.items() if intents]
     if not languages:
         draw_note(
@@ -441,7 +400,7 @@ def _templates(pool: Pool) -> list[Utterance]:
 
 @st.cache_data(max_entries=16, show_spinner="Choosing templates ...")
 def _sampled(key: str, _pool: Pool, language: str, intent: str) -> tuple[list[Utterance], int]:
-    return template_sample(_pool, language, intent)
+    return splitting.template_sample(_pool, language, intent)
 
 
 def _draw_panels(
@@ -474,31 +433,30 @@ def _draw_panels(
     if not wanted:
         draw_note("Choose an embedding.")
         return
-    digest = hashlib.sha256(json.dumps([[one.language, one.text] for one in sentences]).encode()).hexdigest()
+    drawn = digest([[one.language, one.text] for one in sentences])
     maps = laid_out(
         {NAMES[part]: np.ascontiguousarray(vectors[parts.index(part)]) for part in wanted},
-        {NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{digest}" for part in wanted},
+        {NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{drawn}" for part in wanted},
         Projection.TSNE,
     )
     draw_progress(maps, "split-map")
     panels = {name: one.places for name, one in maps.items()}
-    points = points_of(sentences)
+    points = splitting.points_of(sentences)
     draw_chart(
         charts.sentence_maps(panels, points, colour_by),
         "split-map",
         f"t-SNE of {', '.join(panels)}: {len(points)} sentences, coloured by {colour_by}.",
         zooms=True,
     )
-    if colour_by == "template" and OTHERS in set(points["template"]):
+    if colour_by == "template" and splitting.OTHERS in set(points["template"]):
         st.caption(
-            f"The {NAMED} most frequent templates have their own colours; a translation has its original's."
+            f"The {splitting.NAMED} most frequent templates have their own colours; a translation has its original's."
         )
     draw_downloads(panels, points, colour_by, frozenset(), "emu-split")
     table = points.drop(columns="row")
     for name, places in panels.items():
         table[[f"{name} x", f"{name} y"]] = places
-    drawn = ((one.key, one.progress) for one in maps.values())
-    draw_csv_button(table, (digest, *drawn), "emu-split-map.csv", key="map-csv")
+    draw_csv_button(table, "emu-split-map.csv", key="map-csv")
 
 
 def parts_of(vectors: FloatArray) -> tuple[Part, ...]:

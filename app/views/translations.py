@@ -1,7 +1,5 @@
 """Translations: retrieval of translations, the similarity of two languages' spaces, and word vectors."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.address import draw_link
+from app.address import draw_link, draw_tabs
 from app.cache import computed, encoded
 from app.forms.encoder import Choice, draw_encoder
 from app.forms.model_name import RUN, short_name
@@ -28,8 +26,8 @@ from app.panels.widgets import (
 )
 from app.state import finished_runs, is_from_scratch
 from app.tasks import word_spaces
-from app.upload.parallel import Pairs, choose_pairs, choose_source, say_trained_on
-from app.vectors import weights_of
+from app.upload.texts import Pairs, choose_pairs, choose_source, say_trained_on
+from app.vectors import digest, weights_of
 from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
@@ -57,6 +55,7 @@ LISTS, EIGEN, WORDS = "Ranked lists", "Eigen-similarity", "Words"
 FROM_TEXT, CALENDAR, FREQUENT, TYPED = "From the text", "Weekdays and months", "Most frequent", "Typed"
 TRUE = "✓ translation"
 SIZE = 10  # pairs in a sample: the paper's K and the default of `eigen_similarity`
+_MISSES = ["Place", "Sentence", "Its translation", "Cosine", "Found instead", "Its cosine"]
 Spaces = Mapping[str, Words]
 
 
@@ -70,22 +69,12 @@ def page() -> None:
     if choice.problem:
         draw_note(sentence(choice.problem))
         return
-    lists, eigen, words = st.tabs([LISTS, EIGEN, WORDS], key="translations-tab", on_change="rerun")
-    with lists:
-        if lists.open and (pairs := _draw_source(choice, runs)) is not None:
-            name = short_name(choice.spec)
-            vectors = encoded({name: choice.spec}, pairs.key, pairs.sentences)
-            if vectors is not None:
-                _draw_ranked(name, choice.spec, pairs, vectors[name])
-    with eigen:
-        if eigen.open and (pairs := _draw_source(choice, runs)) is not None:
-            specs = _draw_beside(choice, runs)
-            vectors = encoded(specs, pairs.key, pairs.sentences)
-            if vectors is not None:
-                _draw_eigen(specs, pairs, vectors)
-    with words:
-        if words.open:
-            _draw_words(choice.spec)
+    tabs = {
+        LISTS: lambda: _draw_lists(choice, runs),
+        EIGEN: lambda: _draw_eigen(choice, runs),
+        WORDS: lambda: _draw_words(choice.spec),
+    }
+    draw_tabs(tabs, "translations-tab")
 
 
 def _draw_source(choice: Choice, runs: list[Run]) -> Pairs | None:
@@ -111,9 +100,14 @@ def _draw_beside(choice: Choice, runs: list[Run]) -> dict[str, str]:
     return specs
 
 
-def _draw_ranked(name: str, spec: str, pairs: Pairs, vectors: FloatArray) -> None:
-    """Draw the precision, a sentence's ranked list and the misses; N pairs have vectors (2N, dim)."""
-    queries, targets = vectors[: len(pairs.text)], vectors[len(pairs.text) :]
+def _draw_lists(choice: Choice, runs: list[Run]) -> None:
+    """Draw the precision, a sentence's ranked list and the misses."""
+    name, spec = short_name(choice.spec), choice.spec
+    pairs = _draw_source(choice, runs)
+    vectors = None if pairs is None else encoded({name: spec}, pairs.key, pairs.sentences)
+    if pairs is None or vectors is None:
+        return
+    queries, targets = np.split(vectors[name], 2)
     found: FoundTranslations | None = computed(
         f"translations:{pairs.key}:{weights_of(spec)}",
         f"Ranking {counted(len(pairs.text), 'translation')}",
@@ -133,38 +127,34 @@ def _draw_ranked(name: str, spec: str, pairs: Pairs, vectors: FloatArray) -> Non
             format_func=lambda row: pairs.text.first[row],
         )
         _draw_list(queries[row], row, pairs, targets, found)
-    elif (vector := _typed_vector(name, spec, pairs, which)) is not None:
-        _draw_list(vector, None, pairs, targets, found)
-    _draw_misses(spec, pairs, found)
+    else:
+        typed = which.text_input(
+            "Sentence",
+            placeholder=pairs.text.first[0][:80],
+            max_chars=500,
+            key="translations-typed",
+            help="In any language that the encoder knows.",
+            **KEPT,
+        ).strip()
+        if fresh := encoded({name: spec}, "", [typed]) if typed else None:
+            _draw_list(fresh[name][0], None, pairs, targets, found)
+    _draw_misses(pairs, found)
 
 
 def _draw_precision(found: FoundTranslations, pairs: Pairs) -> None:
-    cells = roomy_columns(len(NS), 200, "precision", border=True)
-    for cell, n in zip(cells, NS, strict=True):
+    direction = " → ".join(map(language_name, pairs.text.languages))
+    among = f"{found.ranking.candidates:,} sentences"
+    for cell, n in zip(roomy_columns(len(NS), 200, "precision", border=True), NS, strict=True):
         interval = found.ranking.interval(n)
+        best = f"the nearest of {among} is the translation"
         cell.metric(
-            f"P@{n}, {language_name(pairs.text.source)} → {language_name(pairs.text.target)}",
+            f"P@{n}, {direction}",
             f"{found.ranking.precision(n):.1f} %",
             f"95 %: {interval.low:.1f} to {interval.high:.1f}",
             delta_color="off",
             delta_arrow="off",
-            help=f"How often the translation is among the {n} nearest of {found.ranking.candidates:,} sentences."
-            if n > 1
-            else f"How often the nearest of {found.ranking.candidates:,} sentences is the translation.",
+            help=f"How often {best if n == 1 else f'the translation is among the {n} nearest of {among}'}.",
         )
-
-
-def _typed_vector(name: str, spec: str, pairs: Pairs, place: Any) -> FloatArray | None:
-    typed = place.text_input(
-        "Sentence",
-        placeholder=pairs.text.first[0][:80],
-        max_chars=500,
-        key="translations-typed",
-        help="In any language that the encoder knows.",
-        **KEPT,
-    ).strip()
-    fresh = encoded({name: spec}, "", [typed]) if typed else None
-    return None if fresh is None else fresh[name][0]
 
 
 def _draw_list(
@@ -182,11 +172,9 @@ def _draw_list(
     st.dataframe(table, hide_index=True, column_config=_columns(table), key="translations-list")
 
 
-def _draw_misses(spec: str, pairs: Pairs, found: FoundTranslations) -> None:
+def _draw_misses(pairs: Pairs, found: FoundTranslations) -> None:
     table = found.misses(pairs.text.first, pairs.text.second)
-    table.columns = pd.Index(
-        ["Place", "Sentence", "Its translation", "Cosine", "Found instead", "Its cosine"]
-    )
+    table.columns = pd.Index(_MISSES)
     st.subheader("The worst misses")
     if table.empty:
         st.success("Every translation ranks first.", icon=":material/check_circle:")
@@ -195,8 +183,7 @@ def _draw_misses(spec: str, pairs: Pairs, found: FoundTranslations) -> None:
         f"{counted(len(table), 'sentence')} of {len(pairs.text):,} whose nearest sentence is not the translation, "
         "the lowest-ranked translations first."
     )
-    which = (pairs.key, weights_of(spec))
-    draw_table(table, "translations-misses", which, "emu-misses.csv", _columns(table))
+    draw_table(table, "translations-misses", "emu-misses.csv", _columns(table))
 
 
 def _columns(table: pd.DataFrame) -> dict[str, Any]:
@@ -209,18 +196,22 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
     return known | dict.fromkeys(texts, wide)
 
 
-def _draw_eigen(specs: Mapping[str, str], pairs: Pairs, vectors: Mapping[str, FloatArray]) -> None:
-    """Draw a sample's spectra, and Psi over all samples; each encoder's vectors of N pairs are (2N, dim)."""
-    n = len(pairs.text)
-    if n < SIZE:
-        draw_note(f"Eigen-similarity needs {SIZE} pairs, and there are {n}.")
+def _draw_eigen(choice: Choice, runs: list[Run]) -> None:
+    """Draw a sample's spectra, and Psi over all samples."""
+    if (pairs := _draw_source(choice, runs)) is None:
+        return
+    specs = _draw_beside(choice, runs)
+    if (vectors := encoded(specs, pairs.key, pairs.sentences)) is None:
+        return
+    if len(pairs.text) < SIZE:
+        draw_note(f"Eigen-similarity needs {SIZE} pairs, and there are {len(pairs.text)}.")
         return
     found: dict[str, EigenSimilarity] = {}
     for name, both in vectors.items():
         spectra = computed(
             f"spectra:{pairs.key}:{weights_of(specs[name])}",
             f"{literal(name, 60)}: comparing the spectra of 1,000 samples",
-            eigen_similarity, both[:n], both[n:],
+            eigen_similarity, *np.split(both, 2),
         )  # fmt: skip
         if spectra is None:
             return
@@ -249,16 +240,10 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
     values = next(iter(found.values())).values
     middle = int(np.argsort(values)[len(values) // 2])
     st.markdown("**One sample's eigenvalues**, without the first, which is always 0")
-    sample = st.number_input(
-        "Sample",
-        1,
-        len(values),
-        middle + 1,
-        key=f"translations-sample-{pairs.key}-{middle}",
-        help="At first the median: half of all samples are more alike.",
-        **KEPT,
-    )
-    at = int(sample) - 1
+    key = f"translations-sample-{pairs.key}-{middle}"
+    about = "At first the median: half of all samples are more alike."
+    sample = int(st.number_input("Sample", 1, len(values), middle + 1, key=key, help=about, **KEPT))
+    at = sample - 1
     first, second = map(language_name, pairs.text.languages)
     panels = {
         f"{name}: Psi {one.values[at]:.3f}": {first: one.first[at], second: one.second[at]}
@@ -286,54 +271,46 @@ def _draw_words(spec: str) -> None:
         return
     counts = (f"{language_name(code)}: {counted(len(words), 'word')}" for code, (words, _) in spaces.items())
     st.caption(f"{'; '.join(counts)}. Words are in lower case, as in the encoder.")
-    words, method = _choose(spaces, weights)
-    if len(words) < FEWEST:
-        if len(words):
+    entries, method = _choose(spaces, weights)
+    if len(entries) < FEWEST:
+        if entries:
             draw_note(f"A map needs at least {FEWEST} words; choose the most frequent ones.")
         return
+    words = pd.DataFrame(entries, columns=["word", "language"])
     place = {(word, code): row for code in spaces for row, word in enumerate(spaces[code][0])}
-    entries = list(words.itertuples(index=False, name=None))
     vectors = np.stack([spaces[code][1][place[word, code]] for word, code in entries])
-    digest = hashlib.sha256(json.dumps(words.to_numpy().tolist()).encode()).hexdigest()
-    maps = laid_out({WORDS: vectors}, {WORDS: f"word-map:{weights}:{method}:{digest}"}, method)
+    key = f"word-map:{weights}:{method}:{digest(entries)}"
+    maps = laid_out({WORDS: vectors}, {WORDS: key}, method)
     draw_progress(maps, "word-map")
     places = maps[WORDS].places
-    draw_chart(
-        charts.word_map(places, words),
-        "word-map",
-        f"{NAMES[method]} of {len(words)} words, coloured by language.",
-        zooms=True,
-    )
+    about = f"{NAMES[method]} of {len(words)} words, coloured by language."
+    draw_chart(charts.word_map(places, words), "word-map", about, zooms=True)
     table = words.assign(x=places[:, 0], y=places[:, 1])
-    draw_csv_button(table, (maps[WORDS].key, maps[WORDS].progress), "emu-words.csv", key="word-map-csv")
+    draw_csv_button(table, "emu-words.csv", key="word-map-csv")
     st.subheader("Nearest words")
+    named = {entry: f"{entry[0]} ({language_name(entry[1])})" for entry in entries}
     word, language = choose(
-        "Of the word",
-        entries,
-        f"words-one-{weights[:12]}",
-        format_func=lambda entry: f"{entry[0]} ({language_name(entry[1])})",
+        "Of the word", entries, f"words-one-{weights[:12]}", format_func=named.__getitem__
     )
     table = nearest_words_table(word, language, spaces)
     three = st.column_config.NumberColumn(format="%.3f")
-    cosines = {name: three for name in table if name.startswith("Cosine")}
-    draw_table(table, "words-nearest", (weights, word, language), "emu-nearest-words.csv", cosines)
+    cosines = dict.fromkeys((name for name in table if name.startswith("Cosine")), three)
+    draw_table(table, "words-nearest", "emu-nearest-words.csv", cosines)
 
 
-def _choose(spaces: Spaces, weights: str) -> tuple[pd.DataFrame, Projection]:
-    """Ask for the words to draw, columns `word` and `language`, and for the map's method."""
+def _choose(spaces: Spaces, weights: str) -> tuple[list[tuple[str, str]], Projection]:
+    """Ask for the words to draw, with their languages, and for the map's method."""
     what, how = st.columns([3, 2])
     which = choose_one("Words", [CALENDAR, FREQUENT, TYPED], "words-which", place=what, default=FREQUENT)
-    method = choose_one("Map", list(NAMES), "words-method", place=how, format_func=NAMES.__getitem__)
-    languages = choose_languages(
-        "Languages", list(spaces), f"words-languages-{weights[:12]}", default=list(spaces)
-    )
+    named = NAMES.__getitem__
+    method = Projection(choose_one("Map", list(NAMES), "words-method", place=how, format_func=named))
+    every = list(spaces)
+    languages = choose_languages("Languages", every, f"words-languages-{weights[:12]}", default=every)
     chosen = {code: spaces[code] for code in languages}
     if which == FREQUENT:
         most = st.slider("Words of each language", 10, 300, 40, 10, key="words-most", **KEPT)
-        words = frequent_words(chosen, most)
-    else:
-        words = _calendar(chosen) if which == CALENDAR else _typed(chosen)
-    return pd.DataFrame(words, columns=["word", "language"]), Projection(method)
+        return frequent_words(chosen, most), method
+    return _calendar(chosen) if which == CALENDAR else _typed(chosen), method
 
 
 def _calendar(spaces: Spaces) -> list[tuple[str, str]]:
@@ -351,13 +328,8 @@ def _calendar(spaces: Spaces) -> list[tuple[str, str]]:
 
 
 def _typed(spaces: Spaces) -> list[tuple[str, str]]:
-    typed = st.text_input(
-        "Words, separated by commas",
-        placeholder="dog, man, hund, rot",
-        max_chars=1_000,
-        key="words-typed",
-        **KEPT,
-    )
+    label, example = "Words, separated by commas", "dog, man, hund, rot"
+    typed = st.text_input(label, placeholder=example, max_chars=1_000, key="words-typed", **KEPT)
     wanted = list(dict.fromkeys(word.strip().casefold() for word in typed.split(",") if word.strip()))
     with_nearest = st.checkbox(
         "With the nearest word in each other language", value=True, key="words-with-nearest", **KEPT

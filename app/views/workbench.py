@@ -11,13 +11,14 @@ from app.cache import encoded, outcome_of
 from app.context import Context, context
 from app.maps import FIRST_POINTS, MOST_POINTS, sample
 from app.panels.widgets import KEPT, draw_note
+from app.state import data_sha_of
 from app.vectors import weights_of
 from app.wording import literal, sentence
-from app.workbench.drawer import draw_drawer, is_seen, languages_key
+from app.workbench.drawer import draw_drawer, languages_key
 from app.workbench.inspector import draw_inspector
 from app.workbench.maps import draw_space
 from app.workbench.subject import Space, Subject
-from emu_core.api.compare import choose_rows, training_notes
+from emu_core.api.compare import ALL, choose_rows, training_notes
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError
@@ -31,27 +32,23 @@ def page() -> None:
     if space is None:
         return
     subject = None
-    verdict, maps = st.container(key="verdict"), st.container()
-    with verdict:
+    with st.container(key="verdict"):
         if len(space.specs) == 2:
             subject = _measure(space, now)
         else:
-            missing = (
-                "A and B are the same encoder" if now.a == now.b else "There is no encoder B to compare with"
-            )
+            alone = "There is no encoder B to compare with"
+            missing = "A and B are the same encoder" if now.a == now.b else alone
             draw_note(f"{missing}: train a run on these data, or choose one above.")
             draw_link("views/train.py", "Train a run", ":material/model_training:")
         if subject is not None and subject.is_measured:
-            _draw_verdict(subject, now)
-    with maps:
-        st.fragment(_draw_maps)(space, subject, now)
+            _draw_verdict(subject)
+    st.fragment(_draw_maps)(space, subject, now)
     if subject is not None or len(space.specs) == 1:
         draw_drawer(space, subject, now)
 
 
 def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
-    with st.container(key="space"):
-        left, middle, right = st.columns([3, 11, 5], gap="small")
+    left, middle, right = st.container(key="space").columns([3, 11, 5], gap="small")
     draw_space(space, now, left, middle)
     with right:
         draw_inspector(space, subject, now)
@@ -77,30 +74,27 @@ def _measure(space: Space, now: Context) -> Subject | None:
     except DataError as error:
         st.warning(sentence(error), icon=":material/filter_alt_off:")
         return None
+    sha256, title = now.chosen.sha256, now.chosen.title
     for run in now.runs:
-        notes += training_notes(
-            run, now.chosen.labelled, now.on, sha256=now.chosen.sha256, title=now.chosen.title
-        )
+        notes += training_notes(run, now.chosen.labelled, now.on, sha256=sha256, title=title)
     for note in dict.fromkeys([*notes, *now.strangers]):
         draw_note(literal(note))
-    key = f"{now.chosen.sha256}:{now.on}:{','.join(languages)}"
+    key = f"{sha256}:{now.on}:{','.join(languages)}"
     vectors = _vectors(space, key, part.frame["text"].tolist())
     if vectors is None:
         return None
     (base, other), (first, second) = vectors.values(), now.titles
     comparison = Comparison(part.frame, base, other, (first, second))
     weights = ":".join(map(weights_of, space.specs.values()))
-    outcome = outcome_of(
-        f"compare:{key}:{weights}",
-        f"Finding the nearest neighbours of {counted(len(part), 'sentence')}",
-        Comparison.computed,
-        comparison,
-    )
+    label = f"Finding the nearest neighbours of {counted(len(part), 'sentence')}"
+    outcome = outcome_of(f"compare:{key}:{weights}", label, Comparison.computed, comparison)
     if outcome is None:
         return None
     if isinstance(outcome, Done):
         comparison.with_computed(outcome.value)
-    return Subject(space.specs, key, comparison, isinstance(outcome, Done))
+    own = any(data_sha_of(run) == sha256 for run in now.runs)
+    seen = own and (now.on in ("train", ALL) or not now.chosen.labelled.splits)
+    return Subject(space.specs, key, comparison, isinstance(outcome, Done), seen)
 
 
 def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArray] | None:
@@ -112,14 +106,13 @@ def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArra
     return {name: vectors[rows] for name, vectors in space.vectors.items()}
 
 
-def _draw_verdict(subject: Subject, now: Context) -> None:
+def _draw_verdict(subject: Subject) -> None:
     """Draw what B gains over A in a line."""
     row = subject.comparison.means.iloc[-1]
     better, worse = len(subject.comparison.risen), len(subject.comparison.fallen)
     gains = "green" if row["difference"] > 0 else "gray"
-    seen = is_seen(now)
-    colour = "gray" if seen else "orange" if worse else gains
-    stamp = " :gray-badge[seen in training]" if seen else ""
+    colour = "gray" if subject.seen else "orange" if worse else gains
+    stamp = " :gray-badge[seen in training]" if subject.seen else ""
     st.markdown(
         f"Mean Acc@1 of {row['over']}: **{row['base']:.1f} → {row['other']:.1f} %** "
         f":{colour}-badge[{row['difference']:+.1f} points]{stamp} · "

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from app.address import kept_tab
+from app.address import draw_tabs
 from app.cache import computed
 from app.context import Context
 from app.forms.model_name import RUN
@@ -22,7 +22,6 @@ from app.panels.widgets import (
     draw_note,
     draw_table,
 )
-from app.state import data_sha_of
 from app.wording import literal
 from app.workbench.forgetting import draw_forgetting
 from app.workbench.predict import draw_predictions
@@ -30,7 +29,6 @@ from app.workbench.subject import Space, Subject
 from app.workbench.takeaway import draw_take_away
 from app.workbench.triples import draw_triples
 from emu_core import charts
-from emu_core.api.compare import ALL
 from emu_core.charts.comparison import MOST_CONFUSED
 from emu_core.charts.style import short
 from emu_core.data.languages import language_name
@@ -64,9 +62,8 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
     run = now.run
     tabs: dict[str, Callable[[], None]] = {}
     if subject is not None:
-        which = (subject.key, *subject.weights)
         if subject.is_measured:
-            tabs["Accuracy"] = lambda: draw_accuracy(subject.comparison, which, seen=is_seen(now))
+            tabs["Accuracy"] = lambda: draw_accuracy(subject.comparison, seen=subject.seen)
             tabs["Changed neighbours"] = lambda: _draw_neighbours(subject)
         tabs["Sentence triples"] = lambda: draw_triples(subject)
         tabs["Similarity"] = lambda: _draw_similarity(subject)
@@ -80,30 +77,16 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
         tabs["Epochs"] = lambda: _draw_epochs(run)
     if subject is not None:
         tabs["Take away"] = lambda: draw_take_away(space, subject, now)
-    if len(now.chosen.labelled.languages) > 1 and subject is not None:
-        choose_languages(
-            "Languages measured",
-            now.chosen.labelled.languages,
-            languages_key(now),
-            placeholder="All languages",
-            width=420,
-        )
-    drawn = st.tabs(list(tabs), **kept_tab("drawer", list(tabs)))
-    for place, draw in zip(drawn, tabs.values(), strict=True):
-        with place:
-            if place.open:
-                draw()
+        languages = now.chosen.labelled.languages
+        if len(languages) > 1:
+            about = {"placeholder": "All languages", "width": 420}
+            choose_languages("Languages measured", languages, languages_key(now), **about)
+    draw_tabs(tabs, "drawer", "tab")
 
 
 def languages_key(now: Context) -> str:
     """Return the key of the chosen languages."""
     return f"measured-languages-{now.chosen.sha256[:12]}"
-
-
-def is_seen(now: Context) -> bool:
-    """Return whether a run was trained on rows that are measured."""
-    own = any(data_sha_of(run) == now.chosen.sha256 for run in now.runs)
-    return own and (now.on in ("train", ALL) or not now.chosen.labelled.splits)
 
 
 def _draw_neighbours(subject: Subject) -> None:
@@ -115,7 +98,7 @@ def _draw_neighbours(subject: Subject) -> None:
         [ANYWHERE, *languages],
         f"changed-pool-{subject.key}",
         place=where,
-        format_func=lambda code: code if code == ANYWHERE else language_name(code),
+        format_func=language_name,
     )
     queries = choose_languages(
         "Of the sentences in",
@@ -148,7 +131,6 @@ def _draw_neighbours(subject: Subject) -> None:
     draw_table(
         table,
         "changed-table",
-        (subject.key, subject.weights, pool, tuple(queries), tuple(kinds)),
         "emu-neighbours.csv",
         {name: column.TextColumn(title, width=width) for name, (title, width) in _TEXTS.items()}
         | {name: column.NumberColumn(title, width=90, format="%.2f") for name, title in _COSINES.items()},
@@ -171,18 +153,16 @@ def _draw_similarity(subject: Subject) -> None:
         draw_note("Choose two sentences or more.")
         return
     columns = ["text", "intent", "language"]
-    frame = subject.comparison.sentences
-    known = frame.loc[[offered[option] for option in chosen if option in offered], columns]
+    known = [offered[option] for option in chosen if option in offered]
     typed = pd.DataFrame([(option, "", "") for option in chosen if option not in offered], columns=columns)
-    sentences = pd.concat([known, typed])
-    order = heat_map_order(sentences["intent"].tolist(), sentences["language"].tolist())
-    sentences = sentences.iloc[order]
+    sentences = pd.concat([subject.comparison.sentences.loc[known, columns], typed])
+    sentences = sentences.iloc[heat_map_order(sentences["intent"].tolist(), sentences["language"].tolist())]
     texts = sentences["text"].tolist()
     vectors = subject.of_texts(texts)
     if vectors is None:
         return
     cosines = {name: cosine_matrix(part) for name, part in vectors.items()}
-    lowest = min(float(values.min()) for values in cosines.values())
+    lowest = float(min(values.min() for values in cosines.values()))
     for place, (name, matrix) in zip(st.columns(2), cosines.items(), strict=True):
         draw_chart(
             charts.similarity_matrix(matrix, texts, name, (lowest, 1.0)),
@@ -199,20 +179,14 @@ def _offered(subject: Subject) -> tuple[dict[str, int], list[str]]:
     rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), MOST_OFFERED)
     first = (subject.comparison.example_rows() if subject.is_measured else []) or rows[:6].tolist()
     offered = frame.loc[sorted({*rows.tolist(), *first}), ["text", "intent", "language"]]
-    label = {
-        row: f"{short(text, 90)} ({intent}, {language})"
-        for row, text, intent, language in offered.itertuples()
-    }
+    label = {row: f"{short(text, 90)} ({intent}, {code})" for row, text, intent, code in offered.itertuples()}
     at_first = list(dict.fromkeys(label[row] for row in first))
     return {name: row for row, name in label.items()}, at_first[:MOST_CHOSEN]
 
 
 def _draw_confusions(subject: Subject) -> None:
-    draw_chart(
-        charts.confusion(subject.comparison),
-        "confusions",
-        "Heat map of the intents that A and B confuse, and of the changes.",
-    )
+    about = "Heat map of the intents that A and B confuse, and of the changes."
+    draw_chart(charts.confusion(subject.comparison), "confusions", about)
     st.caption(
         "B minus A: of the sentences of each intent (down), the share whose nearest neighbour, in any language, has "
         f"the intent across. Of many intents the {MOST_CONFUSED} with the most errors are drawn."
@@ -222,19 +196,18 @@ def _draw_confusions(subject: Subject) -> None:
 def _draw_training(now: Context) -> None:
     """Draw the curves of the runs among A and B in one chart."""
     specs = zip(now.titles, now.specs.values(), strict=True)
-    histories = {}
-    for title, run in zip([title for title, spec in specs if spec.startswith(RUN)], now.runs, strict=True):
+    titles, histories = [title for title, spec in specs if spec.startswith(RUN)], {}
+    for title, run in zip(titles, now.runs, strict=True):
         st.caption(f"{literal(title)}: {run_facts(run)}")
         if history := run.history():
             histories[title] = history
         else:
             draw_note(f"{literal(title)} has no curves: its method is fitted in one step.")
     if histories:
-        draw_chart(
-            charts.loss_curves(histories),
-            "losses",
-            "Each part of the loss, and the accuracy on dev, over the steps of training; a line for each run.",
+        about = (
+            "Each part of the loss, and the accuracy on dev, over the steps of training; a line for each run."
         )
+        draw_chart(charts.loss_curves(histories), "losses", about)
 
 
 def _draw_epochs(run: Run) -> None:

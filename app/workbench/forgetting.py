@@ -2,13 +2,13 @@
 
 import shlex
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from app import cache
 from app.background import report
+from app.forms.model_name import RUN
 from app.panels.widgets import draw_chart, draw_note, draw_table
 from app.state import is_from_scratch
 from app.vectors import weights_of
@@ -35,7 +35,7 @@ def draw_forgetting(run: Run) -> None:
     if measured is None:
         _draw_offer(run)
         return
-    small = measured.attrs["measured_on"]
+    small, words = measured.attrs["measured_on"], _in_words(measured)
     fallen = measured[measured["flagged"]].sort_values("difference", kind="stable")
     sure = fallen[fallen["high"] < 0]
     if fallen.empty:
@@ -45,13 +45,22 @@ def draw_forgetting(run: Run) -> None:
         (fallen.drop(sure.index), st.warning, "Perhaps forgotten; the intervals include no change"),
     ):
         if not rows.empty:
-            named = "; ".join(_fall(row) for row in rows.head(MOST_NAMED).to_dict("records"))
+            named = "; ".join(
+                f"{row['Measure'].lower()}, {literal(row['Language'], 60)} {row['Base']} → {row['Specialised']}"
+                for row in words.loc[rows.index[:MOST_NAMED]].to_dict("records")
+            )
             named += f"; and {len(rows) - MOST_NAMED} more, below" if len(rows) > MOST_NAMED else ""
             draw(f"**{title}:** {named}.", icon=":material/trending_down:")
-    parts = {part: rows for part in PARTS if len(rows := measured[measured["part"] == part])}
-    for place, (part, rows) in zip(st.columns(max(1, len(parts))), parts.items(), strict=False):
+    bars = {part: count for part in PARTS if (count := int((measured["part"] == part).sum()))}
+    for place, (part, count) in zip(st.columns(max(1, len(bars))), bars.items(), strict=False):
+        about = PARTS[part].title
         with place:
-            _draw_part(part, rows)
+            st.subheader(about)
+            with st.container(height=ROW * MOST_BARS if count > MOST_BARS else "content", border=False):
+                about += (
+                    ": rises and falls, with 95 % intervals around zero. The table below has the numbers."
+                )
+                draw_chart(charts.forgetting(measured, part), f"forgetting-{part}", about)
     st.caption(
         "The base encoder's abilities on sentences outside your data, and how much of them is left. Similarity: how "
         "well cosines rank pairs of sentences as people do (Spearman's correlation). Translations: how often the "
@@ -64,7 +73,8 @@ def draw_forgetting(run: Run) -> None:
             "and for the similarity of sentences, measure on your own files:"
         )
         _draw_command(run)
-    _draw_measures(measured, weights_of(f"run:{run.folder}"))
+    pairs = {"Pairs": st.column_config.NumberColumn(format="localized", help="Pairs of sentences.")}
+    draw_table(words, "forgetting-table", "emu-forgetting.csv", pairs, download=measured)
 
 
 def _draw_offer(run: Run) -> None:
@@ -75,7 +85,7 @@ def _draw_offer(run: Run) -> None:
     )
     asked = f"forgetting-asked-{run.folder}"
     if st.session_state.get(asked):
-        key = f"forgetting:{weights_of(f'run:{run.folder}')}"
+        key = f"forgetting:{weights_of(f'{RUN}{run.folder}')}"
         label = f"{run.name}: encoding the small set with both encoders; small ones take up to a minute"
         if cache.computed(key, label, partial(forgetting, on_progress=report), run.folder):
             st.session_state.pop(asked)
@@ -93,48 +103,22 @@ def _draw_command(run: Run) -> None:
     st.code(f"emu forgetting {folder} --sts FOLDER --translations FOLDER", language="bash", wrap_lines=True)
 
 
-def _draw_part(part: str, rows: pd.DataFrame) -> None:
-    title = PARTS[part].title
-    st.subheader(title)
-    with st.container(height=ROW * MOST_BARS if len(rows) > MOST_BARS else "content", border=False):
-        draw_chart(
-            charts.forgetting(rows, part),
-            f"forgetting-{part}",
-            f"{title}: rises and falls, with 95 % intervals around zero. The table below has the numbers.",
+def _in_words(measured: pd.DataFrame) -> pd.DataFrame:
+    """Return the table to show: names in words, and numbers with the decimals of their part."""
+    rows = []
+    for row in measured.to_dict("records"):
+        part = PARTS[row["part"]]
+        number, change = f"{{:.{part.places}f}}".format, f"{{:+.{part.places}f}}".format
+        rows.append(
+            {
+                "Measure": part.title,
+                "Language": measure_name(row["part"], row["name"]),
+                "Base": number(row["base"]),
+                "Specialised": number(row["specialised"]),
+                "Difference": change(row["difference"]),
+                "Difference, 95 %": f"{change(row['low'])} to {change(row['high'])}",
+                "Pairs": row["count"],
+                "Verdict": "fell too far" if row["flagged"] else "",
+            }
         )
-
-
-def _fall(row: dict[str, Any]) -> str:
-    about = PARTS[row["part"]]
-    name = literal(measure_name(row["part"], row["name"]), 60)
-    return f"{about.title.lower()}, {name} {_shown(row, 'base')} → {_shown(row, 'specialised')}"
-
-
-def _draw_measures(measured: pd.DataFrame, weights: str) -> None:
-    rows = [
-        {
-            "Measure": PARTS[row["part"]].title,
-            "Language": measure_name(row["part"], row["name"]),
-            "Base": _shown(row, "base"),
-            "Specialised": _shown(row, "specialised"),
-            "Difference": _shown(row, "difference", "+"),
-            "Difference, 95 %": f"{_shown(row, 'low', '+')} to {_shown(row, 'high', '+')}",
-            "Pairs": row["count"],
-            "Verdict": "fell too far" if row["flagged"] else "",
-        }
-        for row in measured.to_dict("records")
-    ]
-    counts = st.column_config.NumberColumn(format="localized", help="Pairs of sentences.")
-    draw_table(
-        pd.DataFrame(rows),
-        "forgetting-table",
-        ("forgetting", weights, *measured["difference"], *measured["base"]),
-        "emu-forgetting.csv",
-        {"Pairs": counts},
-        download=measured,
-    )
-
-
-def _shown(row: dict[str, Any], column: str, sign: str = "") -> str:
-    """Format a number with the decimals of its part."""
-    return f"{row[column]:{sign}.{PARTS[row['part']].places}f}"
+    return pd.DataFrame(rows, index=measured.index)

@@ -4,7 +4,8 @@ import numpy as np
 import streamlit as st
 
 from app.address import draw_link
-from app.context import Context
+from app.context import A, B, Context
+from app.panels.widgets import KEPT
 from app.wording import literal
 from app.workbench.maps import TRIED, draw_picked, inspected, picked
 from app.workbench.predict import answers, draw_answer, draw_neighbours
@@ -18,21 +19,14 @@ NEIGHBOURS = 10
 
 def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
     """Ask for a sentence and draw it, or the one picked on the maps, or an example of what B got right."""
-    typed = st.text_input(
-        "Try a sentence",
-        placeholder="In any language",
-        max_chars=1_000,
-        key=TRIED,
-        persist_state="session",
-    ).strip()
-    if typed:
+    label, example = "Try a sentence", "In any language"
+    if typed := st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **KEPT).strip():
         found = answers(now, [typed]) or {}
         for (name, (table, facts)), title in zip(found.items(), now.titles, strict=False):
             draw_answer(title, table.iloc[0], facts, f"nearest-{name}")
         return
     draw_picked(space.points, now)
-    row = inspected(now.chosen.sha256)
-    places = np.flatnonzero(space.points["row"].to_numpy() == row)
+    places = np.flatnonzero(space.points["row"].to_numpy() == inspected(now.chosen.sha256))
     if len(places):
         _draw_picked(int(places[0]), space, now)
         return
@@ -55,10 +49,9 @@ def _draw_flipped(subject: Subject) -> None:
     row = flipped.iloc[(flipped["language"] != "en").argsort(kind="stable")].iloc[0]
     st.markdown("**A triple that B gets right**")
     st.markdown(f"*{literal(row['s1'], 120)}* ({literal(row['intent'], 60)})")
-    for name, side in zip(subject.specs, ("base", "other"), strict=True):
-        looks, means = row[f"{side}_s12"], row[f"{side}_s13"]
-        near, cosine, mark = (row["s2"], looks, "✗") if looks > means else (row["s3"], means, "✓")
-        st.markdown(f"{mark} {name} puts it next to **{literal(near, 120)}** (cosine {cosine:.2f})")
+    for mark, name, near, cosine in (("✗", A, "s2", "base_s12"), ("✓", B, "s3", "other_s13")):
+        text = literal(row[near], 120)
+        st.markdown(f"{mark} {name} puts it next to **{text}** (cosine {row[cosine]:.2f})")
     st.caption(
         f"B gets {len(flipped):,} of the {counted(len(triples), 'triple')} right that A gets wrong: see "
         "*Sentence triples* below."
@@ -70,9 +63,7 @@ def _draw_picked(place: int, space: Space, now: Context) -> None:
     sentence = space.points.iloc[place]
     st.markdown(f"**{literal(sentence['text'], 300)}**")
     st.caption(f"{literal(sentence['intent'], 60)}, {literal(language_name(sentence['language']))}")
-    without = st.toggle(
-        "Leave out its translations", value=True, key="explore-no-translations", persist_state="session"
-    )
+    without = st.toggle("Leave out its translations", value=True, key="explore-no-translations", **KEPT)
     ids = space.points["id"].tolist() if without else None
     for (name, vectors), title in zip(space.vectors.items(), now.titles, strict=True):
         found = nearest(vectors, [place], NEIGHBOURS, ids)

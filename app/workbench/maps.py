@@ -9,22 +9,10 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
+from app import maps
 from app.cache import encoded
 from app.context import Context, stay
 from app.library import add_version
-from app.maps import (
-    NAMES,
-    Drag,
-    Layout,
-    draw_downloads,
-    draw_emphasis,
-    draw_progress,
-    ink,
-    is_shown,
-    laid_out,
-    say_how_many,
-    say_trust,
-)
 from app.panels.widgets import (
     KEPT,
     MOST_ROWS,
@@ -45,11 +33,10 @@ from emu_core.charts.marks import ColourBy
 from emu_core.data.wording import counted
 from emu_core.evaluation.projection import Projection, place_on_map
 
-MOUSE: dict[str, Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
+MOUSE: dict[str, maps.Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 CHART, TRIED = "explore-map", "try-sentence"
 _PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
 _Panels = Mapping[str, NDArray[np.float32]]
-_Look = tuple[ColourBy, NDArray[np.bool_], bool, _Panels]  # colours, rows shown, density, stars
 HEIGHT_PX = 640
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
 
@@ -60,29 +47,28 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
     with left:
         method, colour_by, drag = _draw_controls()
         kept = _draw_filters(now, points)
-        density = st.toggle(
-            "Density", key="explore-density", help="Contour lines where most sentences are.", **KEPT
-        )
+        about = "Contour lines where most sentences are."
+        density = st.toggle("Density", key="explore-density", help=about, **KEPT)
     rows = picked(sha)
     with middle:
         keys = {
             name: f"map:{method}:{sha}:{len(points)}:{weights_of(spec)}"  # a sample has a map of its own
             for name, spec in space.specs.items()
         }
-        maps = laid_out(space.vectors, keys, method)
-        say_how_many(len(now.chosen.labelled), len(points), int(kept.sum()))
+        layouts = maps.laid_out(space.vectors, keys, method)
+        maps.say_how_many(len(now.chosen.labelled), len(points), int(kept.sum()))
         if not kept.any():
             draw_note("No sentence passes the filters; remove one.")
             return
-        draw_progress(maps)
-        titles = {name: f"{title}, {NAMES[method]}" for name, title in zip(maps, now.titles, strict=True)}
-        panels = {titles[name]: one.places for name, one in maps.items()}
-        stars = {titles[name]: places for name, places in _stars(space, maps).items()}
+        maps.draw_progress(layouts)
+        titles = [f"{title}, {maps.NAMES[method]}" for title in now.titles]
+        panels = {title: one.places for title, one in zip(titles, layouts.values(), strict=True)}
+        stars = dict(zip(titles, _stars(space, layouts), strict=False))
         seen = _seen(points, now)
-        places = (sha, "trained" in seen, panels, seen, ink())
-        look = (colour_by, kept, density, stars)
-        drawn = tuple((one.key, one.progress) for one in maps.values())
-        first = _figure(*places, *_first_look((*places[:2], *panels, ink(), drawn), look))
+        places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
+        look = {"colour_by": colour_by, "shown": kept, "density": density, "stars": stars}
+        drawn = tuple((one.key, one.progress) for one in layouts.values())
+        first = _figure(*places, _first_look((places[0], *panels, maps.ink(), drawn), look))
         st.plotly_chart(
             first,
             key=CHART,
@@ -91,45 +77,30 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
             config={"scrollZoom": True, "displaylogo": False},
             alt=f"{' and '.join(panels)} of {counted(len(points), 'sentence')}.",
         )
-        instead = "" if _figure(*places, *look) is first else _as_json(*places, *look)
-        draw_emphasis(CHART, rows, drag, lambda row: pick(sha, [row]), instead)
-        say_trust(maps)
+        instead = "" if _figure(*places, look) is first else _as_json(*places, look)
+        maps.draw_emphasis(CHART, rows, drag, lambda row: pick(sha, [row]), instead)
+        maps.say_trust(layouts)
     with left, st.popover("Download the maps", icon=":material/download:", width="stretch"):
-        draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
+        maps.draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _figure(
-    data_sha: str,
-    is_trained_on: bool,
-    panels: _Panels,
-    _points: pd.DataFrame,
-    ink: str,
-    colour_by: ColourBy,
-    shown: NDArray[np.bool_],
-    density: bool,
-    stars: _Panels,
-) -> go.Figure:
-    """Return the figure of the maps, drawn once for all sessions; the first two arguments identify the points."""
-    figure = charts.sentence_maps(
-        panels, _points, colour_by, shown=shown, density=density, stars=stars, ink=ink
-    )
-    return figure.update_layout(height=HEIGHT_PX)
+def _figure(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: dict[str, Any]) -> go.Figure:
+    """Return the figure of the maps, drawn once for all sessions; the key identifies the points."""
+    return charts.sentence_maps(panels, _points, ink=ink, **look).update_layout(height=HEIGHT_PX)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _as_json(
-    data_sha: str, is_trained_on: bool, panels: _Panels, _points: pd.DataFrame, ink: str, *look: *_Look
-) -> str:
-    figure: str = _figure(data_sha, is_trained_on, panels, _points, ink, *look).to_json()
+def _as_json(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: dict[str, Any]) -> str:
+    figure: str = _figure(key, panels, _points, ink, look).to_json()
     return figure
 
 
-def _first_look(places: Hashable, look: _Look) -> _Look:
+def _first_look(places: Hashable, look: dict[str, Any]) -> dict[str, Any]:
     """Return how the maps of these places were first drawn: the chart's figure must stay the same."""
     if CHART not in st.session_state or st.session_state.get(_FIRST, (None,))[0] != places:
         st.session_state[_FIRST] = (places, look)
-    first: _Look = st.session_state[_FIRST][1]
+    first: dict[str, Any] = st.session_state[_FIRST][1]
     return first
 
 
@@ -140,29 +111,25 @@ def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
     return points.assign(trained=points["split"] == "train")
 
 
-def _stars(space: Space, maps: Mapping[str, Layout]) -> dict[str, NDArray[np.float32]]:
-    """Return the place (1, 2) of the typed sentence on each map, by the encoder's name."""
+def _stars(space: Space, layouts: Mapping[str, maps.Layout]) -> list[NDArray[np.float32]]:
+    """Return the place (1, 2) of the typed sentence on each map; none if nothing is typed."""
     typed = str(st.session_state.get(TRIED, "")).strip()
     vectors = encoded(space.specs, "", [typed]) if typed else None
     if vectors is None:
-        return {}
-    return {name: place_on_map(space.vectors[name], one.places, vectors[name]) for name, one in maps.items()}
+        return []
+    return [place_on_map(space.vectors[name], one.places, vectors[name]) for name, one in layouts.items()]
 
 
-def _draw_controls() -> tuple[Projection, ColourBy, Drag]:
+def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
     method = choose_one(
         "Map",
-        list(NAMES),
+        list(maps.NAMES),
         "explore-method",
-        format_func=NAMES.__getitem__,
+        format_func=maps.NAMES.__getitem__,
         help="t-SNE and UMAP preserve neighbours; PCA preserves large distances and takes no time.",
     )
-    colour_by = choose_one(
-        "Colour by",
-        ["intent", "language"],
-        "explore-colour",
-        help="With intents, the shape shows the language.",
-    )
+    about = "With intents, the shape shows the language."
+    colour_by = choose_one("Colour by", ["intent", "language"], "explore-colour", help=about)
     drag = choose_one(
         "Mouse",
         list(MOUSE),
@@ -176,16 +143,15 @@ def _draw_controls() -> tuple[Projection, ColourBy, Drag]:
 def _draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
     """Draw the filters and the search, and return which of N points pass them, (N,)."""
     labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
+    every = {"placeholder": "All"}
     filters = {
-        "language": choose_languages(
-            "Languages", labelled.languages, f"{prefix}-languages", placeholder="All"
-        ),
-        "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents", placeholder="All"),
+        "language": choose_languages("Languages", labelled.languages, f"{prefix}-languages", **every),
+        "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents", **every),
     }
     if labelled.splits:
-        filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", placeholder="All")
+        filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", **every)
     wanted = st.text_input("Search", placeholder="Part of a sentence", key=f"{prefix}-search", **KEPT).strip()
-    kept = is_shown(points, filters)
+    kept = maps.is_shown(points, filters)
     if wanted:
         kept &= points["text"].str.contains(wanted, case=False, regex=False).to_numpy()
     return kept
@@ -243,7 +209,7 @@ def draw_picked(points: pd.DataFrame, now: Context) -> None:
         row_height=28,
     )
     say_cut(table)
-    draw_csv_button(table.drop(columns="row"), (data_sha, rows), "emu-selection.csv", width="stretch")
+    draw_csv_button(table.drop(columns="row"), "emu-selection.csv", width="stretch")
 
 
 def _draw_changes(rows: Sequence[int], now: Context) -> None:

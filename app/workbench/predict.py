@@ -1,8 +1,6 @@
 """Prediction: the intents of new sentences by each encoder, from their nearest labelled sentences."""
 
-import hashlib
-import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +11,11 @@ from app.address import draw_link
 from app.cache import computed, encoded
 from app.context import A, B, Context
 from app.panels.labelling import LABELLING
-from app.panels.widgets import choose, draw_note, draw_table, errors_shown, roomy_columns
+from app.panels.widgets import choose, draw_note, draw_table, roomy_columns
 from app.tasks import predictions
 from app.upload.boxes import ask_sentences, read_box
 from app.upload.tables import read_texts
-from app.vectors import weights_of
+from app.vectors import digest, weights_of
 from app.wording import literal
 from emu_core.api.compare import ALL, choose_rows
 from emu_core.api.predict import NO_INTENT, unseen_rows
@@ -25,12 +23,13 @@ from emu_core.charts.style import short
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 
+Answer = tuple[pd.DataFrame, dict[str, Any]]  # predictions, and the predictor's facts
 MOST_TYPED, MOST_OF_A_FILE = 200, 5_000
 NEIGHBOURS = 5  # labelled sentences behind a prediction
 
 
-def answers(now: Context, texts: list[str]) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]] | None:
-    """Return each encoder's predictions of N texts with the predictor's facts; None, with progress drawn, until then.
+def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
+    """Return each encoder's predictions of N texts; None, with progress drawn, until they are there.
 
     The labelled sentences that vote are those of the data, or a sample of them.
     """
@@ -45,12 +44,12 @@ def answers(now: Context, texts: list[str]) -> dict[str, tuple[pd.DataFrame, dic
     if pooled is None or vectors is None:
         return None
     asked = unseen_rows(specs.get(B, specs[A]), pool, chosen.sha256)
-    digest = hashlib.sha256(json.dumps(texts).encode("utf-8", "replace")).hexdigest()
     weights = {name: weights_of(spec) for name, spec in specs.items()}
-    found: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {}
+    key = f"predict:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
+    found: dict[str, Answer] = {}
     for name in specs:
         answer = computed(
-            f"predict:{chosen.sha256}:{':'.join(weights.values())}:{weights[name]}:{digest}",
+            f"{key}:{weights[name]}",
             f"{name}: searching {counted(len(pool), 'labelled sentence')}",
             predictions, pool, pooled[name], asked, texts, vectors[name],
         )  # fmt: skip
@@ -70,16 +69,15 @@ def draw_predictions(now: Context) -> None:
     found = answers(now, texts) if texts else None
     if found is None:
         return
-    tables = {name: table for name, (table, _) in found.items()}
-    weights = tuple(map(weights_of, now.specs.values()))
-    _draw_table(tables, (now.chosen.sha256, *weights, hash(tuple(texts))))
+    _draw_table({name: table for name, (table, _) in found.items()})
     row = 0
     if len(texts) > 1:
+        rows, named = range(len(texts)), [short(text, 100) for text in texts]
         row = choose(
             "The nearest labelled sentences of",
-            range(len(texts)),
+            rows,
             f"predict-row-{hash(tuple(texts))}",
-            format_func=lambda row: short(texts[row], 100),
+            format_func=named.__getitem__,
         )
     columns = roomy_columns(len(found), 340, "predicted")
     for place, title, (name, (table, facts)) in zip(columns, now.titles, found.items(), strict=True):
@@ -91,12 +89,7 @@ def _ask() -> list[str]:
     """Return the sentences to predict; none while there are none."""
     example = "Where is the pool?\nWo ist das Schwimmbad?"
     name, payload = ask_sentences("predict", placeholder=example, label_visibility="collapsed")
-    texts: list[str] = []
-    if name:
-        with errors_shown():
-            texts = read_box(read_texts, name, payload) or []
-    else:
-        texts = [line.strip() for line in payload.decode().splitlines() if line.strip()]
+    texts = (read_box(read_texts, name, payload) or []) if name else read_texts("", payload)
     if not texts and not name:
         draw_note("Type or upload sentences, in any language that the encoder knows.")
     limit = MOST_OF_A_FILE if name else MOST_TYPED
@@ -107,22 +100,18 @@ def _ask() -> list[str]:
     return texts[:limit]
 
 
-def _draw_table(found: dict[str, pd.DataFrame], which: tuple[Hashable, ...]) -> None:
+def _draw_table(found: dict[str, pd.DataFrame]) -> None:
     """Draw the encoders' predictions side by side, with a download of all details."""
     texts = found[A][["text"]]
-    table = texts.rename(columns={"text": "Sentence"})
-    for name, answers in found.items():
-        table[f"{name}: intent"] = answers["intent"]
-    for name, answers in found.items():
-        table[f"{name}: confidence"] = 100 * answers["confidence"]
+    intents = {f"{name}: intent": answers["intent"] for name, answers in found.items()}
+    confidences = {f"{name}: confidence": 100 * answers["confidence"] for name, answers in found.items()}
     percent = st.column_config.NumberColumn(format="%.0f %%", width="small")
     parts = [answers.drop(columns="text").add_prefix(f"{name.lower()}_") for name, answers in found.items()]
     draw_table(
-        table,
+        pd.DataFrame({"Sentence": texts["text"], **intents, **confidences}),
         "predictions",
-        ("predictions", *which),
         "emu-predictions.csv",
-        {f"{name}: confidence": percent for name in found},
+        dict.fromkeys(confidences, percent),
         download=pd.concat([texts, *parts], axis=1),
         most=MOST_OF_A_FILE,
     )
@@ -132,10 +121,9 @@ def draw_answer(title: str, answer: "pd.Series[Any]", facts: Mapping[str, Any], 
     """Draw a row of `Predictor.predict`: the intent, the labelled sentences behind it, and how reliable it is."""
     confidence = "" if pd.isna(answer["confidence"]) else f" ({100 * answer['confidence']:.0f} %)"
     st.markdown(f"{literal(title)}: **{literal(answer['intent'], 60)}**{confidence}")
-    there = [place for place in range(1, NEIGHBOURS + 1) if f"nearest_{place}" in answer]
-    table = pd.DataFrame({"text": [answer[f"nearest_{place}"] for place in there]})
-    for column in ("intent", "language", "cosine"):
-        table[column] = [answer[f"nearest_{place}_{column}"] for place in there]
+    there = [f"nearest_{place}" for place in range(1, NEIGHBOURS + 1) if f"nearest_{place}" in answer]
+    columns = {"text": "", "intent": "_intent", "language": "_language", "cosine": "_cosine"}
+    table = pd.DataFrame({name: [answer[f"{one}{end}"] for one in there] for name, end in columns.items()})
     draw_neighbours(table, answer["intent"], key)
     st.caption(" ".join(["✓ has the predicted intent.", *_worth(facts)]))
 

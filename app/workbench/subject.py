@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from app.cache import encoded
-from app.vectors import weights_of
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.comparison import Comparison
 
@@ -29,11 +28,7 @@ class Subject:
     key: str  # identifies the data and rows
     comparison: Comparison  # of the two encoders
     is_measured: bool  # whether accuracy, leakage and neighbours can be measured on these sentences
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """The fingerprints of both encoders' weights."""
-        return tuple(map(weights_of, self.specs.values()))
+    seen: bool  # whether a run was trained on some of them
 
     def of_texts(self, texts: Sequence[str]) -> dict[str, FloatArray] | None:
         """Return both encoders' vectors (len(texts), dim); None while those of typed texts are being computed."""

@@ -2,7 +2,7 @@
 
 import shlex
 from functools import partial
-from io import BytesIO, RawIOBase
+from io import RawIOBase
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,11 @@ from emu_core.charts import comparison_page
 from emu_core.encoders.base import FloatArray
 from emu_core.exporting import ExportFormat
 
-_FORMATS = {ExportFormat.SENTENCE_TRANSFORMERS: "st", ExportFormat.ONNX: "onnx"}
+# Of each format, its title and the end of the exported folder's name.
+_FORMATS = {
+    ExportFormat.SENTENCE_TRANSFORMERS: ("sentence-transformers", "st"),
+    ExportFormat.ONNX: ("ONNX", "onnx"),
+}
 _ASKED = "download-asked"
 
 
@@ -47,23 +51,18 @@ def draw_take_away(space: Space, subject: Subject, now: Context) -> None:
                 help="Parquet: the sentences on the maps with their vectors.",
             )
     _draw_encoder_download(space)
-    specs = list(space.specs.values())
+    *_, spec = space.specs.values()
     st.caption("In Python:")
     st.code(
         "from emu_core import load_encoder\n\n"
-        f"encoder = load_encoder({specs[-1]!r})\n"
+        f"encoder = load_encoder({spec!r})\n"
         'vectors = encoder.encode(["Where is the pool?", "Wo ist das Schwimmbad?"])'
     )
     if run is not None:
         st.caption("The same export on the command line:")
-        folder = shlex.quote(str(run.folder))
-        st.code(
-            "\n".join(
-                f"emu export {folder} --format {format} --out {run.name}-{short}"
-                for format, short in _FORMATS.items()
-            ),
-            language="bash",
-        )
+        export = f"emu export {shlex.quote(str(run.folder))} --format"
+        commands = [f"{export} {format} --out {run.name}-{end}" for format, (_, end) in _FORMATS.items()]
+        st.code("\n".join(commands), language="bash")
 
 
 def _draw_encoder_download(space: Space) -> None:
@@ -72,10 +71,11 @@ def _draw_encoder_download(space: Space) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         named = list(space.specs)
         name = choose_one("Encoder", named, "download-encoder", default=named[-1])
-        format = choose_one("Format", list(_FORMATS), "download-format", format_func=_title)
+        titles = {format: title for format, (title, _) in _FORMATS.items()}
+        format = choose_one("Format", list(titles), "download-format", format_func=titles.__getitem__)
         spec = space.specs[name if name in named else named[-1]]
         path, key = download_path(all_runs_root(), spec, format), f"export:{spec}:{format}"
-        title = f"{short_name(spec)}-{_FORMATS[format]}".replace("/", "-")
+        title = f"{short_name(spec)}-{_FORMATS[format][1]}".replace("/", "-")
         if path.is_file():
             draw_download(
                 f"Download {title}.zip ({path.stat().st_size / 1e6:,.0f} MB)",
@@ -88,7 +88,7 @@ def _draw_encoder_download(space: Space) -> None:
             st.session_state[_ASKED] = key
     if st.session_state.get(_ASKED) == key and not path.is_file():
         label = (
-            f"{name}: opening the encoder, exporting and checking it for {_title(format)}, packing the files"
+            f"{name}: opening the encoder, exporting and checking it for {titles[format]}, packing the files"
         )
         if cache.computed(key, label, tasks.export_to_zip, spec, format, title, path):
             st.session_state.pop(_ASKED)
@@ -110,12 +110,6 @@ class _OnDisk(RawIOBase):
             return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
 
 
-def _title(format: ExportFormat) -> str:
-    return "ONNX" if format is ExportFormat.ONNX else str(format)
-
-
 def _parquet(space: Space, vectors: FloatArray) -> bytes:
     table = space.points.drop(columns="row").assign(vector=list(np.asarray(vectors)))
-    out = BytesIO()
-    table.to_parquet(out, index=False)
-    return out.getvalue()
+    return bytes(table.to_parquet(index=False))

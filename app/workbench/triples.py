@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.cache import encoded
 from app.context import A, B
-from app.panels.widgets import KEPT, choose_one, draw_chart, draw_note, draw_table, errors_shown
+from app.panels.widgets import KEPT, choose_one, draw_chart, draw_note, draw_table
 from app.upload.boxes import ask_file, read_box
 from app.upload.tables import read_triples
 from app.workbench.subject import Subject
@@ -40,10 +40,7 @@ def _draw_file(subject: Subject) -> None:
         "language_s3",
         "triples-file",
     )
-    table: pd.DataFrame | None = None
-    if name:
-        with errors_shown():
-            table = read_box(read_triples, name, payload)
+    table: pd.DataFrame | None = read_box(read_triples, name, payload) if name else None
     if table is None:
         return
     if len(table) > MOST_TRIPLES:
@@ -53,11 +50,10 @@ def _draw_file(subject: Subject) -> None:
     if vectors is None:
         return
     for name, found in vectors.items():
-        cosines = triple_cosines(*np.split(np.asarray(found), 3))
-        table[f"{name} right"] = cosines[:, 1] > cosines[:, 0]
-        table[f"{name} s1-s2"], table[f"{name} s1-s3"] = cosines[:, 0], cosines[:, 1]
-    right = {name: int(table[f"{name} right"].sum()) for name in vectors}
-    said = ", ".join(f"**{name}** {count:,}" for name, count in right.items())
+        looks, means = triple_cosines(*np.split(np.asarray(found), 3))[:, :2].T
+        table[f"{name} right"] = means > looks
+        table[f"{name} s1-s2"], table[f"{name} s1-s3"] = looks, means
+    said = ", ".join(f"**{name}** {table[f'{name} right'].sum():,}" for name in vectors)
     st.markdown(
         f"Right of {counted(len(table), 'triple')}: {said}. A triple is right if S3 is nearer to S1 than S2 is."
     )
@@ -67,13 +63,8 @@ def _draw_file(subject: Subject) -> None:
         by = by.droplevel(0, axis=1).iloc[:, [0, 2, 1]].set_axis([*vectors, "Triples"], axis=1)
         st.dataframe(by.reset_index(), hide_index=True, key="triples-languages")
     three = st.column_config.NumberColumn(format="%.3f")
-    draw_table(
-        table,
-        "triples-table",
-        ("triples", hash(payload), *subject.weights),
-        "emu-triples.csv",
-        {column: three for column in table if " s1-" in column},
-    )
+    columns = {column: three for column in table if " s1-" in column}
+    draw_table(table, "triples-table", "emu-triples.csv", columns)
 
 
 def _draw_one(subject: Subject) -> None:
@@ -119,13 +110,8 @@ def _draw_suggestions(subject: Subject) -> None:
             for key, column in zip(KEYS, ("s1", "s2", "s3"), strict=True):
                 st.session_state[key] = offered[option][column]
 
-    st.toggle(
-        "S3 in another language",
-        key=_ACROSS,
-        disabled=len(subject.comparison.languages) < 2,
-        on_change=fill_in,
-        **KEPT,
-    )
+    alone = len(subject.comparison.languages) < 2
+    st.toggle("S3 in another language", key=_ACROSS, disabled=alone, on_change=fill_in, **KEPT)
     st.selectbox(
         "From the data: sentences that encoder A confuses",
         [OWN, *rows],
@@ -151,17 +137,14 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
     else:
         verdict = f"A puts **{_pair(base)}** closest, B **{_pair(new)}**."
     st.markdown(verdict)
-    figure = charts.triple_picture(
-        {name: three.cosines for name, three in triples.items()},
-        (texts[0], texts[1], texts[2]),
-    )
+    cosines = {name: three.cosines for name, three in triples.items()}
     draw_chart(
-        figure,
+        charts.triple_picture(cosines, (texts[0], texts[1], texts[2])),
         "triple-picture",
         f"Triangles of the three sentences by both encoders. {verdict} The table below has the cosines.",
     )
     pairs = ["S1 and S2", "S1 and S3", "S2 and S3"]
-    table = pd.DataFrame({"Sentences": pairs, A: base.cosines, B: new.cosines})
+    table = pd.DataFrame({"Sentences": pairs, **cosines})
     table["Change"] = (table[B] - table[A]).round(3) + 0.0  # no negative zero
     three = st.column_config.NumberColumn(format="%.3f")
     change = st.column_config.NumberColumn(format="%+.3f")

@@ -134,7 +134,7 @@ def as_markdown(report: Report) -> str:
         return f"| {' | '.join(cells)} |"
 
     blocks = [f"# {plain(report.title)}"]
-    for title, items in _lists(report).items():
+    for title, items in lists_of(report).items():
         blocks += [f"## {title}", "\n".join(f"- {plain(item)}" for item in items)]
     for shown in report.shown:
         title = plain(shown.title)
@@ -151,7 +151,7 @@ def as_markdown(report: Report) -> str:
 def as_html(report: Report) -> str:
     """Return the report as one HTML page with its pictures; it loads nothing and runs no script."""
     parts = [_tag("h1", report.title)]
-    for title, items in _lists(report).items():
+    for title, items in lists_of(report).items():
         parts += [_tag("h2", title), f"<ul>{''.join(_tag('li', item) for item in items)}</ul>"]
     for shown in report.shown:
         parts.append(_tag("h2", shown.title))
@@ -184,7 +184,7 @@ def shown_fact(value: object) -> str:
     return str(value)
 
 
-def _lists(report: Report) -> dict[str, Sequence[str]]:
+def lists_of(report: Report) -> dict[str, Sequence[str]]:
     """Return the lists of a report, by title."""
     facts = [f"{name.replace('_', ' ')}: {shown_fact(value)}" for name, value in report.facts.items()]
     return {"What was run": facts, "What differs from the paper": report.differences}
