@@ -154,7 +154,7 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
         "use",
     )
     assert config.hyperparameters == {"seeds": [0, 1], "epochs": 3, "parts": ["4"], "preset": "tuned"}
-    data = EmuExperiment.load_data(run.training_folder, config.data)
+    data = EmuExperiment.open(run).data
     assert len(data.train.frame) + len(data.test.frame) == 36
     measured(run)
     app.run()
@@ -230,7 +230,7 @@ def test_machine_translations_of_an_upload_reach_the_benchmark(root: Path) -> No
     app = evidence(frame)
     assert "machine translation" not in said(app)
     run = begun(app, root)
-    data = EmuExperiment.load_data(run.training_folder, "")
+    data = EmuExperiment.open(run).data
     translated = {data.test.frame.at[row, "text"]: text for row, text in data.translations.items()}
     of_test = frame[(frame["split"] == "test") & (frame["language"] == "de")]
     assert translated == dict(zip(of_test["text"], of_test["translation"], strict=True))

@@ -9,9 +9,9 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -87,18 +87,13 @@ class Experiment(ABC):
     gather: ClassVar[Callable[..., tuple[Storable, dict[str, Any]]]]
 
     @classmethod
-    def load_data(cls, folder: Path, name: str) -> Any:
-        """Read stored data. Raises RunError if it is damaged."""
-        try:
-            return cls.data_class.load(folder, name)
-        except (OSError, ValueError, KeyError, TypeError, IndexError, DataError):
-            raise RunError(f"the data stored in {folder} is damaged; run the benchmark again") from None
-
-    @classmethod
     def open(cls, run: Run) -> Self:
         """Open the experiment in a run's folder. Raises RunError if it is damaged."""
-        config = run.config()
-        return cls(config, cls.load_data(run.training_folder, config.data), run.folder)
+        config, folder = run.config(), run.training_folder
+        try:
+            return cls(config, cls.data_class.load(folder, config.data), run.folder)
+        except (OSError, ValueError, KeyError, TypeError, IndexError, DataError):
+            raise RunError(f"the data stored in {folder} is damaged; run the benchmark again") from None
 
     @cached_property
     def settings(self) -> Any:
@@ -231,37 +226,45 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
     Raises:
         CancelledError: the run was cancelled; the process is then killed.
     """
-    run = Run(experiment.folder)
+    run, context = Run(experiment.folder), multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
     with tempfile.NamedTemporaryFile() as output:
-        before = multiprocessing.active_children()
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, context, _start_worker, (output.name,)) as pool:
-            with without_main():
-                future = pool.submit(_measure, type(experiment), experiment.folder, cell)
-            own = [process for process in multiprocessing.active_children() if process not in before]
-            try:
-                while not wait([future], POLL_S).done:
-                    if run.cancel_asked:
-                        raise CancelledError("cancelled before the end")
-                return future.result()
-            except BrokenExecutor:
-                pass  # the process died; its exit code is known once the pool is closed
-            except BaseException:
-                for process in own:  # otherwise the pool waits for the cell to finish
-                    process.kill()
-                raise
-        code = own[0].exitcode if own else None
+        given = type(experiment), experiment.folder, cell, sender, output.name
+        process = context.Process(target=_measure, args=given)
+        with without_main():
+            process.start()
+        sender.close()  # the process has the other copy, so that its death ends the wait
+        try:
+            while not receiver.poll(POLL_S):
+                if run.cancel_asked:
+                    raise CancelledError("cancelled before the end")
+            result: CellResult = receiver.recv()
+            return result
+        except EOFError:
+            pass  # the process died
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            process.join()
         words = output.read().decode("utf-8", "replace").strip().splitlines()
     last = words[-1][:LAST_WORDS] if words else "it printed nothing"
-    return CellResult(error=f"its process ended with code {code}: {last}")
+    return CellResult(error=f"its process ended with code {process.exitcode}: {last}")
 
 
-def _start_worker(output: str) -> None:
-    """Write the process's output to a file, and end the process whenever its parent ends."""
+def _measure(kind: type[Experiment], folder: Path, cell: Cell, sender: Connection, output: str) -> None:
+    """Measure a cell in this process, which ends whenever its parent ends and prints into the file `output`."""
     file = os.open(output, os.O_WRONLY | os.O_APPEND)
     os.dup2(file, 1)
     os.dup2(file, 2)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        result = measure_cell(kind.open(Run(folder)), cell)
+    except EmuError as error:
+        result = CellResult(error=str(error))
+    except Exception as error:  # a bug ends only this cell, and the report shows it
+        result = CellResult(error=f"{type(error).__name__}: {error}")
+    sender.send(result)
 
 
 def _end_with_parent() -> None:
@@ -269,12 +272,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(3)
-
-
-def _measure(kind: type[Experiment], folder: Path, cell: Cell) -> CellResult:
-    try:
-        return measure_cell(kind.open(Run(folder)), cell)
-    except EmuError as error:
-        return CellResult(error=str(error))
-    except Exception as error:  # a bug ends only this cell, and the report shows it
-        return CellResult(error=f"{type(error).__name__}: {error}")
