@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from emu_core import read_labelled
-from emu_core.bench.cells import Cell
 from emu_core.bench.emu.experiment import (
     OURS,
     THEIRS,
@@ -32,6 +31,7 @@ from emu_core.bench.emu.experiment import (
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import paper_named
 from emu_core.bench.peers import Peer
+from emu_core.bench.results import Cell
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
 

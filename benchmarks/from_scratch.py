@@ -15,8 +15,8 @@ import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before 
 import pandas as pd
 import torch
 
-from emu_core.bench.cells import pair_names
 from emu_core.bench.parallel.experiment import Recipe, encode_pairs
+from emu_core.bench.results import pair_names
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.files import read_parallel

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.bench.cells import Cell, both_ways, pair_names
 from emu_core.bench.experiment import Experiment
 from emu_core.bench.fmda.experiment import System as FmdaSystem
 from emu_core.bench.job import bench, experiment_of
 from emu_core.bench.papers import PAPERS
 from emu_core.bench.report import Report
-from emu_core.bench.results import CellResult, Results, numbers
+from emu_core.bench.results import Cell, CellResult, Results, both_ways, numbers, pair_names
 from emu_core.charts.marks import View
 from emu_core.models.parts import Part
 from tests.bench_set import bench_set

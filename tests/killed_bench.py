@@ -4,9 +4,8 @@ import os
 import signal
 from pathlib import Path
 
-from emu_core.bench.cells import Cell
 from emu_core.bench.experiment import Experiment
-from emu_core.bench.results import CellResult
+from emu_core.bench.results import Cell, CellResult
 from tests.bench_cells import drawn, run
 
 OPTIONS = {"emu": {"parts": ["5"]}, "fmda": {"parts": ["5"]}}

@@ -19,13 +19,12 @@ from app import jobs
 from app.jobs import JobManager
 from app.views.bench import gains_of
 from emu_core import charts
-from emu_core.bench.cells import Cell
 from emu_core.bench.emu.experiment import EmuExperiment
 from emu_core.bench.experiment import Experiment
 from emu_core.bench.job import create_bench, queue_again, run_bench
 from emu_core.bench.papers import PAPERS
 from emu_core.bench.report import load_report
-from emu_core.bench.results import CellResult
+from emu_core.bench.results import Cell, CellResult
 from emu_core.charts.intervals import Gain
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import TrainingError

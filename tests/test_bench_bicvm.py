@@ -15,12 +15,11 @@ from emu_core.bench.bicvm.report import (
     printed_table,
     translation_table,
 )
-from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
 from emu_core.bench.parallel.texts import BenchTexts, read_texts
-from emu_core.bench.results import CellResult
+from emu_core.bench.results import Cell, CellResult, pair_names
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import word_maps
 from emu_core.config.bicvm import BicvmConfig, Composition

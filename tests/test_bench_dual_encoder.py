@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.dual_encoder.experiment import DualExperiment, System, systems_for
 from emu_core.bench.dual_encoder.report import LABELS, PAPER_TABLES, DualTables, printed_table
 from emu_core.bench.experiment import measure_cell
@@ -16,7 +15,7 @@ from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.papers import Preset
 from emu_core.bench.parallel.experiment import Recipe
 from emu_core.bench.parallel.texts import BenchTexts
-from emu_core.bench.results import CellResult, Results
+from emu_core.bench.results import Cell, CellResult, Results, pair_names
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.tasks import Tasks

@@ -10,12 +10,11 @@ import pytest
 import torch
 
 from emu_core.api.train import train
-from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured
 from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_table
 from emu_core.bench.paper import paper_figure, paper_numbers
-from emu_core.bench.results import CellResult, Results, Score, numbers
+from emu_core.bench.results import Cell, CellResult, Results, Score, numbers, pair_names
 from emu_core.bench.tables import Table
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import group_maps

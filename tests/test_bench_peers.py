@@ -4,7 +4,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu_core.bench.cells import Cell
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.peers import (
     Budget,
@@ -15,6 +14,7 @@ from emu_core.bench.peers import (
     scored_pairs,
     tuned_peer,
 )
+from emu_core.bench.results import Cell
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import TrainingError

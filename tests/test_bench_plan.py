@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from emu_core.bench.cells import Cell
 from emu_core.bench.emu.data import bench_data
 from emu_core.bench.emu.experiment import EmuExperiment, methods
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer
+from emu_core.bench.results import Cell
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, TrainingError

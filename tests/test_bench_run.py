@@ -19,12 +19,11 @@ import psutil
 import pytest
 from fake_runs import PATIENCE_S, until
 
-from emu_core.bench.cells import Cell
 from emu_core.bench.experiment import Experiment, in_process
 from emu_core.bench.job import create_bench, open_bench, queue_again, run_bench
 from emu_core.bench.papers import PAPERS, paper_named
 from emu_core.bench.report import load_report, plain
-from emu_core.bench.results import CellResult, read_cell, write_cell
+from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
 from emu_core.charts.marks import View
 from emu_core.cli import main
 from emu_core.config.settings import infos
@@ -280,7 +279,7 @@ def test_the_process_of_a_cell_ends_with_its_parent(tiny: str, tmp_path: Path) -
     stored("emu", tmp_path / "out", encoder=tiny, epochs=1_000_000)
     code = (
         "import sys, emu_core.bench.experiment as e; from emu_core.bench.job import open_bench; "
-        "from emu_core.runs.run import Run; from emu_core.bench.cells import Cell; from pathlib import Path; "
+        "from emu_core.runs.run import Run; from emu_core.bench.results import Cell; from pathlib import Path; "
         "e.in_process(open_bench(Run(Path(sys.argv[1]))), Cell('softmax', ('en',)))"
     )
     workers: list[psutil.Process] = []

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from emu_core.bench.cells import PAPER, Cell
 from emu_core.bench.emu.experiment import PAPER_ORDER, methods
 from emu_core.bench.emu.report import (
     Accuracies,
@@ -23,7 +22,7 @@ from emu_core.bench.emu.report import (
     table_5,
 )
 from emu_core.bench.paper import paper_numbers
-from emu_core.bench.results import CellResult, Results, numbers
+from emu_core.bench.results import PAPER, Cell, CellResult, Results, numbers
 from emu_core.bench.tables import Row, Warned, level_above, level_of, stars
 from emu_core.methods.registry import configure
 from tests.bench_cells import planned

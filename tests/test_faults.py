@@ -9,9 +9,8 @@ import pytest
 from emu_core import configure, export, resume
 from emu_core.api.generate import _write as write_generated
 from emu_core.api.pretrain import plan_pretraining
-from emu_core.bench.cells import Cell
 from emu_core.bench.experiment import Experiment
-from emu_core.bench.results import CellResult
+from emu_core.bench.results import Cell, CellResult
 from emu_core.cli import main
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import RunError

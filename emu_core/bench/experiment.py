@@ -15,8 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from emu_core.bench.cells import Cell
-from emu_core.bench.results import CellResult, read_cell, write_cell
+from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
 from emu_core.charts.marks import View
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.pairs import Pair

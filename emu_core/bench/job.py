@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from emu_core.api.execute import record_failure
-from emu_core.bench.cells import Cell
 from emu_core.bench.experiment import FIXED, Experiment, fixed_of, in_process
 from emu_core.bench.papers import paper_named
 from emu_core.bench.report import Report
-from emu_core.bench.results import CellResult, Results
+from emu_core.bench.results import Cell, CellResult, Results
 from emu_core.errors import RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.progress import OnProgress

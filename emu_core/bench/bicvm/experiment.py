@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw
 from emu_core.bench.parallel.experiment import (
     ParallelExperiment,
@@ -18,7 +17,7 @@ from emu_core.bench.parallel.experiment import (
     languages_of,
     rank_values,
 )
-from emu_core.bench.results import Key
+from emu_core.bench.results import Cell, Key, cells_of, pair_names
 from emu_core.charts.marks import View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig

@@ -6,11 +6,10 @@ from functools import partial
 from typing import Any
 
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System
-from emu_core.bench.cells import both_ways, pair_names
 from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report
-from emu_core.bench.results import OverSeeds, Results, Score, mean_score
+from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
 from emu_core.bench.tables import Line, Table, grid, why_missing
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import curves, word_maps

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw
 from emu_core.bench.papers import DualBench, Preset
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
 from emu_core.bench.parallel.texts import BenchTexts
-from emu_core.bench.results import Key
+from emu_core.bench.results import Cell, Key, cells_of, pair_names
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder, encode_in

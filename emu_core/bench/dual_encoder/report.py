@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.bench.cells import both_ways, pair_names
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
 from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report, bars_picture
-from emu_core.bench.results import OverSeeds, Results, Score, mean_score
+from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
 from emu_core.bench.tables import Line, Table, grid, why_missing
 from emu_core.data.labelled.pairs import Pair
 from emu_core.data.wording import counted

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, files_of, labelled_set
 from emu_core.api.train import plan_training
-from emu_core.bench.cells import PAPER, Cell, cells_of
 from emu_core.bench.emu.data import BenchData, bench_data
 from emu_core.bench.experiment import Draw, Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
@@ -30,7 +29,7 @@ from emu_core.bench.peers import (
     setfit_peer,
     tuned_peer,
 )
-from emu_core.bench.results import CellResult, Key, numbers
+from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
 from emu_core.charts.marks import View
 from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO

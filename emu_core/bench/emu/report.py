@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.bench.cells import PAPER
 from emu_core.bench.emu.experiment import (
     BASE,
     FIGURE_METHODS,
@@ -26,6 +25,7 @@ from emu_core.bench.peers import Peer
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import (
     COSTS,
+    PAPER,
     OverSeeds,
     Results,
     Score,

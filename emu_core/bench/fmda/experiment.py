@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, labelled_set
-from emu_core.bench.cells import Cell, cells_of, pair_names
 from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
-from emu_core.bench.results import CellResult, Key, numbers
+from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
 from emu_core.charts.marks import View
 from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emu_core.bench.cells import pair_names
 from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, System
 from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, versions_of, words
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report, bars_picture
-from emu_core.bench.results import OverSeeds, Results, Score, Values
+from emu_core.bench.results import OverSeeds, Results, Score, Values, pair_names
 from emu_core.bench.tables import NOT_MEASURED, Line, Table, costs_table, grid
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import group_maps

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from emu_core.api.pretrain import Texts
-from emu_core.bench.cells import Cell, pair_names
 from emu_core.bench.experiment import Draw, Experiment
 from emu_core.bench.paper import words
 from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_texts
-from emu_core.bench.results import CellResult, Key, OverSeeds, Results, Score, numbers
+from emu_core.bench.results import Cell, CellResult, Key, OverSeeds, Results, Score, numbers, pair_names
 from emu_core.bench.tables import Row, Table, costs_table
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig

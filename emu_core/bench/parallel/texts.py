@@ -11,7 +11,7 @@ import pandas as pd
 
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.api.pretrain import File, Texts, parallel_texts, read_each
-from emu_core.bench.cells import pair_names
+from emu_core.bench.results import pair_names
 from emu_core.data.parallel.held_out import hold_out, merged, of_the_same_pairs, usual_count
 from emu_core.data.parallel.text import ParallelText, names_of
 from emu_core.data.texts.dialogues import Dialogues, read_dialogues
