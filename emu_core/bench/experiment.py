@@ -114,6 +114,18 @@ class Experiment(ABC):
         """The facts of the data, as in data.json."""
         return dict(self.data.facts(self.config))
 
+    def shared_facts(self) -> dict[str, Any]:
+        """Return the facts that every report shows."""
+        config = self.config
+        return {
+            **({"encoder": config.encoder} if config.encoder else {}),
+            "data": config.data,
+            "data_sha256": self.facts["sha256"],
+            "seeds": list(self.seeds),
+            "device": config.device,
+            "versions": dict(config.versions),
+        }
+
     @abstractmethod
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell once; if the first can't be measured, none can."""

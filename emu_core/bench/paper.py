@@ -4,13 +4,11 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
 
-from emu_core import __version__
 from emu_core.bench.tables import Row, Table
+from emu_core.runs.config import RunConfig
 
 
 @cache
@@ -61,20 +59,17 @@ def _printed(paper: str, table: Mapping[str, Any], value: float | list[float] | 
 
 
 def differences(
-    paper: str, values: Mapping[str, Any], applies: Mapping[str, object] = MappingProxyType({})
+    config: RunConfig, values: Mapping[str, Any], applies: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """Return what differs from the paper, one sentence each, with `values` filled in.
+    """Return what differs from a benchmark's paper, one sentence each, with `values` and the configuration filled in.
 
     A sentence is left out if `applies` is false for its name.
     """
+    paper = config.method.replace("-", "_")
     sentences, printed = words(paper)["differences"].items(), paper_numbers(paper)
-    filled = {**{f"paper_{name}": printed.get(name) for name in ("encoder", "data")}, **values}
+    filled = {f"paper_{name}": printed.get(name) for name in ("encoder", "data")}
+    filled |= {"encoder": config.encoder, "data": config.data, **values}
     return tuple(sentence.format_map(filled) for name, sentence in sentences if applies.get(name, True))
-
-
-def versions_of(*packages: str) -> dict[str, str]:
-    """Return the versions of this library and of others, by name."""
-    return {"emu_core": __version__, **{name: version(name) for name in packages}}
 
 
 def _file(paper: str, name: str) -> str:

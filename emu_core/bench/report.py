@@ -40,11 +40,20 @@ class Picture:
 
 
 def bars_picture(
-    table: str, title: str, note: str, values: Mapping[str, tuple[float, ...]], base: str | float, label: str
+    table: str,
+    title: str,
+    note: str,
+    scores: Mapping[str, Sequence[tuple[float, float]]],
+    base: str,
+    label: str,
 ) -> Picture:
-    """Return bars of means and deviations by label, with a line at `base`: a mean, or the label that has it."""
-    line = values[base][0] if isinstance(base, str) else base
-    return Picture(f"figure_{table}", title, note, bars(values, line, label))
+    """Return a bar for each label that has means and deviations, with a line at the bar of `base`; each is averaged."""
+    values = {
+        name: tuple(sum(each) / len(own) for each in zip(*own, strict=True))
+        for name, own in scores.items()
+        if own
+    }
+    return Picture(f"figure_{table}", title, note, bars(values, values[base][0], label))
 
 
 @dataclass(frozen=True)

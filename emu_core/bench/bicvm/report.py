@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System
-from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
+from emu_core.bench.paper import differences, paper_figure, paper_table, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
@@ -258,7 +258,6 @@ def _facts(experiment: BicvmExperiment) -> dict[str, Any]:
             if recipe is not None
         },
         "protocol": "among equals (within 1e-6) the sentence that comes first; BiCVM is told each text's language",
-        "versions": versions_of("torch", "numpy", "scikit-learn"),
     }
 
 
@@ -266,10 +265,10 @@ def _differences(experiment: BicvmExperiment) -> tuple[str, ...]:
     paper, documents = experiment.recipe(System.PAPER), experiment.data.documents
     lengths = [len(text.split()) for both in documents.values() for text in both[0].texts]
     values = {
-        **experiment.shared_values(),
+        "sizes": experiment.sizes,
         "epochs": paper.config.epochs if paper else 0,
         "short": " (short texts, not news stories)" if lengths and sum(lengths) < 60 * len(lengths) else "",
     }
     quick = experiment.settings.quick
     applies = {"documents": documents, "no_documents": not documents, "quick": quick}
-    return differences("bicvm", values, applies)
+    return differences(experiment.config, values, applies)

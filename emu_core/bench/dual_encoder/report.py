@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
-from emu_core.bench.paper import differences, paper_figure, paper_table, versions_of, words
+from emu_core.bench.paper import differences, paper_figure, paper_table, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
@@ -281,17 +281,15 @@ class DualTables:
 
 
 def _pictures(make: DualTables) -> tuple[Picture, ...]:
-    values: dict[str, tuple[float, ...]] = {}
-    for system in make.systems:
-        scores = make.precision(system)
-        if (mean := mean_score(scores)) is not None:
-            deviations = [score.deviation for score in scores if score is not None]
-            values[LABELS[system]] = (mean, sum(deviations) / len(deviations))
+    found = {LABELS[system]: make.precision(system) for system in make.systems}
+    whole = {
+        name: [(one.mean, one.deviation) for one in scores if one]
+        for name, scores in found.items()
+        if all(scores)
+    }
     plain, title = LABELS[System.SUM_OF_WORDS], "Translation ranking, P@1: means over the directions"
-    if plain not in values:
-        return ()
     label = "P@1, % (the line is the sum of words)"
-    return (bars_picture("ranking", title, NOTES["bars"], values, plain, label),)
+    return (bars_picture("ranking", title, NOTES["bars"], whole, plain, label),) if plain in whole else ()
 
 
 def _facts(experiment: DualExperiment) -> dict[str, Any]:
@@ -314,7 +312,6 @@ def _facts(experiment: DualExperiment) -> dict[str, Any]:
         **{name: fact for name, fact in others.items() if fact},
         "settings": {name: str(value) for name, value in config.items()},
         "protocol": "a model a language pair; among equals (within 1e-6) the sentence that comes first",
-        "versions": versions_of("torch", "numpy", "scikit-learn"),
     }
 
 
@@ -328,7 +325,7 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
     }
     missing = ", ".join(name for name, there in given.items() if not there)
     values = {
-        **experiment.shared_values(),
+        "sizes": experiment.sizes,
         "layers": counted(config.layers, "layer"),
         "dim": config.dim,
         "epochs": config.epochs,
@@ -343,4 +340,4 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
         "no_documents": not texts.documents,
         "quick": experiment.settings.quick,
     }
-    return differences("dual_encoder", values, applies)
+    return differences(experiment.config, values, applies)

@@ -1,7 +1,7 @@
 """The report on Emu: Tables 2 to 5, the peers, Figure 2, and what differs from the paper."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from emu_core.bench.emu.experiment import (
     peer_system,
     training_sets,
 )
-from emu_core.bench.paper import differences, paper_numbers, paper_table, versions_of, words
+from emu_core.bench.paper import differences, paper_numbers, paper_table, words
 from emu_core.bench.papers import EmuPart, Preset
 from emu_core.bench.peers import Peer
 from emu_core.bench.report import Picture, Report, bars_picture
@@ -87,11 +87,8 @@ class Accuracies:
         self.experiment, self.results = experiment, results
         self.directions = experiment.directions
         self.base = results.of(BASE, seeds=(0,))
-
-    @property
-    def with_papers(self) -> bool:
-        """Whether the paper's methods are also trained with the paper's settings."""
-        return bool(self.experiment.settings.preset is Preset.PAPER)
+        # Whether the paper's methods are also trained with the paper's settings.
+        self.with_papers = experiment.settings.preset is Preset.PAPER
 
     def of(self, system: str, on: Sequence[str] | None = None, variant: str = "") -> OverSeeds:
         """Return a system over its seeds, trained on the benchmark's languages or on others."""
@@ -119,6 +116,7 @@ class Accuracies:
         values, base = self.percent(row), self.base_percent()
         mean, means = values.mean(axis=0), values.mean(axis=1)
         accuracy = dict(zip(self.directions, mean.tolist(), strict=True))
+        gains = dict(zip(self.directions, (mean - base).tolist(), strict=True))
         right = {way: self.base.cells[0].values["correct", "", way] for way in accuracy}
         return {
             "accuracy": accuracy,
@@ -126,8 +124,8 @@ class Accuracies:
             "mean": float(means.mean()),
             "mean_deviation": float(deviation(means)),
             "gain": float(means.mean() - base.mean()),
-            "least_gain": float((mean - base).min()),
-            "below_base": [w for w, m, b in zip(self.directions, mean, base, strict=True) if m < b - 1e-9],
+            "least_gain": min(gains.values()),
+            "below_base": [way for way, gain in gains.items() if gain < -1e-9],
             "significance": {
                 way: level_above(own, int(right[way].sum()), len(right[way])) for way, own in accuracy.items()
             },
@@ -270,22 +268,11 @@ def table_5(found: Accuracies) -> Table:
     return system_table("table5", "Table 5: ablation", head, systems, show, notes=(NOTES["ablation"],))
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """A row of the peers' table."""
-
-    name: str
-    label: str
-    row: OverSeeds
-    peer: Peer | None = None  # None for a method of this library
-    rate: str = ""  # the better of a peer's learning rates
-
-
 def peers_table(found: Accuracies) -> Table:
     """Return Emu, the methods that are not in the paper and the peers, with the same encoder, labels and epochs."""
-    compared = [_Compared(name, LABELS.get(name, name), found.of(name)) for name in compared_with_peers()]
-    compared += [_peer(peer, found) for peer in Peer]
-    rates = {one.name: one.rate for one in compared}
+    peers = {peer.value: _peer(peer, found) for peer in Peer}
+    systems = [(name, LABELS.get(name, name), found.of(name)) for name in compared_with_peers()]
+    systems += [(name, label, row) for name, (label, row, _) in peers.items()]
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         languages = row.cells[0].wheres("classified")
@@ -302,7 +289,7 @@ def peers_table(found: Accuracies) -> Table:
         )
         return (*texts[: len(_HEAD)], *shown, *texts[len(_HEAD) :]), {
             **numbers,
-            "learning_rate": rates[name],
+            "learning_rate": peers[name][2] if name in peers else "",
             **costs,
             "as_classifier": as_classifier,
             "as_classifier_by_language": {code: score.mean for code, score in scores.items() if score},
@@ -312,7 +299,7 @@ def peers_table(found: Accuracies) -> Table:
         "peers",
         "Peers: Acc@1 in percent, time and memory",
         ("system", *_HEAD, *_COSTS_HEAD, *found.directions),
-        [(one.name, one.label, one.row) for one in compared],
+        systems,
         show,
         notes=(
             *(NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")),
@@ -322,42 +309,45 @@ def peers_table(found: Accuracies) -> Table:
     )
     texts, blank = found.base_texts(), [""] * len(_COSTS_HEAD)
     base = Row((LABELS[BASE], *texts[: len(_HEAD)], *blank, *texts[len(_HEAD) :]))
-    return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(compared, found))
+    return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(systems, found))
 
 
-def _peer(peer: Peer, found: Accuracies) -> _Compared:
-    """Return a peer, trained with the better of its learning rates."""
+def _peer(peer: Peer, found: Accuracies) -> tuple[str, OverSeeds, str]:
+    """Return a peer's label and cells, and its learning rate if it has one: the better of two."""
     system, on = peer_system(peer), found.experiment.config.train_languages
-    label = LABELS.get(system, system)
+    label = LABELS[system]
     if peer.is_frozen:
-        return _Compared(peer.value, label, found.results.of(system, on, seeds=(0,)), peer)
+        return label, found.results.of(system, on, seeds=(0,)), ""
     tried = {rate: found.of(system, variant=rate) for rate in (THEIRS, OURS)}
     measured = {rate: row for rate, row in tried.items() if row.cells}
     if not measured:
-        return _Compared(peer.value, label, tried[THEIRS], peer)
+        return label, tried[THEIRS], ""
     best = max(measured, key=lambda rate: found.percent(measured[rate]).mean())
     rate = "2e-05" if best == THEIRS else f"{found.experiment.budget.learning_rate:g}"
-    return _Compared(peer.value, f"{label} (learning rate {rate}, {best})", measured[best], peer, rate)
+    return f"{label} (learning rate {rate}, {best})", measured[best], rate
 
 
-def _peers_verdict(compared: list[_Compared], found: Accuracies) -> tuple[str, ...]:
+def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], found: Accuracies) -> tuple[str, ...]:
     """Compare the best peer and the fastest tuned peer with this library's methods."""
-    means = {one: float(found.percent(one.row).mean()) for one in compared if one.row.cells}
-    peers, ours = ([one for one in means if (one.peer is None) is ours] for ours in (False, True))
+    labels = {name: label for name, label, _ in systems}
+    rows = {name: row for name, _, row in systems if row.cells}
+    means = {name: float(found.percent(row).mean()) for name, row in rows.items()}
+    peers = [Peer(name) for name in rows if name in set(Peer)]
+    ours = [name for name in rows if name not in set(Peer)]
     if not peers or not ours:
         return ()
     best, own = (max(group, key=means.__getitem__) for group in (peers, ours))
     sentences = [
-        f"The best peer is {best.label} with {means[best]:.1f}; the best of this library's here is {own.label} with "
-        f"{means[own]:.1f} ({means[own] - means[best]:+.1f})."
+        f"The best peer is {labels[best]} with {means[best]:.1f}; the best of this library's here is {labels[own]} "
+        f"with {means[own]:.1f} ({means[own] - means[best]:+.1f})."
     ]
-    tuned = [one for one in peers if one.peer and not one.peer.is_frozen]
-    emu = next((one for one in ours if one.name == "emu"), None)
-    if tuned and emu:
-        fastest = min(tuned, key=lambda one: one.row.mean("seconds"))
+    seconds = {name: row.mean("seconds") for name, row in rows.items()}
+    tuned = [peer for peer in peers if not peer.is_frozen]
+    if tuned and "emu" in ours:
+        fastest = min(tuned, key=seconds.__getitem__)
         sentences.append(
-            f"Emu trains in {emu.row.mean('seconds'):.1f} s; the fastest peer that trains the encoder is "
-            f"{fastest.label} with {fastest.row.mean('seconds'):.1f} s."
+            f"Emu trains in {seconds['emu']:.1f} s; the fastest peer that trains the encoder is {labels[fastest]} with "
+            f"{seconds[fastest]:.1f} s."
         )
     return tuple(sentences)
 
@@ -405,35 +395,27 @@ def _figure_2(found: Accuracies) -> list[Picture]:
 
 def _bars(table: Table, title: str, base: float) -> Picture:
     measured = {key: one for key, one in table.data.items() if "mean" in one}
-    values = {} if BASE in measured else {LABELS[BASE]: (base, 0.0)}
-    values |= {row_label(key): (one["mean"], one["mean_deviation"]) for key, one in measured.items()}
+    values = {} if BASE in measured else {LABELS[BASE]: [(base, 0.0)]}
+    values |= {row_label(key): [(one["mean"], one["mean_deviation"])] for key, one in measured.items()}
     title, label = f"{title}: means over the directions", "Acc@1, % (the line is the base encoder)"
-    return bars_picture(table.name, title, NOTES["bars"], values, base, label)
+    return bars_picture(table.name, title, NOTES["bars"], values, LABELS[BASE], label)
 
 
 def _facts(experiment: EmuExperiment) -> dict[str, Any]:
-    config, data, budget = experiment.config, experiment.data, experiment.budget
-    counts = {
-        code: tuple(int((part.frame["language"] == code).sum()) for part in (data.train, data.test))
-        for code in experiment.languages
-    }
+    data, budget = experiment.data, experiment.budget
+    trained, measured = (part.frame["language"].value_counts() for part in (data.train, data.test))
     return {
-        "encoder": config.encoder,
-        "data": config.data,
-        "data_sha256": experiment.facts["sha256"],
+        **experiment.shared_facts(),
         "languages": list(experiment.languages),
-        "train_languages": list(config.train_languages),
+        "train_languages": list(experiment.config.train_languages),
         "sentences_a_language": {
-            code: f"{train} to train on, {test} measured" for code, (train, test) in counts.items()
+            code: f"{trained[code]} to train on, {measured[code]} measured" for code in experiment.languages
         },
         "intents": len(data.train.intents),
         "split": data.note,
-        "seeds": list(experiment.seeds),
-        "device": config.device,
         "epochs": budget.epochs,
         "batch_size": budget.batch_size,
         "protocol": "leave-one-out on the test sentences; a query's translations never answer it",
-        "versions": versions_of("torch", "sentence-transformers", "scikit-learn"),
     }
 
 
@@ -444,8 +426,6 @@ def _differences(experiment: EmuExperiment) -> tuple[str, ...]:
     code = data.train.languages[0]
     atis = selection(data.labelled) if config.data == ATIS_NAME else PAPER_COUNTS
     values = {
-        "encoder": config.encoder,
-        "data": config.data,
         "sentences": int(data.train.frame["language"].eq(code).sum()),
         "code": code,
         "intents": len(data.train.intents),
@@ -453,4 +433,4 @@ def _differences(experiment: EmuExperiment) -> tuple[str, ...]:
         **atis,
         **{f"paper_{name}": count for name, count in PAPER_COUNTS.items()},
     }
-    return differences("emu", values, {"atis": atis != PAPER_COUNTS})
+    return differences(config, values, {"atis": atis != PAPER_COUNTS})

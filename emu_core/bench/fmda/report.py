@@ -1,6 +1,6 @@
 """The report on FMDA: Tables 2 to 6 and 9, the language probes, Figure 4, and what differs from the paper."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, System
-from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, versions_of, words
+from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, words
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import OverSeeds, Results, Score, Values, pair_names
@@ -308,12 +308,10 @@ def _mean(values: Sequence[Values | None]) -> Score | None:
 
 
 def _bars(table: Table) -> Picture:
-    means = {}
-    for place in _FIVE_PLACES:
-        if scores := table.data[place.key].values():
-            means[", ".join(place.labels)] = tuple(
-                sum(score[key] for score in scores) / len(scores) for key in ("mean", "deviation")
-            )
+    means = {
+        ", ".join(place.labels): [(one["mean"], one["deviation"]) for one in table.data[place.key].values()]
+        for place in _FIVE_PLACES
+    }
     title, base = f"{table.title}: means over the columns", ", ".join(_MEAN.labels)
     return bars_picture(table.name, title, NOTES["bars"], means, base, "Acc@1, % (the line is mean pooling)")
 
@@ -331,35 +329,27 @@ def _figure_4(experiment: FmdaExperiment, make: FmdaTables) -> list[Picture]:
 
 
 def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
-    config, data = experiment.config, experiment.data
-    learnt = data.learnt.frame["language"].value_counts()
-    languages = data.labelled.languages
+    data = experiment.data
+    learnt, languages = data.learnt.frame["language"].value_counts(), data.labelled.languages
     tested = data.test_pairs(experiment.pairs)
     return {
-        "encoder": config.encoder,
-        "data": config.data,
-        "data_sha256": experiment.facts["sha256"],
+        **experiment.shared_facts(),
         "pairs": list(pair_names(experiment.pairs)),
         "sentences_learnt_from": {code: f"{learnt[code]:,}" for code in languages},
         "pairs_measured": {pair_name(pair.source, pair.target): f"{len(pair):,}" for pair in tested},
         "templates_measured": {code: f"{len(data.templates(code, 1)):,}" for code in languages},
         "split": data.note,
-        "seeds": list(experiment.seeds),
-        "device": config.device,
         "settings": asdict(experiment.settings_of(System.FMDA)),
         "protocol": "nearest neighbours by cosine on the test split; among equals (within 1e-6) the first in the pool",
-        "versions": versions_of("torch", "transformers", "sacrebleu", "scikit-learn"),
     }
 
 
 def _differences(experiment: FmdaExperiment) -> tuple[str, ...]:
     config, data = experiment.config, experiment.data
     started = ", which was trained to put translations side by side, so that every row begins higher"
-    values: Mapping[str, Any] = {
-        "encoder": config.encoder,
+    values = {
         "started": started if encoder_kind(config.encoder) == "e5-small" else "",
-        "data": config.data,
         "sentences": len(data.test.frame),
         "languages": len(data.labelled.languages),
     }
-    return differences("fmda", values)
+    return differences(config, values, {})

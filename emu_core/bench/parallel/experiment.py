@@ -138,20 +138,17 @@ class ParallelExperiment(Experiment):
         """Return the facts that all reports on parallel text show."""
         texts, names = self.data, pair_names(self.pairs)
         return {
-            "data": self.config.data,
-            "data_sha256": self.facts["sha256"],
+            **super().shared_facts(),
             "pairs_trained_on": dict(zip(names, (f"{len(text):,}" for text in texts.train), strict=True)),
             "pairs_measured": dict(zip(names, (f"{len(text):,}" for text in texts.test), strict=True)),
             "pairs_trained_on_that_share_a_sentence_with_those_measured": f"{_shared(texts):,}",
             "chosen_epoch": "of the pairs trained on, up to 1,000 (a tenth at most) choose the epoch",
-            "seeds": list(self.seeds),
-            "device": self.config.device,
         }
 
-    def shared_values(self) -> dict[str, Any]:
-        """Return the values for the sentences on what differs from the paper."""
-        sizes = (f"{len(text):,} {pair_name(*text.languages)} pairs" for text in self.data.train)
-        return {"data": self.config.data, "sizes": ", ".join(sizes)}
+    @property
+    def sizes(self) -> str:
+        """The number of training pairs of each language pair, in words."""
+        return ", ".join(f"{len(text):,} {pair_name(*text.languages)} pairs" for text in self.data.train)
 
     def documents_facts(self, part: int) -> dict[str, str]:
         """Return the number of documents by language: of part 0, to train on, or 1, to test on."""
