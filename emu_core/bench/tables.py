@@ -125,21 +125,22 @@ class Line:
 
 
 def grid(
+    words: Mapping[str, Mapping[str, str]],
     name: str,
-    title: str,
     heads: tuple[str, ...],
     columns: Sequence[str] | Mapping[str, str],
     lines: Sequence[Line],
     *,
     printed: Callable[[str, str], str] = lambda row, column: "",
     verdict: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
+    notes: Sequence[str] | None = None,
     missing: str = "–",
 ) -> Table:
     """Make a table with a row a system and a column a measure, followed by the paper's own figures.
 
-    `heads` are the heads of the labels, `columns` the measures, or their heads by measure. `printed` returns the
-    paper's figure for a row and a column, "" if it has none. `missing` is the text of a cell that was not measured.
+    `words` has its title and its note; `notes` stand instead of the latter. `heads` are the heads of the labels,
+    `columns` the measures, or their heads by measure. `printed` returns the paper's figure for a row and a column, ""
+    if it has none. `missing` is the text of a cell that was not measured.
     """
     figures = {line.key: {c: printed(line.paper, c) for c in columns} for line in lines if line.paper}
     beside = [column for column in columns if any(own[column] for own in figures.values())]
@@ -151,9 +152,10 @@ def grid(
         rows.append(Row((*line.labels, *texts, *(paper.get(column, "") for column in beside)), line.key))
     reasons = dict.fromkeys(reason for line in lines for reason in line.reasons)
     shown = columns.values() if isinstance(columns, Mapping) else columns
+    notes = (words["notes"][name],) if notes is None else notes
     return Table(
         name,
-        title,
+        words["titles"][name],
         (*heads, *shown, *(f"paper: {column}" for column in beside)),
         tuple(rows),
         verdict,

@@ -78,15 +78,8 @@ def translation_table(results: Results, pairs: Sequence[Pair]) -> Table:
     notes = [NOTES["translations"].format(counts=counts)]
     if unseen:
         notes.append(NOTES["unseen"].format(ways=", ".join(unseen)))
-    return grid(
-        "translations",
-        "Translation retrieval, P@1",
-        ("model", "trained on", "nearest by"),
-        columns,
-        lines,
-        verdict=_translation_verdict(results, pairs, unseen),
-        notes=tuple(notes),
-    )
+    heads, verdict = ("model", "trained on", "nearest by"), _translation_verdict(results, pairs, unseen)
+    return grid(_WORDS, "translations", heads, columns, lines, verdict=verdict, notes=notes)
 
 
 def _translation_verdict(results: Results, pairs: Sequence[Pair], unseen: list[str]) -> tuple[str, ...]:
@@ -161,14 +154,14 @@ class DocumentResults:
         lines += [Line((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
         sizes = ", ".join(f"{way} {size:,}" for way, size in self.size.items())
         return grid(
+            _WORDS,
             "table1",
-            "Table 1: document classification across languages",
             ("model",),
             self.ways,
             lines,
             printed=partial(paper_figure, "bicvm", "table1"),
             verdict=self._verdict({line.key: line.measured for line in lines}),
-            notes=(f"Training documents: {sizes}; 1,000 in the paper. {self._note}", NOTES["table1"]),
+            notes=[f"Training documents: {sizes}; 1,000 in the paper. {self._note}", NOTES["table1"]],
         )
 
     def figure_2(self) -> Table:
@@ -179,14 +172,8 @@ class DocumentResults:
             for one in self.systems
             for way in self.ways
         ]
-        return grid(
-            "figure2",
-            "Figure 2 in numbers: accuracy by training documents",
-            ("model", "direction"),
-            list(columns.values()),
-            [line for line in lines if line.measured],
-            notes=(self._note,),
-        )
+        heads, measured = ("model", "direction"), [line for line in lines if line.measured]
+        return grid(_WORDS, "figure2", heads, list(columns.values()), measured, notes=[self._note])
 
     def curves(self) -> str:
         """Draw Figure 2."""

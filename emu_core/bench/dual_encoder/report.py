@@ -1,6 +1,6 @@
 """The report on the dual encoder: its tables, its picture, and what differs from the paper."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ _WORDS = words("dual_encoder")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 PAPER_TABLES = ("table1", "section3.4", "table2", "table3", "table4", "table5", "table6", "table7")
 _EIGEN = ("variance", "standard_error")
+_PAIR_HEADS = ("model", "trained on")
 _printed = partial(paper_figure, "dual_encoder")
 
 
@@ -91,13 +92,14 @@ class DualTables:
         most = [one for one in self.systems if one is not System.PAPER][-1]
         return "multi-task" if system in (most, System.PAPER) else ""
 
-    def _lines(self, scores: Callable[[System], Mapping[str, Score | None]]) -> list[Line]:
+    def _lines(self, columns: Iterable[str], score: Callable[[System, str], Score | None]) -> list[Line]:
         """Return a line for each system, with the first reason why one of its pairs is missing."""
         lines = []
         for system in self.systems:
-            every = (why_missing([LABELS[system]], self.row(system, name)) for name in self.names)
+            label, scores = LABELS[system], {column: score(system, column) for column in columns}
+            every = (why_missing([label], self.row(system, name)) for name in self.names)
             reasons = next(filter(None, every), ())
-            lines.append(Line((LABELS[system],), system, scores(system), self.paper_name(system), reasons))
+            lines.append(Line((label,), system, scores, self.paper_name(system), reasons))
         return lines
 
     def _pair_lines(
@@ -117,22 +119,20 @@ class DualTables:
         """Return section 3.4: P@1, P@3 and P@10 both ways."""
         columns = {f"{way} P@{n}": (pair, way, n) for pair, way in self.ways for n in NS}
 
-        def scores(system: System) -> dict[str, Score | None]:
-            return {
-                column: precision(self.row(system, pair), DOT, way, n)
-                for column, (pair, way, n) in columns.items()
-            }
+        def score(system: System, column: str) -> Score | None:
+            pair, way, n = columns[column]
+            return precision(self.row(system, pair), DOT, way, n)
 
         counts = ", ".join(f"{count:,} ({way})" for way, count in candidates_of(self.results).items())
         return grid(
+            _WORDS,
             "ranking",
-            "Section 3.4: translation ranking",
             ("model",),
             list(columns),
-            self._lines(scores),
+            self._lines(columns, score),
             printed=lambda row, column: _printed("section3.4", row, column.removesuffix(" P@1")),
             verdict=self._ranking_verdict(),
-            notes=(NOTES["ranking"].format(counts=counts),),
+            notes=[NOTES["ranking"].format(counts=counts)],
         )
 
     def _ranking_verdict(self) -> tuple[str, ...]:
@@ -157,30 +157,20 @@ class DualTables:
         lines = self._pair_lines(
             columns, lambda row, column: row.score("sts", "pearson", column, times=100, places=3)
         )
-        return grid(
-            "sts",
-            "Tables 2 and 3: STS, Pearson's r",
-            ("model", "trained on"),
-            columns,
-            lines,
-            printed=partial(_printed, "table2"),
-            verdict=self._sts_verdict({line.key: line.measured for line in lines}),
-            notes=(NOTES["sts"],),
-        )
+        verdict = self._sts_verdict({line.key: line.measured for line in lines})
+        printed = partial(_printed, "table2")
+        return grid(_WORDS, "sts", _PAIR_HEADS, columns, lines, printed=printed, verdict=verdict)
 
     def nli(self) -> Table:
         """Return Table 4: accuracy of the NLI head trained with the encoder, in each language."""
         languages = self.measured("nli")
         lines = self._pair_lines(languages, lambda row, code: Score.of(row.values("nli", "", code)))
-        return grid(
-            "nli",
-            "Table 4: zero-shot NLI, accuracy in %",
-            ("model", "trained on"),
-            languages,
-            [line for line in lines if line.measured],
-            printed=lambda row, code: _printed("table4", row, f"XNLI {code}"),
-            notes=(NOTES["nli"],),
-        )
+        measured = [line for line in lines if line.measured]
+
+        def printed(row: str, code: str) -> str:
+            return _printed("table4", row, f"XNLI {code}")
+
+        return grid(_WORDS, "nli", _PAIR_HEADS, languages, measured, printed=printed)
 
     def _sts_verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
         sentences = []
@@ -205,16 +195,12 @@ class DualTables:
         """Return Table 5: a classifier trained in one language, tested in both."""
         ways = self.measured("zero_shot")
 
-        def scores(system: System) -> dict[str, Score | None]:
+        def score(system: System, way: str) -> Score | None:
             # English on English is measured with the model of every pair; the first pair's is shown.
-            found = {
-                way: [self.row(system, name).score("zero_shot", "", way) for name in self.names]
-                for way in ways
-            }
-            return {way: next(filter(None, own), None) for way, own in found.items()}
+            found = (self.row(system, name).score("zero_shot", "", way) for name in self.names)
+            return next(filter(None, found), None)
 
-        title, notes = "Table 5: zero-shot classification", (NOTES["zero_shot"],)
-        return grid("zero_shot", title, ("model",), ways, self._lines(scores), notes=notes)
+        return grid(_WORDS, "zero_shot", ("model",), ways, self._lines(ways, score))
 
     def few_shot(self) -> Table:
         """Return Table 6: growing shares of the target language's labels, with the source language's and without."""
@@ -228,14 +214,8 @@ class DualTables:
                 for kind, labels in kinds.items():
                     scores = {column: row.score(kind, part, name) for column, part in shares.items()}
                     lines.append(Line((LABELS[system], target, labels), f"{system} {target} {kind}", scores))
-        return grid(
-            "few_shot",
-            "Table 6: few-shot classification, accuracy in %",
-            ("model", "tested in", "trained on"),
-            list(shares),
-            [line for line in lines if line.measured],
-            notes=(NOTES["few_shot"],),
-        )
+        heads, measured = ("model", "tested in", "trained on"), [line for line in lines if line.measured]
+        return grid(_WORDS, "few_shot", heads, list(shares), measured)
 
     def eigen(self) -> Table:
         """Return Table 7: eigen-similarity and its variance."""
@@ -251,16 +231,10 @@ class DualTables:
                 data[system][name] = {"mean": means.mean, **others, "deviation": means.deviation}
                 variance = Score.of_numbers([others["variance"]], places=3)
                 scores[system] |= {name: means, f"{name} variance": variance}
-        table = grid(
-            "eigen",
-            "Table 7: eigen-similarity",
-            ("model",),
-            [part for name in self.names for part in (name, f"{name} variance")],
-            self._lines(scores.__getitem__),
-            printed=partial(_printed, "table7"),
-            verdict=self._eigen_verdict(data),
-            notes=(NOTES["eigen"],),
-        )
+        columns = [part for name in self.names for part in (name, f"{name} variance")]
+        lines = self._lines(columns, lambda system, column: scores[system].get(column))
+        printed, verdict = partial(_printed, "table7"), self._eigen_verdict(data)
+        table = grid(_WORDS, "eigen", ("model",), columns, lines, printed=printed, verdict=verdict)
         return replace(table, data=data)
 
     def _eigen_verdict(self, data: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Emu's experiments: the cells of its tables, how each is trained, and what is measured."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
@@ -167,32 +167,28 @@ class EmuExperiment(Experiment):
             raise DataError(
                 f"no sentence in {missing[0]}; there are: {', '.join(there)}. Choose one with --train-language"
             )
+        of_parts = {
+            EmuPart.TABLE_2: cells_of(methods(), [train_on], self.seeds),
+            EmuPart.TABLE_3: cells_of(["emu-without-ld"], training_sets(there), self.seeds),
+            EmuPart.TABLE_4: cells_of(["emu-without-ld"], [train_on], self.seeds),
+            EmuPart.TABLE_5: cells_of(_ABLATION, [train_on], self.seeds),
+            EmuPart.FIGURE_2: cells_of(FIGURE_METHODS, [train_on], self.seeds[:1]),
+        }
         cells = [Cell(BASE)]
-        if EmuPart.TABLE_2 in parts:
-            cells += [Cell(TRANSLATION)] * bool(self.data.translations)
-            cells += cells_of(methods(), [train_on], self.seeds)
-        if EmuPart.TABLE_3 in parts:
-            cells += cells_of(["emu-without-ld"], training_sets(there), self.seeds)
-        if EmuPart.TABLE_4 in parts:
-            cells += cells_of(["emu-without-ld"], [train_on], self.seeds)
-        if EmuPart.TABLE_5 in parts:
-            cells += cells_of(_ABLATION, [train_on], self.seeds)
-        if EmuPart.FIGURE_2 in parts:
-            cells += cells_of(FIGURE_METHODS, [train_on], self.seeds[:1])
+        if EmuPart.TABLE_2 in parts and self.data.translations:
+            cells.append(Cell(TRANSLATION))
+        cells += [cell for part, own in of_parts.items() if part in parts for cell in own]
         if self.settings.preset is Preset.PAPER:
-            cells += [replace(cell, variant=PAPER) for cell in cells if self._is_the_papers(cell)]
+            papers = (
+                PAPER_ORDER if EmuPart.TABLE_2 in parts else _ABLATION if EmuPart.TABLE_5 in parts else ()
+            )
+            cells += [Cell(name, train_on, seed, PAPER) for name in papers for seed in self.seeds]
         if EmuPart.PEERS in parts:
             cells += cells_of(compared_with_peers(), [train_on], self.seeds)
             for peer in Peer:
                 drawn = [(0, "")] if peer.is_frozen else product(self.seeds, (THEIRS, OURS))
                 cells += [Cell(peer_system(peer), train_on, seed, rate) for seed, rate in drawn]
         return tuple(dict.fromkeys(cells))
-
-    def _is_the_papers(self, cell: Cell) -> bool:
-        """Return whether a cell belongs to Table 2 or 5 and its method has settings in the paper."""
-        in_tables = {EmuPart.TABLE_2: PAPER_ORDER, EmuPart.TABLE_5: _ABLATION}
-        asked = {name for part, names in in_tables.items() if part in self.settings.parts for name in names}
-        return cell.system in asked and cell.on == self.config.train_languages
 
     def outlook(self) -> Outlook:
         """Estimate the benchmark. Raises DataError if the data is unsuitable."""

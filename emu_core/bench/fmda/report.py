@@ -22,7 +22,7 @@ from emu_core.evaluation.guard import language_change
 from emu_core.models.parts import Part
 
 _WORDS = words("fmda")
-LABELS, NOTES, _TITLES = (_WORDS[name] for name in ("labels", "notes", "titles"))
+LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 _HEADS = ("model", "embedding")
 _PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
 _SENSE = (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
@@ -150,14 +150,14 @@ class FmdaTables:
             lines = [self._line(place, each) for place in (*own.places, *self._papers_own(part))]
             notes = [NOTES[one] for one in (*own.notes, *["new"] * new)]
         return grid(
+            _WORDS,
             f"{name}_new" if new else name,
-            f"{_TITLES[name]}, templates not seen in training" if new else _TITLES[name],
             ("task",) if part == FmdaPart.TABLE_9 else _HEADS,
             columns,
             lines,
             printed=(lambda row, column: "") if new else partial(paper_figure, "fmda", name),
             verdict=() if new else self._verdicts.get(part, tuple)(),
-            notes=tuple(notes),
+            notes=notes,
             missing=NOT_MEASURED,
         )
 
@@ -188,15 +188,15 @@ class FmdaTables:
         """Return an embedding's (seeds, queries) values from 0 to 1 in a column; None if it has none."""
         return self.row(place.system, [column.on]).values(column.measure, place.part, column.where)
 
+    def _score(self, place: Place, column: Column) -> Score | None:
+        if column.measure in _PROBES:
+            row = self.row(place.system, [column.on])
+            return row.score(column.measure, place.part, column.where)
+        return Score.of(self._values(place, column))
+
     def _scores(self, place: Place, columns: Sequence[Column]) -> dict[str, Score]:
         """Return an embedding's measured scores by column."""
-        values = {one: self._values(place, one) for one in columns}
-        scores = {
-            one.name: Score.of_numbers(own[:, 0].tolist()) if one.measure in _PROBES else Score.of(own)
-            for one, own in values.items()
-            if own is not None
-        }
-        return Line((), "", scores).measured
+        return {one.name: score for one in columns if (score := self._score(place, one)) is not None}
 
     def _line(self, place: Place, columns: Sequence[Column]) -> Line:
         reasons = []
