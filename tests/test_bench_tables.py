@@ -13,9 +13,12 @@ from scipy import stats
 from emu_core.bench.emu.experiment import PAPER_ORDER, methods
 from emu_core.bench.emu.report import (
     Accuracies,
+    level_above,
+    level_of,
     paper_mean,
     peers_table,
     printed_tables,
+    stars,
     table_2,
     table_3,
     table_4,
@@ -23,7 +26,7 @@ from emu_core.bench.emu.report import (
 )
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.results import PAPER, Cell, CellResult, Results, numbers
-from emu_core.bench.tables import Row, Warned, level_above, level_of, stars
+from emu_core.bench.tables import Row, Warned
 from emu_core.methods.registry import configure
 from tests.bench_cells import planned
 from tests.bench_set import bench_set

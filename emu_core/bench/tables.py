@@ -5,14 +5,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from emu_core.bench.results import COSTS, OverSeeds, Results, Score
-from emu_core.evaluation.significance import binomial_interval
 
 NOT_MEASURED = "not measured"
 MEMORY_NOTE = (
     "Peak memory is the largest resident memory of the cell's process, sampled every 20 ms from its start until the "
     "test sentences are measured. It includes Python and its libraries, the encoder's weights, training and encoding."
 )
-LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
 
 
 @dataclass(frozen=True)
@@ -85,27 +83,6 @@ class Table:
             data=dict(data),
             **texts,
         )
-
-
-def level_above(accuracy: float, base_correct: int, queries: int) -> float | None:
-    """Return the significance level at which an accuracy, in percent, lies above the base's interval; None if at none.
-
-    The interval is binomial, of `base_correct` right answers to `queries` queries, also for a mean over seeds.
-    """
-    above = (
-        level for _, level in LEVELS if accuracy > binomial_interval(base_correct, queries, 1 - level).high
-    )
-    return next(above, None)
-
-
-def level_of(p_value: float) -> float | None:
-    """Return the smallest significance level above a p-value; None if there is none."""
-    return next((level for _, level in LEVELS if p_value < level), None)
-
-
-def stars(level: float | None) -> str:
-    """Return the marks of a significance level: "***", "**", "*" or ""."""
-    return next((marks for marks, own in LEVELS if own == level), "")
 
 
 @dataclass(frozen=True)

@@ -23,31 +23,12 @@ from emu_core.bench.paper import differences, paper_numbers, paper_table, words
 from emu_core.bench.papers import EmuPart, Preset
 from emu_core.bench.peers import Peer
 from emu_core.bench.report import Picture, Report, bars_picture
-from emu_core.bench.results import (
-    COSTS,
-    PAPER,
-    OverSeeds,
-    Results,
-    Score,
-    Values,
-    deviation,
-    mean_score,
-    spread,
-)
-from emu_core.bench.tables import (
-    MEMORY_NOTE,
-    Row,
-    Table,
-    level_above,
-    level_of,
-    stars,
-    system_table,
-    warnings_of,
-)
+from emu_core.bench.results import COSTS, PAPER, OverSeeds, Results, Score, deviation, mean_score, spread
+from emu_core.bench.tables import MEMORY_NOTE, Row, Table, system_table, warnings_of
 from emu_core.charts.report_figures import maps
 from emu_core.data.labelled.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.evaluation.arrays import pair_name
-from emu_core.evaluation.significance import wilcoxon
+from emu_core.evaluation.significance import binomial_interval, wilcoxon
 
 _WORDS = words("emu")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
@@ -57,6 +38,7 @@ _COMPONENTS = {
     "language discriminator": ("emu", "emu-without-ld"),
     "center loss": ("emu-without-ld", "emu-without-ld-cl"),
 }
+LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
 _PAPERS = f".{PAPER}"  # the suffix of the key of a row with the paper's settings
 _DATASETS = ("HotelQA", "ATIS", "Quora")
 _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
@@ -80,6 +62,27 @@ def emu_report(experiment: EmuExperiment, results: Results) -> Report:
     )
 
 
+def level_above(accuracy: float, base_correct: int, queries: int) -> float | None:
+    """Return the significance level at which an accuracy, in percent, lies above the base's interval; None if at none.
+
+    The interval is binomial, of `base_correct` right answers to `queries` queries, also for a mean over seeds.
+    """
+    above = (
+        level for _, level in LEVELS if accuracy > binomial_interval(base_correct, queries, 1 - level).high
+    )
+    return next(above, None)
+
+
+def level_of(p_value: float) -> float | None:
+    """Return the smallest significance level above a p-value; None if there is none."""
+    return next((level for _, level in LEVELS if p_value < level), None)
+
+
+def stars(level: float | None) -> str:
+    """Return the marks of a significance level: "***", "**", "*" or ""."""
+    return next((marks for marks, own in LEVELS if own == level), "")
+
+
 class Accuracies:
     """The Acc@1 of the benchmark's systems in percent, by direction and over seeds."""
 
@@ -90,19 +93,19 @@ class Accuracies:
         # Whether the paper's methods are also trained with the paper's settings.
         self.with_papers = experiment.settings.preset is Preset.PAPER
 
-    def of(self, system: str, on: Sequence[str] | None = None, variant: str = "") -> OverSeeds:
-        """Return a system over its seeds, trained on the benchmark's languages or on others."""
+    def of(self, key: str, on: Sequence[str] | None = None) -> OverSeeds:
+        """Return the system of a row over its seeds, trained on the benchmark's languages or on others."""
         trained_on = self.experiment.config.train_languages if on is None else on
-        return self.results.of(system, trained_on, variant)
+        return self.results.of(key.removesuffix(_PAPERS), trained_on, PAPER if key.endswith(_PAPERS) else "")
 
-    def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> Values:
+    def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> np.ndarray:
         """Return accuracies (seeds, directions); `directions` None takes Table 2's."""
         ways = self.directions if directions is None else directions
         return np.array(
             [[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells]
         )
 
-    def base_percent(self, directions: Sequence[str] | None = None) -> Values:
+    def base_percent(self, directions: Sequence[str] | None = None) -> np.ndarray:
         """Return the base encoder's accuracies (directions,)."""
         return np.asarray(self.percent(self.base, directions)[0])
 
@@ -148,14 +151,12 @@ def table_2(found: Accuracies) -> Table:
     encoder, translation = found.experiment.config.encoder, found.results.of(TRANSLATION, seeds=(0,))
     if not found.experiment.data.translations:
         translation = OverSeeds((), NOTES["no_translations"])
+    keys = [*methods(), *(f"{name}{_PAPERS}" for name in PAPER_ORDER if found.with_papers)]
     systems = [
         ("mt", f"MT + {encoder} as a monolingual encoder", translation),
         (BASE, f"{encoder} ({LABELS[BASE]})", found.base),
-        *((name, LABELS.get(name, name), found.of(name)) for name in methods()),
+        *((key, row_label(key), found.of(key)) for key in keys),
     ]
-    if found.with_papers:
-        keys = [f"{name}{_PAPERS}" for name in PAPER_ORDER]
-        systems += [(key, row_label(key), found.of(key.removesuffix(_PAPERS), variant=PAPER)) for key in keys]
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         numbers = found.numbers(row)
@@ -179,9 +180,8 @@ def table_2(found: Accuracies) -> Table:
 
 def row_label(key: str) -> str:
     """Return the label of a row: of a system, a peer, or a system with the paper's settings."""
-    if key.endswith(_PAPERS):
-        return f"{row_label(key.removesuffix(_PAPERS))}, the paper's settings"
-    return LABELS.get(key) or LABELS.get(f"peer.{key}", key)
+    name = key.removesuffix(_PAPERS)
+    return LABELS.get(name, name) + (", the paper's settings" if name != key else "")
 
 
 def paper_mean(dataset: str, method: str) -> float:
@@ -237,8 +237,8 @@ def table_5(found: Accuracies) -> Table:
     """Return Table 5: the contribution of each component of Emu, with a Wilcoxon test over the directions."""
     paper = paper_numbers("emu")
     pairs = {
-        f"{name}{variant and _PAPERS}": [found.of(method, variant=variant) for method in both]
-        for variant in ("", *[PAPER] * found.with_papers)
+        f"{name}{suffix}": [found.of(f"{method}{suffix}") for method in both]
+        for suffix in ("", *[_PAPERS] * found.with_papers)
         for name, both in _COMPONENTS.items()
     }
 
@@ -271,7 +271,7 @@ def table_5(found: Accuracies) -> Table:
 def peers_table(found: Accuracies) -> Table:
     """Return Emu, the methods that are not in the paper and the peers, with the same encoder, labels and epochs."""
     peers = {peer.value: _peer(peer, found) for peer in Peer}
-    systems = [(name, LABELS.get(name, name), found.of(name)) for name in compared_with_peers()]
+    systems = [(name, row_label(name), found.of(name)) for name in compared_with_peers()]
     systems += [(name, label, row) for name, (label, row, _) in peers.items()]
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
@@ -314,11 +314,11 @@ def peers_table(found: Accuracies) -> Table:
 
 def _peer(peer: Peer, found: Accuracies) -> tuple[str, OverSeeds, str]:
     """Return a peer's label and cells, and its learning rate if it has one: the better of two."""
-    system, on = peer_system(peer), found.experiment.config.train_languages
-    label = LABELS[system]
+    on = found.experiment.config.train_languages
+    label, system = LABELS[peer], peer_system(peer)
     if peer.is_frozen:
         return label, found.results.of(system, on, seeds=(0,)), ""
-    tried = {rate: found.of(system, variant=rate) for rate in (THEIRS, OURS)}
+    tried = {rate: found.results.of(system, on, rate) for rate in (THEIRS, OURS)}
     measured = {rate: row for rate, row in tried.items() if row.cells}
     if not measured:
         return label, tried[THEIRS], ""
@@ -385,7 +385,7 @@ def _figure_2(found: Accuracies) -> list[Picture]:
     systems = {BASE: found.base}
     systems |= {method: found.results.of(method, on, seeds=seeds) for method in FIGURE_METHODS}
     views = {
-        f"({letter}) {LABELS.get(name, name)}": row.cells[0].views["map"]
+        f"({letter}) {row_label(name)}": row.cells[0].views["map"]
         for letter, (name, row) in zip("abcd", systems.items(), strict=True)
         if row.cells and "map" in row.cells[0].views
     }
