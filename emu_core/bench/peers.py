@@ -4,7 +4,7 @@ import importlib.util
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -34,8 +34,8 @@ THEIR_RATE = 2e-5  # the learning rate in the documentation of sentence-transfor
 LDA_SHRINKAGE = 0.5
 SETFIT = "setfit==1.2.0"
 SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: pairs of each sort for each sentence
-TUNED_PACKAGES = ("datasets", "accelerate")
-SETFIT_PACKAGES = ("setfit", "datasets")
+_TUNED, _SETFIT = "peers of sentence-transformers", "SetFit"
+PACKAGES = {_TUNED: ("datasets", "accelerate"), _SETFIT: ("setfit", "datasets")}  # that kinds of peers need
 _QUIET: dict[str, Any] = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no"}
 
 
@@ -138,6 +138,28 @@ def check_packages(*names: str) -> None:
         raise TrainingError(f"{' and '.join(missing)} is not installed; pip install {' '.join(what)}")
 
 
+def peer_settings(peer: Peer, ours: Any, is_our_rate: bool) -> dict[str, Any]:
+    """Return what a peer is trained with: epochs and batch size of `ours`, and its learning rate or the usual one."""
+    if peer is Peer.LDA:
+        return {"shrinkage": LDA_SHRINKAGE}
+    if peer is Peer.LOGISTIC:
+        return {"C": "chosen by cross-validation on the training sentences"}
+    rate = ours.learning_rate if is_our_rate else THEIR_RATE
+    return {"epochs": ours.epochs, "batch_size": ours.batch_size, "learning_rate": rate}
+
+
+def trained_peer(
+    peer: Peer, encoder: str, labelled: LabelledSet, settings: Mapping[str, Any], *, seed: int, device: str
+) -> System:
+    """Train a peer with its settings on an encoder. Raises TrainingError if it can't be trained."""
+    if peer.is_frozen:
+        return frozen_peer(peer, load_encoder(encoder, device=device).encode, labelled)
+    budget, sentences = Budget(**settings, seed=seed, device=device), SentenceModel(encoder, device)
+    if peer is Peer.SETFIT:
+        return setfit_peer(sentences, labelled, budget)
+    return tuned_peer(peer, sentences, labelled, budget)
+
+
 def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
     """Fit a classifier on the base encoder's vectors of labelled sentences. Raises TrainingError if it can't be fitted.
 
@@ -178,7 +200,7 @@ def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budg
     Raises:
         TrainingError: a package is missing, or the labels give no pairs.
     """
-    check_packages(*TUNED_PACKAGES)
+    check_packages(*PACKAGES[_TUNED])
     from datasets import Dataset
     from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
     from sentence_transformers.base.sampler import BatchSamplers
@@ -245,7 +267,7 @@ def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget)
     sentence, and stops after as many sentence passes as the budget's epochs have. A logistic regression is then fitted
     on its vectors.
     """
-    check_packages(*SETFIT_PACKAGES)
+    check_packages(*PACKAGES[_SETFIT])
     from datasets import Dataset
     from setfit import SetFitModel, Trainer, TrainingArguments
     from sklearn.linear_model import LogisticRegression
@@ -294,12 +316,12 @@ def positive_pairs(labels: Sequence[int], epochs: int, rng: np.random.Generator)
         TrainingError: no class has two sentences.
     """
     by_class = rows_by_class(labels)
-    pairs = []
-    for _ in range(epochs):
-        for row, label in enumerate(labels):
-            others = [other for other in by_class[label] if other != row]
-            if others:
-                pairs.append((row, int(rng.choice(others))))
+    pairs = [
+        (row, int(rng.choice(others)))
+        for _ in range(epochs)
+        for row, label in enumerate(labels)
+        if (others := [other for other in by_class[label] if other != row])
+    ]
     if not pairs:
         raise TrainingError("no intent has two sentences to pair; add a second one to some")
     return pairs

@@ -15,20 +15,7 @@ from emu_core.api.train import plan_training
 from emu_core.bench.emu.data import BenchData, bench_data
 from emu_core.bench.experiment import Draw, Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
-from emu_core.bench.peers import (
-    LDA_SHRINKAGE,
-    SETFIT_PACKAGES,
-    THEIR_RATE,
-    TUNED_PACKAGES,
-    Budget,
-    Peer,
-    SentenceModel,
-    System,
-    check_packages,
-    frozen_peer,
-    setfit_peer,
-    tuned_peer,
-)
+from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
 from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
 from emu_core.charts.marks import View
 from emu_core.config.settings import Settings, infos
@@ -64,7 +51,6 @@ MAP_SENTENCES = 1000
 _PEER = "peer."
 _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
-_PEER_PACKAGES = {"peers of sentence-transformers": TUNED_PACKAGES, "SetFit": SETFIT_PACKAGES}
 NOT_TRANSLATED = (
     "not every test sentence has a machine translation; add a column 'translation' to the data's files"
 )
@@ -179,9 +165,8 @@ class EmuExperiment(Experiment):
             cells.append(Cell(TRANSLATION))
         cells += [cell for part, own in of_parts.items() if part in parts for cell in own]
         if self.settings.preset is Preset.PAPER:
-            papers = (
-                PAPER_ORDER if EmuPart.TABLE_2 in parts else _ABLATION if EmuPart.TABLE_5 in parts else ()
-            )
+            asked = {EmuPart.TABLE_2: PAPER_ORDER, EmuPart.TABLE_5: _ABLATION}
+            papers = next((names for part, names in asked.items() if part in parts), ())
             cells += [Cell(name, train_on, seed, PAPER) for name in papers for seed in self.seeds]
         if EmuPart.PEERS in parts:
             cells += cells_of(compared_with_peers(), [train_on], self.seeds)
@@ -242,7 +227,7 @@ class EmuExperiment(Experiment):
             for name in (cell.system for cell in cells if cell.system in there)
         }
         if EmuPart.PEERS in parts:
-            checks |= {name: partial(check_packages, *packages) for name, packages in _PEER_PACKAGES.items()}
+            checks |= {name: partial(check_packages, *packages) for name, packages in PACKAGES.items()}
         for title, check in checks.items():
             try:
                 check()
@@ -267,14 +252,7 @@ class EmuExperiment(Experiment):
             return {}
         if not cell.system.startswith(_PEER):
             return asdict(self._settings_of(cell.system, cell.variant))
-        match Peer(cell.system.removeprefix(_PEER)):
-            case Peer.LDA:
-                return {"shrinkage": LDA_SHRINKAGE}
-            case Peer.LOGISTIC:
-                return {"C": "chosen by cross-validation on the training sentences"}
-        ours = self.budget
-        rate = ours.learning_rate if cell.variant == OURS else THEIR_RATE
-        return {"epochs": ours.epochs, "batch_size": ours.batch_size, "learning_rate": rate}
+        return peer_settings(Peer(cell.system.removeprefix(_PEER)), self.budget, cell.variant == OURS)
 
     def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
         """Train a cell, and measure its retrieval and its classifier on the test sentences."""
@@ -305,13 +283,7 @@ class EmuExperiment(Experiment):
             trained, took, facts = self.train(self.data.train, cell, folder, method=cell.system, **options)
             return System(trained.encode, took=took, facts=facts)
         peer, part = Peer(cell.system.removeprefix(_PEER)), self.data.train.select(languages=cell.on)
-        if peer.is_frozen:
-            return frozen_peer(peer, load_encoder(encoder, device=device).encode, part)
-        budget = Budget(**self.hyperparameters(cell), seed=cell.seed, device=device)
-        sentences = SentenceModel(encoder, device)
-        if peer is Peer.SETFIT:
-            return setfit_peer(sentences, part, budget)
-        return tuned_peer(peer, sentences, part, budget)
+        return trained_peer(peer, encoder, part, self.hyperparameters(cell), seed=cell.seed, device=device)
 
     def _map(self, vectors: NDArray[np.floating]) -> View:
         """Lay out the test sentences of two languages by t-SNE."""
