@@ -98,7 +98,7 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
             errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
             report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
             report.write()
-            results.frame().to_parquet(run.folder / RESULTS)
+            results.frame.to_parquet(run.folder / RESULTS)
             shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
             message = ""
             if errors:

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -275,12 +276,18 @@ class Results:
         """Iterate over the cells that were measured."""
         return ((cell, result) for cell, result in self.cells.items() if not result.error)
 
-    def each(self, of: Callable[[CellResult], Sequence[str]]) -> list[str]:
-        """Return the items that `of` gives for any measured cell, each once and in order."""
-        return list(dict.fromkeys(one for _, result in self.measured() for one in of(result)))
-
+    @cached_property
     def frame(self) -> pd.DataFrame:
-        """Return the tidy table of all cells: cell, measure, part, where, query and value."""
+        """The tidy table of all cells: cell, measure, part, where, query and value."""
         frames = [result.frame().assign(cell=cell.key) for cell, result in self.measured()]
         whole = pd.concat(frames, ignore_index=True) if frames else CellResult().frame().assign(cell="")
         return whole[["cell", *KEY, "query", "value"]]
+
+    def of_measure(self, measure: str) -> pd.DataFrame:
+        """Return the rows of a measure, in the order of the cells."""
+        return self.frame[self.frame["measure"] == measure]
+
+    def wheres(self, measure: str) -> list[str]:
+        """Return the languages or directions in which some cell took a measure, each once and in order."""
+        found: list[str] = self.of_measure(measure)["where"].unique().tolist()
+        return found

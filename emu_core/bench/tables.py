@@ -215,8 +215,7 @@ def costs_table(
     )
 
 
-def why_missing(labels: Sequence[str], row: OverSeeds) -> tuple[str, ...]:
-    """Return a sentence on why cells of a row are missing; empty if none is."""
-    if row.reason in ("", "not asked for"):
-        return ()
-    return (f"{', '.join(filter(None, labels))}, {NOT_MEASURED}: {row.reason}",)
+def why_missing(labels: Sequence[str], *rows: OverSeeds) -> tuple[str, ...]:
+    """Return a sentence on why cells of a row are missing, the first reason of several; empty if none is."""
+    reason = next((row.reason for row in rows if row.reason not in ("", "not asked for")), "")
+    return (f"{', '.join(filter(None, labels))}, {NOT_MEASURED}: {reason}",) if reason else ()

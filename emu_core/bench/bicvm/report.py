@@ -123,14 +123,14 @@ class DocumentResults:
     """Accuracies of document classification by system, direction and number of training documents."""
 
     def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
-        found = [(cell, key) for _, cell in results.measured() for key in cell.values]
-        documents = [(int(part), way) for _, (measure, part, way) in found if measure == "documents"]
-        self.ways = list(dict.fromkeys(way for _, way in documents))
+        documents, majority = (results.of_measure(name) for name in ("documents", "majority"))
+        by_way = documents.groupby("where", sort=False)["part"]
         # By direction: the share of the largest class of test documents in percent, and the training sizes.
-        self.majority = {key[2]: float(cell.values[key][0]) for cell, key in found if key[0] == "majority"}
-        self.sizes = {way: sorted({n for n, own in documents if own == way}) for way in self.ways}
+        self.majority = {str(row["where"]): float(row["value"]) for _, row in majority.iterrows()}
+        self.sizes = {str(way): sorted({int(size) for size in parts}) for way, parts in by_way}
         self.size = {way: max(n for n in sizes if n <= TABLE_1_SIZE) for way, sizes in self.sizes.items()}
-        draws = max((int(cell.values[key][0]) for cell, key in found if key[0] == "draws"), default=0)
+        self.ways = list(self.sizes)
+        draws = int(max(results.of_measure("draws")["value"], default=0))
         seeds = " and over seeds ± their standard deviation" if len(results.seeds) > 1 else ""
         self._note = NOTES["documents"].format(draws=draws, seeds=seeds)
         on = {way: pair_names([pair]) for pair in pairs for way in both_ways([pair])}
@@ -148,9 +148,9 @@ class DocumentResults:
         majority = {way: Score.of_numbers([value]) for way, value in self.majority.items()}
         lines = [Line((PAPER_LABELS["majority"],), "majority", majority, "majority")]
         for one in self.systems:
-            reasons = filter(None, (why_missing([one.label], row) for row in one.rows.values()))
             scores = {way: one.score(way, size) for way, size in self.size.items()}
-            lines.append(Line((one.label,), one.key, scores, one.paper, next(reasons, ())))
+            reasons = why_missing([one.label], *one.rows.values())
+            lines.append(Line((one.label,), one.key, scores, one.paper, reasons))
         lines += [Line((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
         sizes = ", ".join(f"{way} {size:,}" for way, size in self.size.items())
         return grid(

@@ -32,9 +32,9 @@ def dual_report(experiment: DualExperiment, results: Results) -> Report:
     tables = [make.ranking()]
     if experiment.data.sts:
         tables.append(make.sts())
-    if make.measured("nli"):
+    if results.wheres("nli"):
         tables.append(make.nli())
-    if make.measured("zero_shot"):
+    if results.wheres("zero_shot"):
         tables += [make.zero_shot(), make.few_shot()]
     tables += [
         make.eigen(),
@@ -73,10 +73,6 @@ class DualTables:
         """Return a system trained on a pair, over its seeds."""
         return self.results.of(system, [pair])
 
-    def measured(self, measure: str) -> list[str]:
-        """Return the languages or directions in which some cell took a measure."""
-        return self.results.each(lambda cell: cell.wheres(measure))
-
     def precision(self, system: str) -> list[Score | None]:
         """Return P@1 of each pair and direction."""
         return [precision(self.row(system, pair), DOT, way) for pair, way in self.ways]
@@ -97,8 +93,7 @@ class DualTables:
         lines = []
         for system in self.systems:
             label, scores = LABELS[system], {column: score(system, column) for column in columns}
-            every = (why_missing([label], self.row(system, name)) for name in self.names)
-            reasons = next(filter(None, every), ())
+            reasons = why_missing([label], *(self.row(system, name) for name in self.names))
             lines.append(Line((label,), system, scores, self.paper_name(system), reasons))
         return lines
 
@@ -153,7 +148,7 @@ class DualTables:
 
     def sts(self) -> Table:
         """Return Tables 2 and 3: Pearson's r of the angle, in each language and across."""
-        columns = sorted(self.measured("sts"), key=lambda name: "-" in name)
+        columns = sorted(self.results.wheres("sts"), key=lambda name: "-" in name)
         lines = self._pair_lines(
             columns, lambda row, column: row.score("sts", "pearson", column, times=100, places=3)
         )
@@ -163,7 +158,7 @@ class DualTables:
 
     def nli(self) -> Table:
         """Return Table 4: accuracy of the NLI head trained with the encoder, in each language."""
-        languages = self.measured("nli")
+        languages = self.results.wheres("nli")
         lines = self._pair_lines(languages, lambda row, code: Score.of(row.values("nli", "", code)))
         measured = [line for line in lines if line.measured]
 
@@ -193,7 +188,7 @@ class DualTables:
 
     def zero_shot(self) -> Table:
         """Return Table 5: a classifier trained in one language, tested in both."""
-        ways = self.measured("zero_shot")
+        ways = self.results.wheres("zero_shot")
 
         def score(system: System, way: str) -> Score | None:
             # English on English is measured with the model of every pair; the first pair's is shown.
@@ -204,7 +199,7 @@ class DualTables:
 
     def few_shot(self) -> Table:
         """Return Table 6: growing shares of the target language's labels, with the source language's and without."""
-        parts = self.results.each(lambda cell: [part for part, _ in cell.keys("few_shot")])
+        parts = self.results.of_measure("few_shot")["part"].unique()
         shares = {f"{part} %": part for part in sorted(parts, key=float)}
         lines = []
         for (source, target), name in zip(self.pairs, self.names, strict=True):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.api.inputs import Data, files_of, labelled_set
+from emu_core.api.inputs import Data, as_list, files_of, labelled_set
 from emu_core.api.train import plan_training
 from emu_core.bench.emu.data import BenchData, bench_data
 from emu_core.bench.experiment import Draw, Experiment, Outlook
@@ -108,9 +108,7 @@ class EmuExperiment(Experiment):
         codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
         if not codes:
             raise TrainingError("no training language is named; name one with --train-language en")
-        given: list[str | Path] = []
-        if not isinstance(data, LabelledSet):
-            given = [data] if isinstance(data, str | Path) else list(data)
+        given = [] if isinstance(data, LabelledSet) else as_list(data)
         first = str(given[0]) if given else ""
         readers = {ATIS: read_atis, QUORA: read_quora} if len(given) == 1 else {}
         if prefix := next((prefix for prefix in readers if first.startswith(prefix)), ""):

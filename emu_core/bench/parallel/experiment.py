@@ -191,11 +191,8 @@ def precision(row: OverSeeds, by: str, way: str, n: int = 1) -> Score | None:
 
 def candidates_of(results: Results) -> dict[str, int]:
     """Return the number of targets that each source was compared with, by direction."""
-    return {
-        where: int(result.values["candidates", "", where][0])
-        for _, result in results.measured()
-        for where in result.wheres("candidates")
-    }
+    found = results.of_measure("candidates").groupby("where", sort=False)["value"].last()
+    return {str(where): int(count) for where, count in found.items()}
 
 
 def speed_table(
