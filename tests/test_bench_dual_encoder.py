@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu_core.bench.dual_encoder.experiment import DualExperiment, System, systems_for
+from emu_core.bench.dual_encoder.experiment import DualExperiment, System
 from emu_core.bench.dual_encoder.report import LABELS, PAPER_TABLES, DualTables, printed_table
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.paper import paper_figure, paper_numbers
-from emu_core.bench.papers import Preset
 from emu_core.bench.parallel.experiment import Recipe
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import Cell, CellResult, Results, pair_names
@@ -89,15 +88,17 @@ def test_the_papers_tables_are_whole() -> None:
 
 def test_there_is_a_model_for_each_kind_of_text(tmp_path: Path) -> None:
     others = {"running_text": [running_text(tmp_path)], "nli": [nli_file(tmp_path)]}
-    made, plain = planned("dual-encoder", seeds=(0, 1), **others), planned("dual-encoder")
-    assert systems_for(plain.data) == (System.SUM_OF_WORDS, System.TRANSLATION, System.HARD_NEGATIVES)
-    systems = systems_for(made.data)
+    made: Any = planned("dual-encoder", seeds=(0, 1), **others)
+    plain: Any = planned("dual-encoder")
+    assert plain.systems == (System.SUM_OF_WORDS, System.TRANSLATION, System.HARD_NEGATIVES)
+    systems = made.systems
     assert systems[3:] == (System.QUICK_THOUGHT, System.NLI, System.MULTI_TASK)
     names = [DualTables(Results({}, (0,)), systems, PAIRS).paper_name(system) for system in systems]
     assert names == ["", "", "translation-ranking", "", "", "multi-task"]
     few = DualTables(Results({}, (0,)), systems[:3], PAIRS)
     assert few.paper_name(System.HARD_NEGATIVES) == "translation-ranking"
-    assert systems_for(made.data, Preset.PAPER) == (*systems, System.PAPER)
+    with_all: Any = planned("dual-encoder", preset="paper", **others)
+    assert with_all.systems == (*systems, System.PAPER)
     with_papers = DualTables(Results({}, (0,)), (*systems, System.PAPER), PAIRS)
     assert with_papers.paper_name(System.PAPER) == with_papers.paper_name(System.MULTI_TASK) == "multi-task"
     cells = made.cells()

@@ -140,13 +140,10 @@ class Experiment(ABC):
 
     @abstractmethod
     def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
-        """Train and measure a cell in an empty folder, which is deleted afterwards.
+        """Train and measure a cell in an empty folder, which is deleted afterwards. Raises EmuError if it can't be.
 
         Returns:
             The measurements, and a function that computes the views of the cell's pictures; None if it has none.
-
-        Raises:
-            EmuError: the cell can't be trained or measured.
         """
 
     def train(
@@ -188,11 +185,7 @@ class Experiment(ABC):
         return self.folder / "cells" / f"{cell.key}.parquet"
 
     def read(self, cell: Cell) -> CellResult | None:
-        """Read a finished cell; None if it has not been measured yet.
-
-        Raises:
-            RunError: its file was made with other settings, or is damaged.
-        """
+        """Read a finished cell; None if there is none. Raises RunError if it has other settings or is damaged."""
         path = self.file_of(cell)
         if not path.exists():
             return None
@@ -232,11 +225,7 @@ def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
 
 
 def in_process(experiment: Experiment, cell: Cell) -> CellResult:
-    """Measure a cell in a new process, which returns its memory and whose crash ends only this cell.
-
-    Raises:
-        CancelledError: the run was cancelled; the process is then killed.
-    """
+    """Measure a cell in a new process, whose crash ends only this cell. Raises CancelledError if that is asked for."""
     run, context = Run(experiment.folder), multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     with tempfile.NamedTemporaryFile() as output:

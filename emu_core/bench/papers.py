@@ -169,7 +169,6 @@ class Paper:
     summary: str  # what it runs, in help texts and forms
     settings: type[BenchSettings]
     experiment: str  # the class of its experiment, as "module:name"; its import is slow
-    report: str  # the function that makes the report of an experiment's results, as "module:name"
     needs: Needs
     encoder: str = ""  # the default encoder; "" if encoders are trained from scratch
     reads_tasks: bool = False  # whether it also trains on dialogues, running text and NLI pairs
@@ -189,13 +188,10 @@ class Paper:
         device: str = "auto",
         **options: Any,
     ) -> "tuple[RunConfig, Storable]":
-        """Return the configuration and the data that `create_bench` takes.
+        """Return the configuration and the data that `create_bench` takes. Raises EmuError if the data is unsuitable.
 
         `data` is what the experiment's `gather` takes; `encoder` "" takes the benchmark's default; `options` are other
         settings, such as `parts`, and options of `gather`.
-
-        Raises:
-            EmuError: the data can't be read, or is unsuitable.
         """
         from emu_core.devices import pick_device
 
@@ -219,7 +215,8 @@ class Paper:
 
     def load_report(self) -> "Callable[[Experiment, Results], Report]":
         """Import the function that makes its report."""
-        found: Callable[[Experiment, Results], Report] = resolve_name(f"emu_core.bench.{self.report}")
+        name = f"emu_core.bench.{self.name.replace('-', '_')}.report:report_of"
+        found: Callable[[Experiment, Results], Report] = resolve_name(name)
         return found
 
 
@@ -230,7 +227,6 @@ _ROWS = (
         "run the paper's experiments and today's peers on a labelled set",
         EmuBench,
         "emu.experiment:EmuExperiment",
-        "emu.report:emu_report",
         Needs.INTENTS,
         "use",
     ),
@@ -240,7 +236,6 @@ _ROWS = (
         "run the experiments of FMDA on translations with annotated slots",
         FmdaBench,
         "fmda.experiment:FmdaExperiment",
-        "fmda.report:fmda_report",
         Needs.SLOTS,
         "e5-small",
     ),
@@ -250,7 +245,6 @@ _ROWS = (
         "run the experiments of BiCVM on parallel text",
         ParallelBench,
         "bicvm.experiment:BicvmExperiment",
-        "bicvm.report:bicvm_report",
         Needs.PARALLEL_TEXT,
     ),
     Paper(
@@ -259,7 +253,6 @@ _ROWS = (
         "run the experiments of the multi-task dual encoder on parallel text",
         DualBench,
         "dual_encoder.experiment:DualExperiment",
-        "dual_encoder.report:dual_report",
         Needs.PARALLEL_TEXT,
         reads_tasks=True,
     ),

@@ -195,11 +195,7 @@ def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
 
 
 def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:
-    """Train the encoder in place with sentence-transformers' own trainer.
-
-    Raises:
-        TrainingError: a package is missing, or the labels give no pairs.
-    """
+    """Train the encoder in place with sentence-transformers. Raises TrainingError without a package or any pair."""
     check_packages(*PACKAGES[_TUNED])
     from datasets import Dataset
     from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
@@ -310,11 +306,7 @@ def _numbered(sentences: SentenceModel, labelled: LabelledSet) -> tuple[list[str
 
 
 def positive_pairs(labels: Sequence[int], epochs: int, rng: np.random.Generator) -> list[Pair]:
-    """Pair every sentence with another of its class, anew for each epoch, leaving out those alone in their class.
-
-    Raises:
-        TrainingError: no class has two sentences.
-    """
+    """Pair each sentence with another of its class, anew in each epoch. Raises TrainingError if no class has two."""
     by_class = rows_by_class(labels)
     pairs = [
         (row, int(rng.choice(others)))

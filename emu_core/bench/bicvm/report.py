@@ -33,7 +33,7 @@ _SINGLE = {
 _JOINED = {System.SUM_OF_WORDS: "", System.PAPER: "bicvm+", System.OURS: ""}
 
 
-def bicvm_report(experiment: BicvmExperiment, results: Results) -> Report:
+def report_of(experiment: BicvmExperiment, results: Results) -> Report:
     """Return the report of finished cells."""
     pairs = experiment.pairs
     tables = [translation_table(results, pairs)]

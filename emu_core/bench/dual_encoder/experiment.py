@@ -43,22 +43,6 @@ class System(StrEnum):
     PAPER = "paper"
 
 
-def systems_for(texts: BenchTexts, preset: Preset = Preset.TUNED) -> tuple[System, ...]:
-    """Return the systems that there is text for, last the one with the paper's settings if they are asked for.
-
-    With at least two other tasks, there is also a system of all tasks together.
-    """
-    given = (
-        (System.QUICK_THOUGHT, texts.tasks.running_text),
-        (System.DIALOGUES, texts.tasks.dialogues),
-        (System.NLI, texts.tasks.nli),
-    )
-    others = [system for system, there in given if there]
-    together = [System.MULTI_TASK] if len(others) > 1 else []
-    paper = [System.PAPER] if preset is Preset.PAPER else []
-    return System.SUM_OF_WORDS, System.TRANSLATION, System.HARD_NEGATIVES, *others, *together, *paper
-
-
 class DualExperiment(ParallelExperiment):
     """The dual encoder's experiments on parallel text and other tasks."""
 
@@ -67,8 +51,17 @@ class DualExperiment(ParallelExperiment):
 
     @property
     def systems(self) -> tuple[System, ...]:
-        """The systems that there is text for."""
-        return systems_for(self.data, self.settings.preset)
+        """The systems that there is text for, and one of all tasks if there are two; the paper's last, if asked for."""
+        tasks = self.data.tasks
+        given = {
+            System.QUICK_THOUGHT: tasks.running_text,
+            System.DIALOGUES: tasks.dialogues,
+            System.NLI: tasks.nli,
+        }
+        others = [system for system, there in given.items() if there]
+        together = [System.MULTI_TASK] if len(others) > 1 else []
+        paper = [System.PAPER] if self.settings.preset is Preset.PAPER else []
+        return System.SUM_OF_WORDS, System.TRANSLATION, System.HARD_NEGATIVES, *others, *together, *paper
 
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell, starting with the plain sum of words; as in the paper, each pair has its own model."""

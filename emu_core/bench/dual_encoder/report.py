@@ -25,7 +25,7 @@ _PAIR_HEADS = ("model", "trained on")
 _printed = partial(paper_figure, "dual_encoder")
 
 
-def dual_report(experiment: DualExperiment, results: Results) -> Report:
+def report_of(experiment: DualExperiment, results: Results) -> Report:
     """Return the report of finished cells."""
     systems, pairs = experiment.systems, experiment.pairs
     make = DualTables(results, systems, pairs)

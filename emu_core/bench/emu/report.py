@@ -44,7 +44,7 @@ _DATASETS = ("HotelQA", "ATIS", "Quora")
 _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
 
-def emu_report(experiment: EmuExperiment, results: Results) -> Report:
+def report_of(experiment: EmuExperiment, results: Results) -> Report:
     """Return the report of finished cells."""
     wanted, found = set(experiment.settings.parts), Accuracies(experiment, results)
     tables = {part: make(found) for part, make in _TABLES.items() if part in wanted}

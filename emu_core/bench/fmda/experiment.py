@@ -116,11 +116,7 @@ class FmdaData(LabelledData):
         ]
 
     def templates(self, language: str, each: int) -> TemplatePairs:
-        """Return the queries of template retrieval: each template of the test split once, with `each` targets.
-
-        Raises:
-            DataError: no test utterance of the language has slots with enough values.
-        """
+        """Return each template of the test split once, with `each` targets. Raises DataError for too few values."""
         try:
             return template_pairs(
                 utterances(self.test, language), each=each, seed=TEMPLATE_SEED, distinct_templates=True
@@ -147,12 +143,7 @@ class FmdaData(LabelledData):
 
 
 def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:
-    """Return the rows of a set that the benchmark uses.
-
-    Raises:
-        DataError: a language or the split train or test is missing, translations are in different splits, or the
-            sentences do not pair (see `slot_pairs`).
-    """
+    """Return the rows that the benchmark uses. Raises DataError if a split or a translation is missing or misplaced."""
     codes = list(dict.fromkeys(code for pair in pairs for code in pair))
     part = labelled.select(languages=codes)
     if not {"train", "test"} <= set(part.splits):
@@ -190,16 +181,10 @@ class FmdaExperiment(Experiment):
         mapping: ColumnMapping | None = None,
         language: str | None = None,
     ) -> tuple[FmdaData, dict[str, Any]]:
-        """Return the data and the fields of the configuration that follow from them.
+        """Return the data and the fields of the configuration that follow from them; for the files see Emu's `gather`.
 
-        Args:
-            data: labelled set, files, a folder of files, or "demo"; with ids, splits train, dev and test, and
-                annotations.
-            settings: of the benchmark.
-            pairs: language pairs, as ("en", "de") or "en-de"; None pairs the first language of the set, if possible
-                English, with every other. The ablation and Figure 4 are of the first pair.
-            mapping: columns of the files, if their names are unusual.
-            language: language of files that do not name it.
+        The data needs ids, splits and annotations. `pairs` are such as ("en", "de") or "en-de"; None pairs the first
+        language of the set, if possible English, with every other. The ablation and Figure 4 are of the first pair.
         """
         labelled = labelled_set(data, mapping=mapping, language=language)[0]
         chosen = read_pairs(pairs, labelled.languages)

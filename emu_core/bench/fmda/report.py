@@ -91,7 +91,7 @@ _PANELS = {
 }
 
 
-def fmda_report(experiment: FmdaExperiment, results: Results) -> Report:
+def report_of(experiment: FmdaExperiment, results: Results) -> Report:
     """Return the report of finished cells."""
     wanted, make = set(experiment.settings.parts), FmdaTables(results, experiment.pairs)
     if len(experiment.pairs) < 2:
