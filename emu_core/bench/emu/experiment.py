@@ -140,7 +140,7 @@ class EmuExperiment(Experiment):
         return (first, *(["de"] if "de" in others else others[:1]))
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return every cell that the parts need, the base encoder first. Raises DataError if a language is not there."""
+        """Return every cell that the parts need, base encoder first. Raises DataError if a language is not there."""
         parts, train_on = set(self.settings.parts), self.config.train_languages
         there = self.data.train.languages
         if missing := [code for code in train_on if code not in there]:
