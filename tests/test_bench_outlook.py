@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from emu_core.bench.emu import experiment as emu_experiment
-from emu_core.bench.emu.data import BenchData
+from emu_core.bench.emu.experiment import BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import PAPERS

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from emu_core.bench.emu.data import bench_data
-from emu_core.bench.emu.experiment import EmuExperiment, methods
+from emu_core.bench.emu.experiment import EmuExperiment, bench_data, methods
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer

@@ -20,8 +20,7 @@ from app.panels.widgets import KEPT, choose, draw_chart, draw_download, draw_not
 from app.state import config_of, is_bench, runs_root, status_of
 from app.upload.texts import draw_other_texts, draw_texts
 from app.wording import literal, sentence, time_span
-from emu_core.bench.emu.data import BenchData
-from emu_core.bench.emu.experiment import BASE
+from emu_core.bench.emu.experiment import BASE, BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import PAPERS, BenchSettings, Paper

@@ -1,18 +1,20 @@
 """Emu's experiments: the cells of its tables, how each is trained, and what is measured."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import partial
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, as_list, files_of, labelled_set
 from emu_core.api.train import plan_training
-from emu_core.bench.emu.data import BenchData, bench_data
 from emu_core.bench.experiment import Draw, Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
@@ -33,6 +35,8 @@ from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import configure, method_named, methods_that_need
+from emu_core.runs.config import RunConfig
+from emu_core.runs.stored_data import LabelledData
 
 BASE, TRANSLATION = "base", "translation"
 FIGURE_METHODS = ("softmax", "emu-without-ld", "emu")  # Figure 2 (b) to (d)
@@ -51,9 +55,98 @@ MAP_SENTENCES = 1000
 _PEER = "peer."
 _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
+TEST_SHARE = 0.3
+_TRANSLATIONS, _NOTE = "translations.parquet", "note.json"
 NOT_TRANSLATED = (
     "not every test sentence has a machine translation; add a column 'translation' to the data's files"
 )
+
+
+@dataclass(frozen=True, eq=False)
+class BenchData(LabelledData):
+    """Rows of split train followed by rows of split test, in the same languages."""
+
+    note: str = ""  # how they were divided, as a sentence
+    translations: Mapping[int, str] = field(default_factory=dict)  # by machine, by row of the test part
+    file = "sentences.parquet"
+
+    @cached_property
+    def train(self) -> LabelledSet:
+        """The rows to train on."""
+        return self.labelled.select(splits=["train"])
+
+    @cached_property
+    def test(self) -> LabelledSet:
+        """The rows to measure."""
+        return self.labelled.select(splits=["test"])
+
+    def facts(self, config: RunConfig) -> dict[str, Any]:
+        """Return checksums and counts, as in data.json."""
+        texts = json.dumps(sorted(self.translations.items())).encode()
+        translated = hashlib.sha256(texts).hexdigest() if self.translations else ""
+        return {**super().facts(config), "translations_sha256": translated}
+
+    def store(self, folder: Path) -> None:
+        """Write the data into an empty folder."""
+        super().store(folder)
+        rows = {"row": list(self.translations), "text": list(self.translations.values())}
+        pd.DataFrame(rows).to_parquet(folder / _TRANSLATIONS)
+        (folder / _NOTE).write_text(json.dumps(self.note), "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        """Read what `store` wrote."""
+        rows = pd.read_parquet(folder / _TRANSLATIONS)
+        return replace(
+            super().load(folder, name),
+            note=str(json.loads((folder / _NOTE).read_text("utf-8"))),
+            translations=dict(zip(rows["row"].tolist(), rows["text"].tolist(), strict=True)),
+        )
+
+    def translated(self, language: str, of_text: Mapping[str, str]) -> Self:
+        """Return the data with translations, by text, of all test sentences that are not in `language`.
+
+        If any sentence has none, all are left out: a baseline that translates only some sentences is not one.
+        """
+        frame = self.test.frame
+        rows = frame.index[frame["language"] != language]
+        found = {int(row): of_text.get(str(frame.at[row, "text"]), "") for row in rows}
+        return replace(self, translations=found if found and all(found.values()) else {})
+
+
+def bench_data(labelled: LabelledSet) -> BenchData:
+    """Divide a labelled set into training and test rows.
+
+    The test rows are split test, or dev if there is no test; no system needs dev to choose its epoch. A set without
+    splits is divided by id, so that translations stay together, with a share `TEST_SHARE` of every intent for testing.
+
+    Raises:
+        DataError: a set with splits has none to train on or none to measure.
+    """
+    if labelled.splits:
+        measured = next((name for name in ("test", "dev") if name in labelled.splits), None)
+        if measured is None or "train" not in labelled.splits:
+            raise DataError(
+                f"a benchmark trains on split train and measures split test or dev, and there are: "
+                f"{', '.join(labelled.splits)}; name them so, or leave the column out"
+            )
+        train, test = (labelled.select(splits=[split]).frame for split in ("train", measured))
+        note = f"trained on split train, measured on split {measured}"
+    else:
+        divided = labelled.hold_out(TEST_SHARE)
+        if "test" not in divided.splits:
+            raise DataError("no intent has two sentences, one of which could be measured; add some")
+        train, test = (divided.select(splits=[split]).frame for split in ("train", "test"))
+        note = (
+            f"the set has no splits: {TEST_SHARE:.0%} of every intent, translations together, drawn with seed 0, "
+            "are measured and the rest is trained on"
+        )
+    both = set(train["language"]) & set(test["language"])
+    if not both:
+        raise DataError("no language has both sentences to train on and sentences to measure; add some")
+    parts = (train.assign(split="train"), test.assign(split="test"))
+    cut = pd.concat([part[part["language"].isin(both)] for part in parts], ignore_index=True)
+    return BenchData(LabelledSet(cut, labelled.name), note=note)
 
 
 def methods() -> tuple[str, ...]:
