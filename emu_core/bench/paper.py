@@ -1,12 +1,14 @@
-"""The papers' printed figures (paper.json) and the texts of their reports (words.toml)."""
+"""The papers' printed figures (paper.json) beside ours, and the texts of their reports (words.toml)."""
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
+from emu_core.bench.results import Score
 from emu_core.bench.tables import Row, Table
 from emu_core.runs.config import RunConfig
 
@@ -56,6 +58,75 @@ def _printed(paper: str, table: Mapping[str, Any], value: float | list[float] | 
         return " / ".join(f"{one:.3f}" for one in value)
     shown: str = table.get("shown", "{:.1f}")
     return "" if value is None else shown.format(paper_numbers(paper).get("times", 1) * value)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a grid."""
+
+    labels: tuple[str, ...]  # its first cells
+    key: str  # its name in JSON
+    scores: Mapping[str, Score | None]  # by column; None, or no entry, if not measured
+    paper: str = ""  # the corresponding row of the paper; "" if there is none
+    reasons: tuple[str, ...] = ()  # why scores are missing, one sentence each
+
+    @property
+    def measured(self) -> dict[str, Score]:
+        """The scores that were measured."""
+        return {column: score for column, score in self.scores.items() if score is not None}
+
+
+def grid(
+    paper: str,
+    name: str,
+    heads: tuple[str, ...],
+    columns: Sequence[str] | Mapping[str, str],
+    lines: Sequence[Line],
+    *,
+    printed: Callable[[str, str], str] | None = None,
+    verdict: tuple[str, ...] = (),
+    notes: Sequence[str] | None = None,
+    missing: str = "–",
+) -> Table:
+    """Make a table with a row a system and a column a measure, followed by the paper's own figures.
+
+    The paper's words have its title and its note; `notes` stand instead of the latter. `heads` are the heads of the
+    labels, `columns` the measures, or their heads by measure. `printed` returns the paper's figure for a row and a
+    column, "" if it has none; None takes its table of that name. `missing` is the text of a cell that was not measured.
+    """
+    texts, printed = words(paper), printed or partial(paper_figure, paper, name)
+    figures = {line.key: {c: printed(line.paper, c) for c in columns} for line in lines if line.paper}
+    beside = [column for column in columns if any(own[column] for own in figures.values())]
+    measured = {line.key: line.measured for line in lines}
+    rows = []
+    for line in lines:
+        own, theirs = measured[line.key], figures.get(line.key, {})
+        ours = (own[column].text if column in own else missing for column in columns)
+        rows.append(Row((*line.labels, *ours, *(theirs.get(column, "") for column in beside)), line.key))
+    reasons = dict.fromkeys(reason for line in lines for reason in line.reasons)
+    shown = columns.values() if isinstance(columns, Mapping) else columns
+    notes = (texts["notes"][name],) if notes is None else notes
+    return Table(
+        name,
+        texts["titles"][name],
+        (*heads, *shown, *(f"paper: {column}" for column in beside)),
+        tuple(rows),
+        verdict,
+        notes=(*reasons, *notes, *_width([score for own in measured.values() for score in own.values()])),
+        data={key: {column: score.facts() for column, score in own.items()} for key, own in measured.items()},
+    )
+
+
+def _width(scores: Sequence[Score]) -> tuple[str, ...]:
+    """Return a note on the widest 95 % interval over the queries."""
+    most = max((s.high - s.low for s in scores if s.high is not None and s.low is not None), default=0.0) / 2
+    if not most:
+        return ()
+    over_seeds = ", mean over seeds ± standard deviation" if max(s.seeds for s in scores) > 1 else ""
+    return (
+        f"Percent{over_seeds}. The 95 % intervals over the queries are in report.json; the widest reaches {most:.1f} "
+        "points to either side.",
+    )
 
 
 def differences(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from emu_core.bench.results import COSTS, OverSeeds, Results, Score
+from emu_core.bench.results import COSTS, OverSeeds, Results
 
 NOT_MEASURED = "not measured"
 MEMORY_NOTE = (
@@ -85,62 +85,6 @@ class Table:
         )
 
 
-@dataclass(frozen=True)
-class Line:
-    """A row of a grid."""
-
-    labels: tuple[str, ...]  # its first cells
-    key: str  # its name in JSON
-    scores: Mapping[str, Score | None]  # by column; None, or no entry, if not measured
-    paper: str = ""  # the corresponding row of the paper; "" if there is none
-    reasons: tuple[str, ...] = ()  # why scores are missing, one sentence each
-
-    @property
-    def measured(self) -> dict[str, Score]:
-        """The scores that were measured."""
-        return {column: score for column, score in self.scores.items() if score is not None}
-
-
-def grid(
-    words: Mapping[str, Mapping[str, str]],
-    name: str,
-    heads: tuple[str, ...],
-    columns: Sequence[str] | Mapping[str, str],
-    lines: Sequence[Line],
-    *,
-    printed: Callable[[str, str], str] = lambda row, column: "",
-    verdict: tuple[str, ...] = (),
-    notes: Sequence[str] | None = None,
-    missing: str = "–",
-) -> Table:
-    """Make a table with a row a system and a column a measure, followed by the paper's own figures.
-
-    `words` has its title and its note; `notes` stand instead of the latter. `heads` are the heads of the labels,
-    `columns` the measures, or their heads by measure. `printed` returns the paper's figure for a row and a column, ""
-    if it has none. `missing` is the text of a cell that was not measured.
-    """
-    figures = {line.key: {c: printed(line.paper, c) for c in columns} for line in lines if line.paper}
-    beside = [column for column in columns if any(own[column] for own in figures.values())]
-    measured = {line.key: line.measured for line in lines}
-    rows = []
-    for line in lines:
-        own, paper = measured[line.key], figures.get(line.key, {})
-        texts = (own[column].text if column in own else missing for column in columns)
-        rows.append(Row((*line.labels, *texts, *(paper.get(column, "") for column in beside)), line.key))
-    reasons = dict.fromkeys(reason for line in lines for reason in line.reasons)
-    shown = columns.values() if isinstance(columns, Mapping) else columns
-    notes = (words["notes"][name],) if notes is None else notes
-    return Table(
-        name,
-        words["titles"][name],
-        (*heads, *shown, *(f"paper: {column}" for column in beside)),
-        tuple(rows),
-        verdict,
-        notes=(*reasons, *notes, *_width([score for own in measured.values() for score in own.values()])),
-        data={key: {column: score.facts() for column, score in own.items()} for key, own in measured.items()},
-    )
-
-
 def system_table(
     name: str,
     title: str,
@@ -163,18 +107,6 @@ def system_table(
             data[key] = {"not_measured": row.reason}
             rows.append(Row((label,), key, row.reason))
     return Table(name, title, head, tuple(rows), data=data, **others)
-
-
-def _width(scores: Sequence[Score]) -> tuple[str, ...]:
-    """Return a note on the widest 95 % interval over the queries."""
-    most = max((s.high - s.low for s in scores if s.high is not None and s.low is not None), default=0.0) / 2
-    if not most:
-        return ()
-    over_seeds = ", mean over seeds ± standard deviation" if max(s.seeds for s in scores) > 1 else ""
-    return (
-        f"Percent{over_seeds}. The 95 % intervals over the queries are in report.json; the widest reaches {most:.1f} "
-        "points to either side.",
-    )
 
 
 def warnings_of(trained: Sequence[tuple[str, OverSeeds]]) -> tuple[Warned, ...]:

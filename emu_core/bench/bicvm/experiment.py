@@ -105,10 +105,7 @@ class BicvmExperiment(ParallelExperiment):
             values |= rank_values(text, *encode_pairs(encoder, text), (COSINE, EUCLID))
         if len(documents) > 1:
             learnt, tested = (
-                {
-                    code: LabelledVectors(_vectors(encoder, both[part].texts, code), both[part].labels)
-                    for code, both in documents.items()
-                }
+                {code: _vectors(encoder, both[part], code) for code, both in documents.items()}
                 for part in (0, 1)
             )
             values |= document_values(classify_across(learnt, tested, draws=draws, seed=cell.seed))
@@ -119,12 +116,13 @@ class BicvmExperiment(ParallelExperiment):
         return values, {}, None
 
 
-def _vectors(encoder: Encoder, documents: Sequence[str], language: str) -> np.ndarray:
-    """Return each document's vector, the mean over its sentences (section 4.2)."""
-    cut = [sentences(text) or (text,) for text in documents]
+def _vectors(encoder: Encoder, documents: Documents, language: str) -> LabelledVectors:
+    """Return each document's vector, the mean over its sentences (section 4.2), and its label."""
+    cut = [sentences(text) or (text,) for text in documents.texts]
     numbers = np.repeat(np.arange(len(cut)), [len(own) for own in cut])
     flat = [sentence for own in cut for sentence in own]
-    return document_vectors(encode_in(encoder, flat, language), numbers, len(cut))
+    vectors = document_vectors(encode_in(encoder, flat, language), numbers, len(cut))
+    return LabelledVectors(vectors, documents.labels)
 
 
 def _glossed(

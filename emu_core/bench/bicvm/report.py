@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System
-from emu_core.bench.paper import differences, paper_figure, paper_table, words
+from emu_core.bench.paper import Line, differences, grid, paper_table, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report
 from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
-from emu_core.bench.tables import Line, Table, grid, why_missing
+from emu_core.bench.tables import Table, why_missing
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import curves, word_maps
 from emu_core.data.labelled.pairs import Pair
@@ -79,7 +78,7 @@ def translation_table(results: Results, pairs: Sequence[Pair]) -> Table:
     if unseen:
         notes.append(NOTES["unseen"].format(ways=", ".join(unseen)))
     heads, verdict = ("model", "trained on", "nearest by"), _translation_verdict(results, pairs, unseen)
-    return grid(_WORDS, "translations", heads, columns, lines, verdict=verdict, notes=notes)
+    return grid("bicvm", "translations", heads, columns, lines, verdict=verdict, notes=notes)
 
 
 def _translation_verdict(results: Results, pairs: Sequence[Pair], unseen: list[str]) -> tuple[str, ...]:
@@ -153,16 +152,9 @@ class DocumentResults:
             lines.append(Line((one.label,), one.key, scores, one.paper, reasons))
         lines += [Line((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
         sizes = ", ".join(f"{way} {size:,}" for way, size in self.size.items())
-        return grid(
-            _WORDS,
-            "table1",
-            ("model",),
-            self.ways,
-            lines,
-            printed=partial(paper_figure, "bicvm", "table1"),
-            verdict=self._verdict({line.key: line.measured for line in lines}),
-            notes=[f"Training documents: {sizes}; 1,000 in the paper. {self._note}", NOTES["table1"]],
-        )
+        notes = [f"Training documents: {sizes}; 1,000 in the paper. {self._note}", NOTES["table1"]]
+        verdict = self._verdict({line.key: line.measured for line in lines})
+        return grid("bicvm", "table1", ("model",), self.ways, lines, verdict=verdict, notes=notes)
 
     def figure_2(self) -> Table:
         """Return the numbers of Figure 2: accuracy by number of training documents."""
@@ -173,7 +165,7 @@ class DocumentResults:
             for way in self.ways
         ]
         heads, measured = ("model", "direction"), [line for line in lines if line.measured]
-        return grid(_WORDS, "figure2", heads, list(columns.values()), measured, notes=[self._note])
+        return grid("bicvm", "figure2", heads, list(columns.values()), measured, notes=[self._note])
 
     def curves(self) -> str:
         """Draw Figure 2."""

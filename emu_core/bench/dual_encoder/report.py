@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
-from emu_core.bench.paper import differences, paper_figure, paper_table, words
+from emu_core.bench.paper import Line, differences, grid, paper_figure, paper_table, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
-from emu_core.bench.tables import Line, Table, grid, why_missing
+from emu_core.bench.tables import Table, why_missing
 from emu_core.data.labelled.pairs import Pair
 from emu_core.data.wording import counted
 from emu_core.evaluation.translation_ranking import DOT, NS
@@ -120,7 +120,7 @@ class DualTables:
 
         counts = ", ".join(f"{count:,} ({way})" for way, count in candidates_of(self.results).items())
         return grid(
-            _WORDS,
+            "dual_encoder",
             "ranking",
             ("model",),
             list(columns),
@@ -154,7 +154,7 @@ class DualTables:
         )
         verdict = self._sts_verdict({line.key: line.measured for line in lines})
         printed = partial(_printed, "table2")
-        return grid(_WORDS, "sts", _PAIR_HEADS, columns, lines, printed=printed, verdict=verdict)
+        return grid("dual_encoder", "sts", _PAIR_HEADS, columns, lines, printed=printed, verdict=verdict)
 
     def nli(self) -> Table:
         """Return Table 4: accuracy of the NLI head trained with the encoder, in each language."""
@@ -165,7 +165,7 @@ class DualTables:
         def printed(row: str, code: str) -> str:
             return _printed("table4", row, f"XNLI {code}")
 
-        return grid(_WORDS, "nli", _PAIR_HEADS, languages, measured, printed=printed)
+        return grid("dual_encoder", "nli", _PAIR_HEADS, languages, measured, printed=printed)
 
     def _sts_verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
         sentences = []
@@ -195,7 +195,7 @@ class DualTables:
             found = (self.row(system, name).score("zero_shot", "", way) for name in self.names)
             return next(filter(None, found), None)
 
-        return grid(_WORDS, "zero_shot", ("model",), ways, self._lines(ways, score))
+        return grid("dual_encoder", "zero_shot", ("model",), ways, self._lines(ways, score))
 
     def few_shot(self) -> Table:
         """Return Table 6: growing shares of the target language's labels, with the source language's and without."""
@@ -210,7 +210,7 @@ class DualTables:
                     scores = {column: row.score(kind, part, name) for column, part in shares.items()}
                     lines.append(Line((LABELS[system], target, labels), f"{system} {target} {kind}", scores))
         heads, measured = ("model", "tested in", "trained on"), [line for line in lines if line.measured]
-        return grid(_WORDS, "few_shot", heads, list(shares), measured)
+        return grid("dual_encoder", "few_shot", heads, list(shares), measured)
 
     def eigen(self) -> Table:
         """Return Table 7: eigen-similarity and its variance."""
@@ -229,7 +229,7 @@ class DualTables:
         columns = [part for name in self.names for part in (name, f"{name} variance")]
         lines = self._lines(columns, lambda system, column: scores[system].get(column))
         printed, verdict = partial(_printed, "table7"), self._eigen_verdict(data)
-        table = grid(_WORDS, "eigen", ("model",), columns, lines, printed=printed, verdict=verdict)
+        table = grid("dual_encoder", "eigen", ("model",), columns, lines, printed=printed, verdict=verdict)
         return replace(table, data=data)
 
     def _eigen_verdict(self, data: Mapping[str, Any]) -> tuple[str, ...]:

@@ -124,28 +124,27 @@ def bench_data(labelled: LabelledSet) -> BenchData:
         DataError: a set with splits has none to train on or none to measure.
     """
     if labelled.splits:
-        measured = next((name for name in ("test", "dev") if name in labelled.splits), None)
+        divided, measured = labelled, labelled.held_out_part()
         if measured is None or "train" not in labelled.splits:
             raise DataError(
                 f"a benchmark trains on split train and measures split test or dev, and there are: "
                 f"{', '.join(labelled.splits)}; name them so, or leave the column out"
             )
-        train, test = (labelled.select(splits=[split]).frame for split in ("train", measured))
-        note = f"trained on split train, measured on split {measured}"
+        note = f"trained on split train, measured on split {measured.splits[0]}"
     else:
         divided = labelled.hold_out(TEST_SHARE)
-        if "test" not in divided.splits:
+        measured = divided.held_out_part()
+        if measured is None:
             raise DataError("no intent has two sentences, one of which could be measured; add some")
-        train, test = (divided.select(splits=[split]).frame for split in ("train", "test"))
         note = (
             f"the set has no splits: {TEST_SHARE:.0%} of every intent, translations together, drawn with seed 0, "
             "are measured and the rest is trained on"
         )
+    train, test = divided.train_part().frame.assign(split="train"), measured.frame.assign(split="test")
     both = set(train["language"]) & set(test["language"])
     if not both:
         raise DataError("no language has both sentences to train on and sentences to measure; add some")
-    parts = (train.assign(split="train"), test.assign(split="test"))
-    cut = pd.concat([part[part["language"].isin(both)] for part in parts], ignore_index=True)
+    cut = pd.concat([part[part["language"].isin(both)] for part in (train, test)], ignore_index=True)
     return BenchData(LabelledSet(cut, labelled.name), note=note)
 
 

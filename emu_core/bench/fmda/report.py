@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, System
-from emu_core.bench.paper import differences, paper_figure, paper_numbers, paper_table, words
+from emu_core.bench.paper import Line, differences, grid, paper_numbers, paper_table, words
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import OverSeeds, Results, Score, Values, pair_names
-from emu_core.bench.tables import NOT_MEASURED, Line, Table, costs_table, grid
+from emu_core.bench.tables import NOT_MEASURED, Table, costs_table
 from emu_core.charts.marks import View
 from emu_core.charts.report_figures import group_maps
 from emu_core.data.labelled.pairs import Pair
@@ -137,29 +136,18 @@ class FmdaTables:
 
     def table(self, part: str, *, new: bool = False) -> Table:
         """Return the table of a part; `new` restricts it to queries whose templates no system was given."""
-        name, lines, notes = part if part == "probes" else f"table{part}", list[Line](), list[str]()
         if part == FmdaPart.TABLE_9:
-            columns = {column: column for column in paper_numbers("fmda")[name]["columns"]}
-            lines, notes = self._tasks()
-        else:
-            own = _TABLES[FmdaPart(part)]
-            each = [column for measure in own.measures for column in self._columns(measure, own.pairs)]
-            if new:
-                each = [column._replace(measure=column.measure + NEW) for column in each]
-            columns = {one.name: _PROBES.get(one.measure, "{}").format(one.name, one.on) for one in each}
-            lines = [self._line(place, each) for place in (*own.places, *self._papers_own(part))]
-            notes = [NOTES[one] for one in (*own.notes, *["new"] * new)]
-        return grid(
-            _WORDS,
-            f"{name}_new" if new else name,
-            ("task",) if part == FmdaPart.TABLE_9 else _HEADS,
-            columns,
-            lines,
-            printed=(lambda row, column: "") if new else partial(paper_figure, "fmda", name),
-            verdict=() if new else self._verdicts.get(part, tuple)(),
-            notes=notes,
-            missing=NOT_MEASURED,
-        )
+            return self._table_9()
+        name, own = part if part == FmdaPart.PROBES else f"table{part}", _TABLES[FmdaPart(part)]
+        each = [column for measure in own.measures for column in self._columns(measure, own.pairs)]
+        notes = [NOTES[one] for one in own.notes]
+        verdict = self._verdicts.get(part, tuple)()
+        if new:
+            each = [column._replace(measure=column.measure + NEW) for column in each]
+            name, notes, verdict = f"{name}_new", [*notes, NOTES["new"]], ()
+        columns = {one.name: _PROBES.get(one.measure, "{}").format(one.name, one.on) for one in each}
+        lines = [self._line(place, each) for place in (*own.places, *self._papers_own(part))]
+        return grid("fmda", name, _HEADS, columns, lines, verdict=verdict, notes=notes, missing=NOT_MEASURED)
 
     def _papers_own(self, part: str) -> tuple[Place, ...]:
         """Return the rows of systems with the paper's settings, if they were asked for."""
@@ -209,23 +197,25 @@ class FmdaTables:
         printed = place.key.replace("-paper ", " ")
         return Line(place.labels, place.key, self._scores(place, columns), printed, tuple(reasons))
 
-    def _tasks(self) -> tuple[list[Line], list[str]]:
-        """Return the lines and notes of Table 9: a model for each pair against one for all pairs."""
+    def _table_9(self) -> Table:
+        """Return Table 9: a model for each pair against one for all pairs."""
         templates = self._columns("template")
         tasks = {c.name: ([c], Part.MEANING) for c in self._columns("translation") if c.name != c.on}
         for code in dict.fromkeys(column.where for column in templates):
             tasks[code] = ([column for column in templates if column.where == code], Part.TEMPLATE)
         every = self.row(System.FMDA, pair_names(self.pairs))
         lines = []
-        for name, (columns, part) in tasks.items():
+        for name, (asked, part) in tasks.items():
             scores = {
-                "baseline": _mean([self._values(_BASELINE, one) for one in columns]),
-                "one pair": _mean([self._values(Place(System.FMDA, part), one) for one in columns]),
-                "all pairs": Score.of(every.values(columns[0].measure, part, columns[0].where)),
+                "baseline": _mean([self._values(_BASELINE, one) for one in asked]),
+                "one pair": _mean([self._values(Place(System.FMDA, part), one) for one in asked]),
+                "all pairs": Score.of(every.values(asked[0].measure, part, asked[0].where)),
             }
             lines.append(Line((name,), name, scores, name))
         missing = [] if every.cells else [f"All pairs in one model, {NOT_MEASURED}: {every.reason}"]
-        return lines, [NOTES["pairs"], *missing]
+        columns = paper_numbers("fmda")["table9"]["columns"]
+        notes = [NOTES["pairs"], *missing]
+        return grid("fmda", "table9", ("task",), columns, lines, notes=notes, missing=NOT_MEASURED)
 
     def costs(self) -> Table:
         """Return time and memory of each system and the pairs it is trained on."""
