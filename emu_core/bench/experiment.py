@@ -238,8 +238,7 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
             while not receiver.poll(POLL_S):
                 if run.cancel_asked:
                     raise CancelledError("cancelled before the end")
-            result: CellResult = receiver.recv()
-            return result
+            return receiver.recv()
         except EOFError:
             pass  # the process died
         except BaseException:

@@ -16,8 +16,7 @@ from emu_core.runs.config import RunConfig
 @cache
 def paper_numbers(paper: str) -> dict[str, Any]:
     """Return the figures of a paper by table; `paper` is the package of its benchmark."""
-    numbers: dict[str, Any] = json.loads(_file(paper, "paper.json"))
-    return numbers
+    return json.loads(_file(paper, "paper.json"))
 
 
 @cache

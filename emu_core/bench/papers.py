@@ -175,8 +175,7 @@ class Paper:
 
     def load(self) -> "type[Experiment]":
         """Import the class of its experiment."""
-        found: type[Experiment] = resolve_name(f"emu_core.bench.{self.experiment}")
-        return found
+        return resolve_name(f"emu_core.bench.{self.experiment}")
 
     def plan(
         self,
@@ -215,9 +214,7 @@ class Paper:
 
     def load_report(self) -> "Callable[[Experiment, Results], Report]":
         """Import the function that makes its report."""
-        name = f"emu_core.bench.{self.name.replace('-', '_')}.report:report_of"
-        found: Callable[[Experiment, Results], Report] = resolve_name(name)
-        return found
+        return resolve_name(f"emu_core.bench.{self.name.replace('-', '_')}.report:report_of")
 
 
 _ROWS = (

@@ -111,8 +111,7 @@ class SentenceModel:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """Return vectors (N, dim)."""
-        vectors: NDArray[np.floating] = self.model.encode(self.texts(texts), show_progress_bar=False)
-        return vectors
+        return self.model.encode(self.texts(texts), show_progress_bar=False)
 
 
 class Classification(nn.Module):

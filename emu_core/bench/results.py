@@ -242,6 +242,11 @@ class OverSeeds:
         """Return the score of a measure that is a single number; for `times` and `places` see `Score.of_numbers`."""
         return Score.of_numbers(self.numbers(measure, part, where), times, places)
 
+    @property
+    def views(self) -> Mapping[str, View]:
+        """The views of the first cell that has some."""
+        return next((cell.views for cell in self.cells if cell.views), {})
+
     def mean(self, cost: str) -> float:
         """Return the mean over seeds of one of `COSTS`; of memory, the maximum."""
         found = [float(getattr(cell, cost)) for cell in self.cells]
@@ -289,5 +294,4 @@ class Results:
 
     def wheres(self, measure: str) -> list[str]:
         """Return the languages or directions in which some cell took a measure, each once and in order."""
-        found: list[str] = self.of_measure(measure)["where"].unique().tolist()
-        return found
+        return self.of_measure(measure)["where"].unique().tolist()

@@ -21,15 +21,8 @@ ENCODERS = (System.SUM_OF_WORDS, System.PAPER, System.OURS, System.OURS_BIGRAM)
 _BICVM = (System.PAPER, System.OURS)
 _NEAREST_BY = {COSINE: "cosine", EUCLID: "Euclidean distance"}
 TABLE_1_SIZE = 1_000
-# The paper's rows of Table 1 by system, "" if there is none: of a model for each pair, and of one for all pairs.
-_SINGLE = {
-    System.GLOSSED: "glossed",
-    System.SUM_OF_WORDS: "",
-    System.PAPER: "bicvm",
-    System.OURS: "",
-    System.OURS_BIGRAM: "",
-}
-_JOINED = {System.SUM_OF_WORDS: "", System.PAPER: "bicvm+", System.OURS: ""}
+# The paper's rows of Table 1 by ours; a plus marks a model for all pairs together.
+_PAPER_ROWS = {System.GLOSSED: "glossed", System.PAPER: "bicvm", f"{System.PAPER}+": "bicvm+"}
 
 
 def report_of(experiment: BicvmExperiment, results: Results) -> Report:
@@ -110,7 +103,6 @@ class _Classified:
 
     key: str  # its name in JSON, with a plus if it was trained on all pairs together
     label: str
-    paper: str  # the name of the paper's row; "" if there is none
     rows: Mapping[str, OverSeeds]  # its cells, by direction
 
     def score(self, way: str, size: int) -> Score | None:
@@ -134,13 +126,13 @@ class DocumentResults:
         self._note = NOTES["documents"].format(draws=draws, seeds=seeds)
         on = {way: pair_names([pair]) for pair in pairs for way in both_ways([pair])}
         self.systems = []
-        for key, paper in _SINGLE.items():
+        for key in (System.GLOSSED, *ENCODERS):
             rows = {way: results.of(key, on.get(way, (way,))) for way in self.ways}
-            self.systems.append(_Classified(key, LABELS[key], paper, rows))
-        for key, paper in _JOINED.items() if len(pairs) > 1 else ():
+            self.systems.append(_Classified(key, LABELS[key], rows))
+        for key in (System.SUM_OF_WORDS, *_BICVM) if len(pairs) > 1 else ():
             label = f"{LABELS[key]}, all pairs ({'joined' if key is System.SUM_OF_WORDS else 'BiCVM+'})"
             row = results.of(key, pair_names(pairs))
-            self.systems.append(_Classified(f"{key}+", label, paper, dict.fromkeys(self.ways, row)))
+            self.systems.append(_Classified(f"{key}+", label, dict.fromkeys(self.ways, row)))
 
     def table_1(self) -> Table:
         """Return accuracy by direction with 1,000 training documents, or as many as there are."""
@@ -149,7 +141,7 @@ class DocumentResults:
         for one in self.systems:
             scores = {way: one.score(way, size) for way, size in self.size.items()}
             reasons = why_missing([one.label], *one.rows.values())
-            lines.append(Line((one.label,), one.key, scores, one.paper, reasons))
+            lines.append(Line((one.label,), one.key, scores, _PAPER_ROWS.get(one.key, ""), reasons))
         lines += [Line((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
         sizes = ", ".join(f"{way} {size:,}" for way, size in self.size.items())
         notes = [f"Training documents: {sizes}; 1,000 in the paper. {self._note}", NOTES["table1"]]
@@ -205,8 +197,7 @@ def _figure_3(experiment: BicvmExperiment, results: Results) -> list[Picture]:
     pictures, names = [], pair_names(experiment.pairs)
     languages = list(dict.fromkeys(code for pair in experiment.pairs for code in pair))
     for system, name in zip(_BICVM, ("figure3", "figure3_ours"), strict=True):
-        views = next((cell.views for cell in results.of(system, names).cells if cell.views), {})
-        if views:
+        if views := results.of(system, names).views:
             note = " ".join([NOTES["figure3"], *map(_found_words, views.values())])
             trained = f"{LABELS[system]}, trained on {', '.join(names)}"
             title = f"Figure 3: words of {', '.join(languages)} ({trained})"

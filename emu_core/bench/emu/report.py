@@ -385,9 +385,9 @@ def _figure_2(found: Accuracies) -> list[Picture]:
     systems = {BASE: found.base}
     systems |= {method: found.results.of(method, on, seeds=seeds) for method in FIGURE_METHODS}
     views = {
-        f"({letter}) {row_label(name)}": row.cells[0].views["map"]
+        f"({letter}) {row_label(name)}": row.views["map"]
         for letter, (name, row) in zip("abcd", systems.items(), strict=True)
-        if row.cells and "map" in row.cells[0].views
+        if row.views
     }
     title = f"Figure 2: {' and '.join(found.experiment.shown)}"
     return [Picture("figure2", title, NOTES["figure2"], maps(views))] if views else []

@@ -12,7 +12,6 @@ from emu_core.bench.papers import FmdaPart
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import OverSeeds, Results, Score, Values, pair_names
 from emu_core.bench.tables import NOT_MEASURED, Table, costs_table
-from emu_core.charts.marks import View
 from emu_core.charts.report_figures import group_maps
 from emu_core.data.labelled.pairs import Pair
 from emu_core.encoders.registry import encoder_kind
@@ -307,13 +306,11 @@ def _bars(table: Table) -> Picture:
 
 
 def _figure_4(experiment: FmdaExperiment, make: FmdaTables) -> list[Picture]:
-    views: dict[str, View] = {}
-    for letter, (system, title) in _PANELS.items():
-        drawn = [
-            cell.views for cell in make.row(system, pair_names(experiment.pairs[:1])).cells if cell.views
-        ]
-        if drawn:
-            views[title] = drawn[0][letter]
+    on = pair_names(experiment.pairs[:1])
+    rows = {letter: make.row(system, on) for letter, (system, _) in _PANELS.items()}
+    views = {
+        title: rows[letter].views[letter] for letter, (_, title) in _PANELS.items() if rows[letter].views
+    }
     title = f"Figure 4: {pair_name(*experiment.pairs[0])}"
     return [Picture("figure4", title, NOTES["figure4"], group_maps(views))] if views else []
 
