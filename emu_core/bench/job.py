@@ -100,11 +100,9 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
             report.write()
             results.frame.to_parquet(run.folder / RESULTS)
             shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
-            message = ""
-            if errors:
-                first = next(iter(errors.values()))
-                message = f"{len(errors)} of the cells could not be measured, the first because {first}"
-            progress.end(RunState.FINISHED, message)
+            first = next(iter(errors.values()), "")
+            message = f"{len(errors)} of the cells could not be measured, the first because {first}"
+            progress.end(RunState.FINISHED, message if errors else "")
         return report
 
 

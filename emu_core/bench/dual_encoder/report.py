@@ -15,6 +15,7 @@ from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_sc
 from emu_core.bench.tables import Table, why_missing
 from emu_core.data.labelled.pairs import Pair
 from emu_core.data.wording import counted
+from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.translation_ranking import DOT, NS
 
 _WORDS = words("dual_encoder")
@@ -65,9 +66,7 @@ class DualTables:
         self.results, self.systems, self.pairs = results, tuple(systems), tuple(pairs)
         self.names = pair_names(pairs)
         # Pair and direction, both ways of each pair.
-        self.ways = [
-            (name, way) for pair, name in zip(pairs, self.names, strict=True) for way in both_ways([pair])
-        ]
+        self.ways = [(pair_name(*pair), way) for pair in pairs for way in both_ways([pair])]
 
     def row(self, system: str, pair: str) -> OverSeeds:
         """Return a system trained on a pair, over its seeds."""

@@ -101,9 +101,7 @@ class Accuracies:
     def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> np.ndarray:
         """Return accuracies (seeds, directions); `directions` None takes Table 2's."""
         ways = self.directions if directions is None else directions
-        return np.array(
-            [[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells]
-        )
+        return np.array([[100 * one.values["correct", "", way].mean() for way in ways] for one in row.cells])
 
     def base_percent(self, directions: Sequence[str] | None = None) -> np.ndarray:
         """Return the base encoder's accuracies (directions,)."""
@@ -139,9 +137,8 @@ class Accuracies:
     def texts(self, row: OverSeeds, found: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the columns of _HEAD and each direction's accuracy with its marks; `found` are the row's `numbers`."""
         values = self.percent(row)
-        shown = [
-            spread(values[:, i]) + stars(found["significance"][way]) for i, way in enumerate(self.directions)
-        ]
+        levels = found["significance"].values()
+        shown = [spread(own) + stars(level) for own, level in zip(values.T, levels, strict=True)]
         below = ", ".join(found["below_base"]) or "none"
         return (spread(values.mean(axis=1)), f"{found['gain']:+.1f}", below, *shown)
 

@@ -96,9 +96,7 @@ class FmdaData(LabelledData):
     @property
     def learnt(self) -> LabelledSet:
         """The rows that a system is given: train, and dev to choose its epoch."""
-        return self.labelled.select(
-            splits=[split for split in ("train", "dev") if split in self.labelled.splits]
-        )
+        return self.labelled.select(splits=sorted({"train", "dev"} & set(self.labelled.splits)))
 
     @property
     def test(self) -> LabelledSet:
