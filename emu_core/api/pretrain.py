@@ -9,7 +9,7 @@ from emu_core.api.execute import CHECKPOINT_S, execute
 from emu_core.config.settings import Settings
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.held_out import hold_out, usual_count
-from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.parallel.text import ParallelText, languages_of, names_of
 from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.data.texts.nli import Nli, read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text
@@ -138,7 +138,7 @@ def plan_pretraining(
         tasks = replace(tasks, translation=train)
     run_config = RunConfig(
         method=method,
-        languages=tuple(dict.fromkeys(code for text in texts for code in text.languages)),
+        languages=languages_of(texts),
         pairs=tuple(text.languages for text in texts),
         seed=seed,
         device=device,

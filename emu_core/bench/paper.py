@@ -133,8 +133,9 @@ def differences(
 ) -> tuple[str, ...]:
     """Return what differs from a benchmark's paper, one sentence each, with `values` and the configuration filled in.
 
-    A sentence is left out if `applies` is false for its name.
+    A sentence is left out if `applies` is false for its name; one named "no_x" is also left out if it is true for "x".
     """
+    applies = {**{f"no_{name}": not there for name, there in applies.items()}, **applies}
     paper = config.method.replace("-", "_")
     sentences, printed = words(paper)["differences"].items(), paper_numbers(paper)
     filled = {f"paper_{name}": printed.get(name) for name in ("encoder", "data")}

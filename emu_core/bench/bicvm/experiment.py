@@ -10,20 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from emu_core.bench.experiment import Draw
-from emu_core.bench.parallel.experiment import (
-    ParallelExperiment,
-    Recipe,
-    encode_pairs,
-    languages_of,
-    rank_values,
-)
+from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
 from emu_core.bench.results import Cell, Key, cells_of, pair_names
 from emu_core.charts.marks import View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.parallel.held_out import joined_by_pivot
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.parallel.text import ParallelText, languages_of
 from emu_core.data.texts.documents import Documents, sentences
 from emu_core.encoders.base import Encoder, encode_in
 from emu_core.encoders.bicvm.encoder import BicvmEncoder

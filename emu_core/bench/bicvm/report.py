@@ -239,6 +239,5 @@ def _differences(experiment: BicvmExperiment) -> tuple[str, ...]:
         "epochs": paper.config.epochs if paper else 0,
         "short": " (short texts, not news stories)" if lengths and sum(lengths) < 60 * len(lengths) else "",
     }
-    quick = experiment.settings.quick
-    applies = {"documents": documents, "no_documents": not documents, "quick": quick}
+    applies = {"documents": documents, "quick": experiment.settings.quick}
     return differences(experiment.config, values, applies)

@@ -303,9 +303,7 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
         "missing": missing,
         "no_nli": not texts.test_nli,
         "sts": texts.sts,
-        "no_sts": not texts.sts,
         "documents": texts.documents,
-        "no_documents": not texts.documents,
         "quick": experiment.settings.quick,
     }
     return differences(experiment.config, values, applies)

@@ -132,12 +132,9 @@ class FmdaData(LabelledData):
     @property
     def note(self) -> str:
         """A sentence on how the splits are used."""
-        chosen = (
-            "its best epoch is chosen on split dev"
-            if "dev" in self.labelled.splits
-            else "its best epoch is chosen on a tenth of train's ids, for there is no split dev"
-        )
-        return f"a system learns from split train, {chosen}, and is measured on split test"
+        has_dev = "dev" in self.labelled.splits
+        chosen = "on split dev" if has_dev else "on a tenth of train's ids, for there is no split dev"
+        return f"a system learns from split train, its best epoch is chosen {chosen}, and is measured on split test"
 
 
 def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:

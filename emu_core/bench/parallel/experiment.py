@@ -19,7 +19,7 @@ from emu_core.bench.tables import Row, Table, costs_table
 from emu_core.config.bicvm import BicvmConfig
 from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
-from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.parallel.text import ParallelText, languages_of, names_of
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder, FloatArray, encode_in
 from emu_core.encoders.dual.encoder import DualEncoder
@@ -153,11 +153,6 @@ class ParallelExperiment(Experiment):
     def documents_facts(self, part: int) -> dict[str, str]:
         """Return the number of documents by language: of part 0, to train on, or 1, to test on."""
         return {code: f"{len(both[part].texts):,}" for code, both in self.data.documents.items()}
-
-
-def languages_of(texts: Sequence[ParallelText]) -> tuple[str, ...]:
-    """Return the languages of parallel texts, each once."""
-    return tuple(dict.fromkeys(code for text in texts for code in text.languages))
 
 
 def encode_pairs(encoder: Encoder, text: ParallelText) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ from emu_core.api.inputs import Data, labelled_set
 from emu_core.api.pretrain import File, Texts, parallel_texts, read_each
 from emu_core.bench.results import pair_names
 from emu_core.data.parallel.held_out import hold_out, merged, of_the_same_pairs, usual_count
-from emu_core.data.parallel.text import ParallelText, names_of
+from emu_core.data.parallel.text import ParallelText, languages_of, names_of
 from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.data.texts.documents import (
     Documents,
@@ -178,7 +178,7 @@ def read_texts(
         tuple(replace(text, notes=()) for text in read_each(running_text, RunningText, read_running_text)),
         _inference(nli),
     )
-    codes = list(dict.fromkeys(code for text in train for code in text.languages))
+    codes = languages_of(train)
     if labelled is not None and documents:
         raise DataError("documents come from a labelled set or from folders; name one of the two")
     found: dict[str, tuple[Documents, Documents]] = {}

@@ -123,6 +123,11 @@ class ParallelText(Text):
         return self.take(np.flatnonzero(~is_out)), self.take(np.flatnonzero(is_out))
 
 
+def languages_of(texts: Sequence[ParallelText]) -> tuple[str, ...]:
+    """Return the languages of parallel texts, each once."""
+    return tuple(dict.fromkeys(code for text in texts for code in text.languages))
+
+
 def names_of(texts: Sequence[ParallelText]) -> str:
     """Return the distinct names of the texts' files."""
     return ", ".join(dict.fromkeys(name for text in texts for name in text.name.split(", ")))
