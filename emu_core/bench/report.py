@@ -163,12 +163,7 @@ def as_html(report: Report) -> str:
     for title, items in lists_of(report).items():
         parts += [_tag("h2", title), f"<ul>{''.join(_tag('li', item) for item in items)}</ul>"]
     for shown in report.shown:
-        parts.append(_tag("h2", shown.title))
-        parts += (
-            [shown.svg, _tag("p", shown.note, ' class="note"')]
-            if isinstance(shown, Picture)
-            else _html_table(shown)
-        )
+        parts += [_tag("h2", shown.title), *_html_block(shown)]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
@@ -199,16 +194,18 @@ def lists_of(report: Report) -> dict[str, Sequence[str]]:
     return {"What was run": facts, "What differs from the paper": report.differences}
 
 
-def _html_table(table: Table) -> list[str]:
-    wide, rows = f' class="words" colspan="{len(table.head) - 1}"', []
-    for row, texts in zip(table.rows, table.texts, strict=True):
+def _html_block(shown: Table | Picture) -> list[str]:
+    if isinstance(shown, Picture):
+        return [shown.svg, _tag("p", shown.note, ' class="note"')]
+    wide, rows = f' class="words" colspan="{len(shown.head) - 1}"', []
+    for row, texts in zip(shown.rows, shown.texts, strict=True):
         cells = [_tag("td", cell) for cell in texts]
         if row.missing:
             cells = [cells[0], _tag("td", texts[1], wide)]
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    head = "".join(_tag("th", cell) for cell in table.head)
-    words = [_tag("p", one) for one in (*map(str, table.warnings), *table.verdict)]
-    words += [_tag("p", note, ' class="note"') for note in table.notes]
+    head = "".join(_tag("th", cell) for cell in shown.head)
+    words = [_tag("p", one) for one in (*map(str, shown.warnings), *shown.verdict)]
+    words += [_tag("p", note, ' class="note"') for note in shown.notes]
     body = "\n".join(rows)
     return [
         f'<div class="wide"><table><thead><tr>{head}</tr></thead>',
