@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from emu_core.bench.results import COSTS, OverSeeds, Results
 
+Show = Callable[[str, OverSeeds], tuple[tuple[str, ...], Any]]  # the texts and the data of a row, by its key
 NOT_MEASURED = "not measured"
 MEMORY_NOTE = (
     "Peak memory is the largest resident memory of the cell's process, sampled every 20 ms from its start until the "
@@ -90,7 +91,7 @@ def system_table(
     title: str,
     head: tuple[str, ...],
     systems: Iterable[tuple[str, str, OverSeeds]],
-    show: Callable[[str, OverSeeds], tuple[tuple[str, ...], Any]],
+    show: Show,
     **others: Any,
 ) -> Table:
     """Make a table with a row a system: its own texts, or why it was not measured.

@@ -24,7 +24,7 @@ from emu_core.bench.papers import EmuPart, Preset
 from emu_core.bench.peers import Peer
 from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import COSTS, PAPER, OverSeeds, Results, Score, deviation, mean_score, spread
-from emu_core.bench.tables import MEMORY_NOTE, Row, Table, system_table, warnings_of
+from emu_core.bench.tables import MEMORY_NOTE, Row, Show, Table, system_table, warnings_of
 from emu_core.charts.report_figures import maps
 from emu_core.data.labelled.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.evaluation.arrays import pair_name
@@ -164,15 +164,10 @@ def table_2(found: Accuracies) -> Table:
             means = " / ".join(f"{paper_mean(dataset, printed):.1f}" for dataset in _DATASETS)
         return (*texts, means), numbers
 
-    return system_table(
-        "table2",
-        "Table 2: Acc@1 in percent",
-        ("method", *_HEAD, *found.directions, f"paper's mean ({' / '.join(_DATASETS)})"),
-        systems,
-        show,
-        warnings=warnings_of([(label, row) for _, label, row in systems]),
-        notes=(NOTES["marks"],),
-    )
+    head = ("method", *_HEAD, *found.directions, f"paper's mean ({' / '.join(_DATASETS)})")
+    warnings, notes = warnings_of([(label, row) for _, label, row in systems]), (NOTES["marks"],)
+    title = "Table 2: Acc@1 in percent"
+    return system_table("table2", title, head, systems, show, warnings=warnings, notes=notes)
 
 
 def row_label(key: str) -> str:
@@ -194,7 +189,8 @@ def table_3(found: Accuracies) -> Table:
     directions = [pair_name(source, target) for source in single for target in single]
     systems = [("+".join(mix), " + ".join(mix), found.of("emu-without-ld", mix)) for mix in mixes]
     ways = {key: dict(zip(directions, directions, strict=True)) for key, _, _ in systems}
-    return _relative_table(found, "table3", "Table 3: training languages", "trained on", systems, ways)
+    title, head = "Table 3: training languages", ("trained on", *directions)
+    return system_table("table3", title, head, systems, _relative(found, ways), notes=(NOTES["relative"],))
 
 
 def table_4(found: Accuracies) -> Table:
@@ -206,18 +202,12 @@ def table_4(found: Accuracies) -> Table:
     if not row.cells:
         systems = [("emu-without-ld", LABELS["emu-without-ld"], row)]
     title = row.named(title) if row.cells else title
-    return _relative_table(found, "table4", title, "queries in \\ pool in", systems, ways)
+    head = ("queries in \\ pool in", *languages)
+    return system_table("table4", title, head, systems, _relative(found, ways), notes=(NOTES["relative"],))
 
 
-def _relative_table(
-    found: Accuracies,
-    name: str,
-    title: str,
-    head: str,
-    systems: Sequence[tuple[str, str, OverSeeds]],
-    ways: Mapping[str, Mapping[str, str]],
-) -> Table:
-    """Return changes relative to the base's accuracy; `ways` are each row's directions by column."""
+def _relative(found: Accuracies, ways: Mapping[str, Mapping[str, str]]) -> Show:
+    """Return what shows changes relative to the base's accuracy; `ways` are each row's directions by column."""
 
     def show(key: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         directions = list(ways[key].values())
@@ -226,8 +216,7 @@ def _relative_table(
         texts = tuple("n/a" if change is None else f"{change:+.1f} %" for change in changes)
         return texts, dict(zip(ways[key], changes, strict=True))
 
-    columns = next(iter(ways.values()))
-    return system_table(name, title, (head, *columns), systems, show, notes=(NOTES["relative"],))
+    return show
 
 
 def table_5(found: Accuracies) -> Table:
@@ -292,18 +281,13 @@ def peers_table(found: Accuracies) -> Table:
             "as_classifier_by_language": {code: score.mean for code, score in scores.items() if score},
         }
 
-    table = system_table(
-        "peers",
+    title, head = (
         "Peers: Acc@1 in percent, time and memory",
         ("system", *_HEAD, *_COSTS_HEAD, *found.directions),
-        systems,
-        show,
-        notes=(
-            *(NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")),
-            f"{MEMORY_NOTE} {NOTES['memory']}",
-            NOTES["marks"],
-        ),
     )
+    told = [NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")]
+    notes = (*told, f"{MEMORY_NOTE} {NOTES['memory']}", NOTES["marks"])
+    table = system_table("peers", title, head, systems, show, notes=notes)
     texts, blank = found.base_texts(), [""] * len(_COSTS_HEAD)
     base = Row((LABELS[BASE], *texts[: len(_HEAD)], *blank, *texts[len(_HEAD) :]))
     return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(systems, found))
