@@ -38,7 +38,6 @@ def paper_table(
     name: str,
     heads: tuple[str, ...] = ("model",),
     labels: Callable[[str], tuple[str, ...]] = lambda row: (row,),
-    notes: tuple[str, ...] = (),
 ) -> Table:
     """Return a table such as "table2" or "section3.4" as printed; `labels` returns the cells of a row below `heads`."""
     numbers, of = paper_numbers(paper), name.replace("table", "Table ").replace("section", "section ")
@@ -48,6 +47,7 @@ def paper_table(
         for row, values in table["rows"].items()
     ]
     title, file = f"The paper's {of}: {table['title']}{setup}", f"paper_{name.replace('.', '_')}"
+    notes = tuple(text for name, text in words(paper)["notes"].items() if name == file)
     return Table(file, title, (*heads, *table["columns"]), tuple(rows), notes=notes)
 
 

@@ -55,8 +55,7 @@ def report_of(experiment: DualExperiment, results: Results) -> Report:
 def printed_table(name: str) -> Table:
     """Return a table as printed."""
     head = "target language, training" if name == "table6" else "model"
-    notes = (NOTES["paper_table7"],) if name == "table7" else ()
-    return paper_table("dual_encoder", name, (head,), notes=notes)
+    return paper_table("dual_encoder", name, (head,))
 
 
 class DualTables:
