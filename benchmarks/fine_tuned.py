@@ -80,7 +80,7 @@ def correct_queries(
         for seed in seeds:
             cell = Cell(peer_system(Peer(system)) if is_peer else system, (LABELLED,), seed, rate)
             with TemporaryDirectory() as folder:
-                result, _ = experiment_of(config, data, folder).measure(cell, Path(folder))
+                result = experiment_of(config, data, folder).measure(cell, Path(folder))
             for (measure, _, where), right in result.values.items():
                 source, _, target = where.partition("-")
                 counted = (

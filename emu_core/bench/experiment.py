@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
-from emu_core.charts.marks import View
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.pairs import Pair
 from emu_core.errors import CancelledError, DataError, EmuError, RunError
@@ -40,9 +39,6 @@ FIXED = {
     "epochs": "the number of epochs",
     "quick": "whether they are quick ones",
 }
-Draw = Callable[[], Mapping[str, View]]
-
-
 # Measured with `use` on two busy CPU cores: 33 to 130 s for five epochs over 701 sentences, 6 to 9 s beside training.
 PASS_S, BESIDE_S = 0.03, 8.0
 
@@ -139,12 +135,8 @@ class Experiment(ABC):
         """Return the settings that a cell is trained with."""
 
     @abstractmethod
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
-        """Train and measure a cell in an empty folder, which is deleted afterwards. Raises EmuError if it can't be.
-
-        Returns:
-            The measurements, and a function that computes the views of the cell's pictures; None if it has none.
-        """
+    def measure(self, cell: Cell, folder: Path) -> CellResult:
+        """Train and measure a cell in an empty folder, which is deleted afterwards. Raises EmuError if it can't be."""
 
     def train(
         self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
@@ -213,14 +205,15 @@ def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         with peak_memory() as megabytes:
-            result, draw = experiment.measure(cell, Path(folder))
+            result = experiment.measure(cell, Path(folder))
             seconds_whole, peak = time.perf_counter() - start, megabytes()
         return replace(
             result,
             seconds_whole=round(seconds_whole, 3),
             peak_mb=round(peak, 1),
             gpu_mb=gpu_megabytes(),
-            views=draw() if draw else {},
+            views=result.draw() if result.draw else {},
+            draw=None,
         )
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from emu_core.files import whole_file
 
 Values = NDArray[np.float64]
 Key = tuple[str, str, str]
+Draw = Callable[[], Mapping[str, View]]
 KEY = ("measure", "part", "where")
 COSTS = ("seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb")
 _FACTS = b"emu"  # in the metadata of a cell's file
@@ -91,6 +92,7 @@ class CellResult:
     facts: Mapping[str, Any] = field(default_factory=dict)  # settings and counts for the report
     views: Mapping[str, View] = field(default_factory=dict)  # points of pictures, by name
     error: str = ""  # why nothing was measured
+    draw: Draw | None = None  # lays out the views, once the costs are known
 
     def keys(self, measure: str) -> list[tuple[str, str]]:
         """Return part and where of every value of a measure."""

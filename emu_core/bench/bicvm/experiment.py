@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
 
-from emu_core.bench.experiment import Draw
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
-from emu_core.bench.results import Cell, Key, cells_of, pair_names
+from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
 from emu_core.charts.marks import View
 from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
@@ -82,9 +82,7 @@ class BicvmExperiment(ParallelExperiment):
         config = configs.get(System(system))
         return None if config is None else Recipe(replace(config, **self.epochs_of(config.epochs)))
 
-    def values(
-        self, cell: Cell, encoder: Encoder | None
-    ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
+    def evaluate(self, cell: Cell, encoder: Encoder | None) -> CellResult:
         """Measure translation retrieval and document classification across languages, and lay out words."""
         train, test = self.data.of_pairs(cell.on)
         draws = QUICK_DRAWS if self.settings.quick else DRAWS
@@ -92,7 +90,7 @@ class BicvmExperiment(ParallelExperiment):
             code: self.data.documents[code] for code in languages_of(train) if code in self.data.documents
         }
         if encoder is None:
-            return _glossed(documents, train[0], draws, cell.seed), {}, None
+            return CellResult(numbers(_glossed(documents, train[0], draws, cell.seed)))
         values: dict[Key, Any] = {}
         # Including language pairs that were not trained on, if their translations share a sentence.
         for text in [*test, *joined_by_pivot(test)]:
@@ -105,17 +103,16 @@ class BicvmExperiment(ParallelExperiment):
             values |= document_values(classify_across(learnt, tested, draws=draws, seed=cell.seed))
         is_drawn = cell.system in (System.PAPER, System.OURS) and cell.seed == self.seeds[0]
         if is_drawn and cell.on == pair_names(self.pairs) and isinstance(encoder, BicvmEncoder):
-            drawn = encoder
-            return values, {}, lambda: _views(drawn, train)
-        return values, {}, None
+            return CellResult(numbers(values), draw=partial(_views, encoder, train))
+        return CellResult(numbers(values))
 
 
 def _vectors(encoder: Encoder, documents: Documents, language: str) -> LabelledVectors:
     """Return each document's vector, the mean over its sentences (section 4.2), and its label."""
     cut = [sentences(text) or (text,) for text in documents.texts]
-    numbers = np.repeat(np.arange(len(cut)), [len(own) for own in cut])
+    document = np.repeat(np.arange(len(cut)), [len(own) for own in cut])
     flat = [sentence for own in cut for sentence in own]
-    vectors = document_vectors(encode_in(encoder, flat, language), numbers, len(cut))
+    vectors = document_vectors(encode_in(encoder, flat, language), document, len(cut))
     return LabelledVectors(vectors, documents.labels)
 
 

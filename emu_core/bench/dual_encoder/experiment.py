@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from emu_core.bench.experiment import Draw
 from emu_core.bench.papers import DualBench, Preset
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
 from emu_core.bench.parallel.texts import BenchTexts
-from emu_core.bench.results import Cell, Key, cells_of, pair_names
+from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
 from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder, encode_in
@@ -86,9 +85,7 @@ class DualExperiment(ParallelExperiment):
             nli=every or own is System.NLI,
         )
 
-    def values(
-        self, cell: Cell, encoder: Encoder | None
-    ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
+    def evaluate(self, cell: Cell, encoder: Encoder | None) -> CellResult:
         """Measure translation ranking, similarity, classification, and eigen-similarity of the languages."""
         if encoder is None:
             raise TypeError("every system of this benchmark has an encoder")
@@ -100,7 +97,7 @@ class DualExperiment(ParallelExperiment):
             **_classified(encoder, self.data, text.languages, cell.seed),
             **_judged(encoder, self.data, text.languages),
         }
-        return values, {"warnings": [warning]} if warning else {}, None
+        return CellResult(numbers(values), facts={"warnings": [warning]} if warning else {})
 
 
 def _translations(encoder: Encoder, text: ParallelText) -> dict[Key, Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, as_list, files_of, labelled_set
 from emu_core.api.train import plan_training
-from emu_core.bench.experiment import Draw, Experiment, Outlook
+from emu_core.bench.experiment import Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
 from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
@@ -340,7 +340,7 @@ class EmuExperiment(Experiment):
             return asdict(self._settings_of(cell.system, cell.variant))
         return peer_settings(Peer(cell.system.removeprefix(_PEER)), self.budget, cell.variant == OURS)
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
+    def measure(self, cell: Cell, folder: Path) -> CellResult:
         """Train a cell, and measure its retrieval and its classifier on the test sentences."""
         system = self._system(cell, folder)
         frame = self.data.test.frame
@@ -356,9 +356,9 @@ class EmuExperiment(Experiment):
             right = np.asarray(system.classify(frame["text"].tolist())) == np.asarray(intents)
             for code, rows in rows_by_language(languages, len(frame)).items():
                 values["classified", "", code] = right[rows]
-        result = CellResult(numbers(values), **system.took.costs(), facts=system.facts)
         is_drawn = cell == Cell(BASE) or (cell.system in FIGURE_METHODS and not cell.variant)
-        return result, (lambda: {"map": self._map(vectors)}) if is_drawn else None
+        draw = partial(self._views, vectors) if is_drawn else None
+        return CellResult(numbers(values), **system.took.costs(), facts=system.facts, draw=draw)
 
     def _system(self, cell: Cell, folder: Path) -> System:
         encoder, device = self.config.encoder, self.config.device
@@ -371,11 +371,11 @@ class EmuExperiment(Experiment):
         peer, part = Peer(cell.system.removeprefix(_PEER)), self.data.train.select(languages=cell.on)
         return trained_peer(peer, encoder, part, self.hyperparameters(cell), seed=cell.seed, device=device)
 
-    def _map(self, vectors: NDArray[np.floating]) -> View:
+    def _views(self, vectors: NDArray[np.floating]) -> dict[str, View]:
         """Lay out the test sentences of two languages by t-SNE."""
         rows = np.flatnonzero(self.data.test.frame["language"].isin(self.shown))
         part = self.data.test.frame.iloc[rows]
         languages, intents = part["language"].tolist(), part["intent"].tolist()
         drawn = np.asarray(stratified_sample(languages, intents, MAP_SENTENCES))
         points = project(vectors[rows[drawn]], Projection.TSNE)
-        return View.of(points, [intents[i] for i in drawn], [languages[i] for i in drawn])
+        return {"map": View.of(points, [intents[i] for i in drawn], [languages[i] for i in drawn])}

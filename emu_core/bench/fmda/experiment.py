@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, labelled_set
-from emu_core.bench.experiment import Draw, Experiment
+from emu_core.bench.experiment import Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
-from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
+from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
 from emu_core.charts.marks import View
 from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
@@ -223,13 +223,12 @@ class FmdaExperiment(Experiment):
         """Return the pairs that a cell is measured on: those it is trained on, or all for the frozen encoder."""
         return tuple(pair for pair in self.pairs if not cell.on or pair_name(*pair) in cell.on)
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
+    def measure(self, cell: Cell, folder: Path) -> CellResult:
         """Train a cell, and measure each of its embeddings on the test split."""
         embed, took, facts = self._trained(cell, folder)
-        result, draw = measured(self.data, self.pairs_of(cell), embed, System(cell.system).parts)
+        values, draw = measured(self.data, self.pairs_of(cell), embed, System(cell.system).parts)
         figure = cells_of((System.FMDA, System.TWO_STAGE), [pair_names(self.pairs[:1])], self.seeds[:1])
-        whole = CellResult(result, **took.costs(), facts=facts)
-        return whole, draw if cell in figure else None
+        return CellResult(values, **took.costs(), facts=facts, draw=draw if cell in figure else None)
 
     def _trained(self, cell: Cell, folder: Path) -> tuple[PartsOf, Took, dict[str, Any]]:
         """Return the embeddings of a system: of the frozen encoder, or of a trained method."""
@@ -256,7 +255,7 @@ class FmdaExperiment(Experiment):
 
 def measured(
     data: FmdaData, pairs: Sequence[Pair], embed: PartsOf, parts: Sequence[Part]
-) -> tuple[dict[Key, Any], Draw | None]:
+) -> tuple[dict[Key, Any], Draw]:
     """Measure embeddings on the test split: retrieval of translations and of templates, and language probes.
 
     The language embedding is only probed. `NEW` measures have only queries whose template, in both languages, no

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from emu_core.api.pretrain import Texts
-from emu_core.bench.experiment import Draw, Experiment
+from emu_core.bench.experiment import Experiment
 from emu_core.bench.paper import words
 from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_texts
@@ -95,14 +95,8 @@ class ParallelExperiment(Experiment):
         """Return how a system is trained; None if it is not."""
 
     @abstractmethod
-    def values(
-        self, cell: Cell, encoder: Encoder | None
-    ) -> tuple[dict[Key, Any], dict[str, Any], Draw | None]:
-        """Measure a trained encoder, None for a system that is not trained.
-
-        Returns:
-            Measurements, facts for the report, and a function that computes the views.
-        """
+    def evaluate(self, cell: Cell, encoder: Encoder | None) -> CellResult:
+        """Measure a trained encoder, None for a system that is not trained."""
 
     def epochs_of(self, own: int | None) -> dict[str, Any]:
         """Return the change to settings whose own number of epochs is `own`."""
@@ -115,7 +109,7 @@ class ParallelExperiment(Experiment):
         recipe = self.recipe(cell.system)
         return {} if recipe is None else asdict(recipe)
 
-    def measure(self, cell: Cell, folder: Path) -> tuple[CellResult, Draw | None]:
+    def measure(self, cell: Cell, folder: Path) -> CellResult:
         """Train a cell, and measure its encoder."""
         recipe, encoder, took = self.recipe(cell.system), None, Took()
         facts, speed = dict[str, Any](), dict[Key, Any]()
@@ -131,8 +125,9 @@ class ParallelExperiment(Experiment):
             facts = {"selected_epoch": fitted.selected_epoch, "pairs": sum(map(len, train))}
             if fitted.warnings:
                 facts["warnings"] = list(fitted.warnings)
-        values, more, draw = self.values(cell, encoder)
-        return CellResult(numbers(values | speed), **took.costs(), facts=facts | more), draw
+        found = self.evaluate(cell, encoder)
+        values = {**found.values, **numbers(speed)}
+        return replace(found, values=values, facts={**facts, **found.facts}, **took.costs())
 
     def shared_facts(self) -> dict[str, Any]:
         """Return the facts that all reports on parallel text show."""
