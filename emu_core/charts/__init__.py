@@ -1,62 +1,30 @@
 """Plotly figures of data or of a comparison, independent of Streamlit, encoders and runs."""
 
-from emu_core.charts.animation import animation, animation_page
-from emu_core.charts.attention import attention_bars
-from emu_core.charts.comparison import (
-    accuracy,
-    changes,
-    confusion,
-    forgetting,
-    gains,
-    similarity,
-    triple,
-    triple_picture,
-)
-from emu_core.charts.comparison_page import comparison_page
-from emu_core.charts.curves import (
-    held_out_curves,
-    labelling_curve,
-    loss_curves,
-    psi_distributions,
-    spectrum_lines,
-)
-from emu_core.charts.heat_maps import (
-    accuracy_difference,
-    accuracy_matrix,
-    class_balance,
-    confusion_matrix,
-    similarity_matrix,
-)
-from emu_core.charts.intervals import forgetting_intervals, guard_intervals, system_gains
-from emu_core.charts.scatter import maps_page, sentence_maps, word_map
-
-__all__ = [
-    "accuracy",
-    "accuracy_difference",
-    "accuracy_matrix",
-    "animation",
-    "animation_page",
-    "attention_bars",
-    "changes",
-    "class_balance",
-    "comparison_page",
-    "confusion",
-    "confusion_matrix",
-    "forgetting",
-    "forgetting_intervals",
-    "gains",
-    "guard_intervals",
-    "held_out_curves",
-    "labelling_curve",
-    "loss_curves",
-    "maps_page",
-    "psi_distributions",
-    "sentence_maps",
-    "similarity",
-    "similarity_matrix",
-    "spectrum_lines",
-    "system_gains",
-    "triple",
-    "triple_picture",
-    "word_map",
-]
+from emu_core.charts.animation import animation as animation
+from emu_core.charts.animation import animation_page as animation_page
+from emu_core.charts.attention import attention_bars as attention_bars
+from emu_core.charts.comparison import accuracy as accuracy
+from emu_core.charts.comparison import changes as changes
+from emu_core.charts.comparison import confusion as confusion
+from emu_core.charts.comparison import forgetting as forgetting
+from emu_core.charts.comparison import gains as gains
+from emu_core.charts.comparison import similarity as similarity
+from emu_core.charts.comparison import triple as triple
+from emu_core.charts.comparison import triple_picture as triple_picture
+from emu_core.charts.comparison_page import comparison_page as comparison_page
+from emu_core.charts.curves import held_out_curves as held_out_curves
+from emu_core.charts.curves import labelling_curve as labelling_curve
+from emu_core.charts.curves import loss_curves as loss_curves
+from emu_core.charts.curves import psi_distributions as psi_distributions
+from emu_core.charts.curves import spectrum_lines as spectrum_lines
+from emu_core.charts.heat_maps import accuracy_difference as accuracy_difference
+from emu_core.charts.heat_maps import accuracy_matrix as accuracy_matrix
+from emu_core.charts.heat_maps import class_balance as class_balance
+from emu_core.charts.heat_maps import confusion_matrix as confusion_matrix
+from emu_core.charts.heat_maps import similarity_matrix as similarity_matrix
+from emu_core.charts.intervals import forgetting_intervals as forgetting_intervals
+from emu_core.charts.intervals import guard_intervals as guard_intervals
+from emu_core.charts.intervals import system_gains as system_gains
+from emu_core.charts.scatter import maps_page as maps_page
+from emu_core.charts.scatter import sentence_maps as sentence_maps
+from emu_core.charts.scatter import word_map as word_map
