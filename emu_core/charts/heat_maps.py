@@ -1,8 +1,7 @@
 """Heat maps of accuracies, counts and cosines, with each cell's value printed in a legible colour."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,30 +17,13 @@ MOST_COUNTED = 30  # languages of counts
 MOST_SENTENCES = 12  # of cosines
 MOST_INTENTS = 10  # of confusions
 DARK, LIGHT = "#111111", "#FFFFFF"
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The colours of values from `low` to `high`."""
-
-    low: float
-    high: float
-    diverging: bool = False  # light in the middle and dark at both ends
-    dark_is_high: bool = False  # light to dark, not dark to light
-
-    @property
-    def colours(self) -> str:
-        """The name of plotly's scale; all are safe for colour-blind readers."""
-        if self.diverging:
-            return "PuOr"
-        return "Cividis_r" if self.dark_is_high else "Cividis"
-
-    def ink(self, values: NDArray[np.float64]) -> NDArray[np.str_]:
-        """Return the colour of the text printed on each value."""
-        share = (values - self.low) / ((self.high - self.low) or 1.0)
-        towards_dark = share if self.dark_is_high else 1.0 - share
-        dark_ground = np.abs(share - 0.5) > 0.3 if self.diverging else towards_dark > 0.5
-        return np.where(dark_ground & np.isfinite(values), LIGHT, DARK)
+Scale = Literal["Cividis", "Cividis_r", "PuOr"]  # of plotly's, those that are safe for colour-blind readers
+# Where a scale is dark, by the share of the way from its lowest to its highest value.
+_IS_DARK: dict[Scale, Callable[[NDArray[np.float64]], NDArray[np.bool_]]] = {
+    "Cividis": lambda share: 1.0 - share > 0.5,
+    "Cividis_r": lambda share: share > 0.5,
+    "PuOr": lambda share: np.abs(share - 0.5) > 0.3,
+}
 
 
 def heat_map(
@@ -50,7 +32,8 @@ def heat_map(
     y: Sequence[Any],
     cells: Sequence[Sequence[str]],
     *,
-    scale: Scale,
+    span: tuple[float, float],
+    scale: Scale = "Cividis",
     hover: Callable[[Any, str, str], str],
     most: int,
     height: int,
@@ -58,14 +41,14 @@ def heat_map(
 ) -> go.Figure:
     """Return a heat map of values (rows, columns) and their texts, with its first row on top; NaN leaves a hole.
 
-    `hover` returns the hover text of a cell from its row, column and text. With more than `most` columns, a colour bar
-    is shown instead of the texts.
+    `span` has the values of the first and the last colour. `hover` returns the hover text of a cell from its row,
+    column and text. With more than `most` columns, a colour bar is shown instead of the texts.
     """
     z = np.asarray(values, dtype=np.float64)
     written = len(x) <= most
     figure = go.Figure(
         go.Heatmap(
-            z=z, x=list(x), y=list(y), zmin=scale.low, zmax=scale.high, colorscale=scale.colours,
+            z=z, x=list(x), y=list(y), zmin=span[0], zmax=span[1], colorscale=scale,
             text=[
                 [hover(row, column, cell) for column, cell in zip(x, line, strict=True)]
                 for row, line in zip(y, cells, strict=True)
@@ -74,12 +57,13 @@ def heat_map(
         )
     )  # fmt: skip
     if written:
+        is_dark = _IS_DARK[scale]((z - span[0]) / ((span[1] - span[0]) or 1.0)) & np.isfinite(z)
         figure.add_scatter(
             x=[column for _ in y for column in x],
             y=[row for row in y for _ in x],
             text=[cell for row in cells for cell in row],
             mode="text",
-            textfont={"color": scale.ink(z).ravel().tolist()},
+            textfont={"color": np.where(is_dark, LIGHT, DARK).ravel().tolist()},
             hoverinfo="skip",
             showlegend=False,
         )
@@ -98,7 +82,7 @@ def accuracy_matrix(
     `span` has the percentages of the darkest and the lightest colour, the same for matrices that are compared.
     """
     text = accuracy.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "–")
-    return _matrix(accuracy, text, title, "Acc@1", Scale(*span))
+    return _matrix(accuracy, text, title, "Acc@1", span)
 
 
 def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, title: str) -> go.Figure:
@@ -110,13 +94,20 @@ def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, tit
     reach = max(1.0, float(np.abs(known).max(initial=0.0)))
     text = difference.map(lambda value: f"{value:+.1f}" if np.isfinite(value) else "–")
     starred = text + significant.map(lambda holds: "*" if holds else "")
-    return _matrix(difference, starred, title, "Difference in points", Scale(-reach, reach, diverging=True))
+    return _matrix(difference, starred, title, "Difference in points", (-reach, reach), "PuOr")
 
 
-def _matrix(values: pd.DataFrame, text: pd.DataFrame, title: str, what: str, scale: Scale) -> go.Figure:
+def _matrix(
+    values: pd.DataFrame,
+    text: pd.DataFrame,
+    title: str,
+    what: str,
+    span: tuple[float, float],
+    scale: Scale = "Cividis",
+) -> go.Figure:
     rows, columns = [plain(str(code)) for code in values.index], [plain(str(code)) for code in values.columns]
     figure = heat_map(
-        values.to_numpy(), columns, rows, text.to_numpy().tolist(), scale=scale, most=MOST_LANGUAGES,
+        values.to_numpy(), columns, rows, text.to_numpy().tolist(), span=span, scale=scale, most=MOST_LANGUAGES,
         hover=lambda row, column, cell: f"queries: {language_name(row)}<br>labelled pool: {language_name(column)}"
         f"<br>{what}: {cell}",
         height=140 + max(160, 34 * len(rows)), title=title,
@@ -131,7 +122,7 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
     figure = heat_map(
         counts.to_numpy(), codes, range(len(intents)),  # shortened names may repeat
         counts.astype(str).to_numpy().tolist(),
-        scale=Scale(0.0, max(1.0, float(counts.to_numpy().max(initial=0))), dark_is_high=True),
+        span=(0.0, max(1.0, float(counts.to_numpy().max(initial=0)))), scale="Cividis_r",
         most=MOST_COUNTED,
         hover=lambda place, code, cell: f"{plain(intents[place])}<br>{language_name(code)}: {cell}",
         height=90 + 22 * len(intents),
@@ -159,7 +150,7 @@ def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = Fal
     form = "+.0f" if difference else ".0f"
     figure = heat_map(
         values, places, places, [[f"{value:{form}}" if round(value) else "" for value in row] for row in values],
-        scale=Scale(-reach, reach, diverging=True), most=MOST_INTENTS,
+        span=(-reach, reach), scale="PuOr", most=MOST_INTENTS,
         hover=lambda row, column, cell: f"{plain(intents[int(row)])}<br>nearest: {plain(intents[int(column)])}<br>"
         f"{cell or '0'} {'points' if difference else '%'}",
         height=240 + max(160, 22 * len(intents)), title=title,
@@ -183,7 +174,7 @@ def similarity_matrix(
     places = [str(place) for place in range(1, len(texts) + 1)]
     cells = [[f"{value:z.2f}" for value in row] for row in cosines]
     figure = heat_map(
-        cosines, places, places, cells, scale=Scale(*span), most=MOST_SENTENCES,
+        cosines, places, places, cells, span=span, most=MOST_SENTENCES,
         hover=lambda first, second, cell: f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}"
         f"<br>cosine {cell}",
         height=110 + max(160, 32 * len(texts)), title=title,
