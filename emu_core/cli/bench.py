@@ -8,32 +8,26 @@ from typing import TYPE_CHECKING, Any
 from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart, Preset
 from emu_core.cli.options import (
     FRESH,
+    ROLES,
     add_data,
     add_device,
     add_encoder,
     add_languages,
     add_parallel_files,
+    add_sts,
     add_task_files,
+    add_train_languages,
     mapping_of,
-    taken,
 )
 from emu_core.cli.printing import Line, print_table
-from emu_core.cli.verb import add_verb
+from emu_core.cli.verb import add_verb, option
 
 if TYPE_CHECKING:
     from emu_core.bench.report import Report
     from emu_core.runs.run import Status
 
 
-_SHARED = ("out", "seeds", "epochs", "device")
-_LABELLED = (*_SHARED, "encoder", "language", "parts", "preset")
-_PARALLEL = (*_SHARED, "test", "languages", "drop_empty", "labelled", "quick")
-_TAKES = {
-    "emu": (*_LABELLED, "train_languages"),
-    "fmda": (*_LABELLED, "pairs"),
-    "bicvm": (*_PARALLEL, "documents", "test_documents"),
-    "dual-encoder": (*_PARALLEL, "preset", "sts", "dialogues", "running_text", "nli", "test_nli"),
-}
+_NOT_TAKEN = {"verb", "json", "data", "files", *(f"{role}_column" for role in ("text", *ROLES))}
 
 
 def add_bench(verbs: Any) -> None:
@@ -45,53 +39,38 @@ def add_bench(verbs: Any) -> None:
         add_verb(actions, name, partial(_run, name), paper.summary) for name, paper in PAPERS.items()
     )
     _add_labelled(emu, "emu", EmuPart)
-    emu.add_argument(
-        "--train-language", action="append", metavar="CODE", dest="train_languages",
-        help="labelled language; repeatable (default: en)",
-    )  # fmt: skip
+    add_train_languages(emu)
     _add_labelled(fmda, "fmda", FmdaPart)
-    fmda.add_argument(
-        "--pair", action="append", metavar="en-de", dest="pairs",
-        help="two languages; repeatable (default: English, or else the set's first language, with each other one)",
-    )  # fmt: skip
+    which = "English, or else the set's first language, with each other one"
+    option(
+        fmda, "--pair en-de", f"two languages; repeatable (default: {which})", action="append", dest="pairs"
+    )
     _add_parallel(bicvm)
     for name, what in (
         ("documents", "to classify"),
         ("test-documents", "to test on (default: a third of them)"),
     ):
-        bicvm.add_argument(
-            f"--{name}", nargs="+", default=[], metavar="en=PATH",
-            help=f"documents {what}, by language: a folder of class folders, such as Reuters', or a table",
-        )  # fmt: skip
+        about = f"documents {what}, by language: a folder of class folders, such as Reuters', or a table"
+        option(bicvm, f"--{name} en=PATH", about, nargs="+", default=[])
     _add_parallel(dual)
-    dual.add_argument(
-        "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
-    )
+    add_sts(dual)
     add_task_files(dual, "a model that learns from them, too")
-    dual.add_argument(
-        "--test-nli", action="append", default=[], metavar="FILE",
-        help="JSON lines such as XNLI's, to evaluate models that learn from --nli; repeatable",
-    )  # fmt: skip
+    about = "JSON lines such as XNLI's, to evaluate models that learn from --nli; repeatable"
+    option(dual, "--test-nli FILE", about, action="append", default=[])
+    about = "paper: also train each method with the paper's own settings (default: tuned)"
     for parser in (emu, fmda, dual):
-        parser.add_argument(
-            "--preset", type=Preset, default=Preset.TUNED, choices=list(Preset),
-            help="paper: also train each method with the paper's own settings (default: tuned)",
-        )  # fmt: skip
+        option(parser, "--preset", about, type=Preset, default=Preset.TUNED, choices=list(Preset))
 
 
 def _add_parallel(parser: argparse.ArgumentParser) -> None:
     """Add the options that the benchmarks of encoders trained from scratch share."""
     add_parallel_files(parser)
-    parser.add_argument(
-        "--test", nargs="+", default=[], metavar="FILE",
-        help="parallel text of the same pairs to measure on (default: up to 1,000 pairs held out)",
-    )  # fmt: skip
+    about = "parallel text of the same pairs to measure on (default: up to 1,000 pairs held out)"
+    option(parser, "--test FILE", about, nargs="+", default=[])
     add_languages(parser, "languages of files that do not name theirs, in the order of the files")
-    parser.add_argument(
-        "--labelled", nargs="+", metavar="DATA",
-        help="labelled sentences for cross-lingual classification: files or a folder, or the word demo",
-    )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="a trial with 3,000 pairs and a few epochs")
+    about = "labelled sentences for cross-lingual classification: files or a folder, or the word demo"
+    option(parser, "--labelled DATA", about, nargs="+")
+    option(parser, "--quick", "a trial with 3,000 pairs and a few epochs", action="store_true")
     add_device(parser)
     _add_shared(parser)
 
@@ -100,28 +79,22 @@ def _add_labelled(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPa
     """Add the options that the benchmarks on a labelled set share."""
     add_data(parser)
     add_encoder(parser, default=PAPERS[paper].encoder, specs=FRESH)
-    parser.add_argument(
-        "--tables", nargs="+", default=list(parts), choices=list(parts), metavar="PART", dest="parts",
-        help=f"some of {', '.join(parts)} (default: all)",
-    )  # fmt: skip
+    values: dict[str, Any] = {"nargs": "+", "default": list(parts), "choices": list(parts), "dest": "parts"}
+    option(parser, "--tables PART", f"some of {', '.join(parts)} (default: all)", **values)
     _add_shared(parser)
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out", required=True, metavar="DIR", help="repeat a stopped command to resume it from this folder"
-    )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="default: 0")
-    parser.add_argument(
-        "--epochs", type=int, metavar="N", help="maximum for every system (default: measured for each)"
-    )
+    option(parser, "--out DIR", "repeat a stopped command to resume it from this folder", required=True)
+    option(parser, "--seeds N", "default: 0", type=int, nargs="+", default=[0])
+    option(parser, "--epochs N", "maximum for every system (default: measured for each)", type=int)
 
 
 def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.bench.job import bench
     from emu_core.data.texts.documents import named_files
 
-    own: dict[str, Any] = taken(options, *_TAKES[paper])
+    own = {name: value for name, value in vars(options).items() if name not in _NOT_TAKEN}
     own |= {name: named_files(own[name]) for name in ("documents", "test_documents") if name in own}
     if paper == "emu":
         own["train_languages"] = own["train_languages"] or ["en"]

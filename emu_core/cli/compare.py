@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from emu_core.cli.options import SPECS, add_data, add_languages, data_options
 from emu_core.cli.printing import print_guard, print_table
-from emu_core.cli.verb import add_verb
+from emu_core.cli.verb import add_verb, option
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import write_named
@@ -21,23 +21,17 @@ def add_compare(verbs: Any) -> None:
     """Add `emu compare DATA`."""
     parser = add_verb(verbs, "compare", _compare, "compare a run with its base encoder, or any two encoders")
     add_data(parser)
-    parser.add_argument(
-        "--run", action="append", default=[], metavar="DIR", dest="runs",
-        help="a finished run, to compare with its base encoder; given twice, the second is compared with the first",
-    )  # fmt: skip
-    parser.add_argument(
-        "--encoder", action="append", default=[], metavar="SPEC",
-        help=f"an encoder to compare: {SPECS}; repeatable; with one run, it replaces the run's base encoder",
-    )  # fmt: skip
-    add_languages(parser, "only these languages")
-    parser.add_argument("--split", help="rows of this split, or all (default: test, else dev, else all)")
-    parser.add_argument(
-        "--html", metavar="FILE", help="write a page with interactive charts, which works offline"
+    about = (
+        "a finished run, to compare with its base encoder; given twice, the second is compared with the first"
     )
-    parser.add_argument(
-        "--animation", metavar="FILE",
-        help="write a page with an animated map over the epochs, for a run trained with --snapshots",
-    )  # fmt: skip
+    option(parser, "--run DIR", about, action="append", default=[], dest="runs")
+    about = f"an encoder to compare: {SPECS}; repeatable; with one run, it replaces the run's base encoder"
+    option(parser, "--encoder SPEC", about, action="append", default=[])
+    add_languages(parser, "only these languages")
+    option(parser, "--split", "rows of this split, or all (default: test, else dev, else all)")
+    option(parser, "--html FILE", "write a page with interactive charts, which works offline")
+    about = "write a page with an animated map over the epochs, for a run trained with --snapshots"
+    option(parser, "--animation FILE", about)
 
 
 def _compare(options: argparse.Namespace) -> dict[str, Any]:

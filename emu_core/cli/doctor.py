@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
-from emu_core.cli.verb import add_verb
+from emu_core.cli.verb import add_verb, option
 
 DISTRIBUTION = "emu-core"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -225,7 +225,7 @@ def add_doctor(verbs: Any) -> None:
     summary = "check packages, device and encoders, and tell how to install what is missing"
     parser = add_verb(verbs, "doctor", _doctor, summary)
     parser.description = f"{parser.description} The exit code is 1 if something needed is missing."
-    parser.add_argument("--runs", metavar="DIR", help="the folder of runs (default: $EMU_RUNS, or runs)")
+    option(parser, "--runs DIR", "the folder of runs (default: $EMU_RUNS, or runs)")
 
 
 def _doctor(options: argparse.Namespace) -> dict[str, Any]:

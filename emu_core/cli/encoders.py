@@ -6,7 +6,7 @@ from typing import Any
 
 from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of, taken
 from emu_core.cli.printing import counter, print_table
-from emu_core.cli.verb import add_verb
+from emu_core.cli.verb import add_verb, option
 from emu_core.exporting import ExportFormat
 from emu_core.processes import is_main
 
@@ -26,18 +26,11 @@ def _encoders(options: argparse.Namespace) -> dict[str, Any]:
 
     found = available_encoders()
     if not options.json:
-        rows = [
-            (
-                info.spec,
-                info.name,
-                str(len(info.languages) or ""),
-                str(info.dim or ""),
-                f"{info.size_mb} MB" if info.size_mb else "",
-                info.licence,
-                "yes" if info.available else "no",
-            )
-            for info in found
-        ]
+        rows = []
+        for info in found:
+            size, ready = f"{info.size_mb} MB" if info.size_mb else "", "yes" if info.available else "no"
+            languages, dimensions = str(len(info.languages) or ""), str(info.dim or "")
+            rows.append((info.spec, info.name, languages, dimensions, size, info.licence, ready))
         print_table(("encoder", "name", "languages", "dimensions", "size", "licence", "ready"), rows)
         for info in found:
             if not info.available:
@@ -60,11 +53,12 @@ def add_embed(verbs: Any) -> None:
     add_data(parser)
     add_encoder_or_run(parser)
     # Without choices: the names are in a module that imports torch.
-    parser.add_argument(
-        "--part", metavar="PART",
-        help="for a run of fmda or meaning-language: write this embedding, at the length it was trained with, instead "
-        "of the meaning; one of cls, mean, language, template, residual, meaning",
-    )  # fmt: skip
+    option(
+        parser,
+        "--part PART",
+        "for a run of fmda or meaning-language: write this embedding, at the length it was trained with, instead of "
+        "the meaning; one of cls, mean, language, template, residual, meaning",
+    )
     parser.add_argument("--out", required=True, metavar="FILE.parquet")
 
 
@@ -87,10 +81,8 @@ def add_export(verbs: Any) -> None:
     """Add `emu export RUN`."""
     parser = add_verb(verbs, "export", _export, "write an encoder for sentence-transformers, or as ONNX")
     parser.add_argument("run", metavar="RUN", help="a finished run's folder, or an encoder such as e5-small")
-    parser.add_argument(
-        "--format", default="sentence-transformers", choices=[known.value for known in ExportFormat],
-        help="format to write (default: sentence-transformers)",
-    )  # fmt: skip
+    names, usual = [known.value for known in ExportFormat], "sentence-transformers"
+    option(parser, "--format", f"format to write (default: {usual})", default=usual, choices=names)
     parser.add_argument("--out", required=True, metavar="DIR")
 
 

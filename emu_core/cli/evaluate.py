@@ -10,12 +10,13 @@ from emu_core.cli.options import (
     add_device,
     add_encoder_or_run,
     add_languages,
+    add_sts,
     data_options,
     encoder_of,
     taken,
 )
 from emu_core.cli.printing import print_guard, print_table
-from emu_core.cli.verb import STDOUT, add_verb
+from emu_core.cli.verb import STDOUT, add_verb, option
 from emu_core.files import write_named
 
 
@@ -24,10 +25,12 @@ def add_evaluate(verbs: Any) -> None:
     parser = add_verb(verbs, "evaluate", _evaluate, "leave-one-out Acc@1, or queries against a pool")
     add_data(parser)
     add_encoder_or_run(parser)
-    parser.add_argument("--pool", nargs="+", metavar="FILE", help="find neighbours in these labelled files")
+    option(parser, "--pool FILE", "find neighbours in these labelled files", nargs="+")
     add_languages(parser, "only these languages")
-    parser.add_argument(
-        "--split", help="only rows of this split, or all (default: all but those that the run was trained on)"
+    option(
+        parser,
+        "--split",
+        "only rows of this split, or all (default: all but those that the run was trained on)",
     )
 
 
@@ -69,13 +72,10 @@ def add_forgetting(verbs: Any) -> None:
         json_file=True,
     )
     parser.add_argument("run", metavar="RUN", help="a finished run's folder")
-    parser.add_argument(
-        "--sts", metavar="FOLDER", help="files such as de.dev.csv: two sentences and a score a row, no header"
+    add_sts(parser)
+    option(
+        parser, "--translations FOLDER", "files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line"
     )
-    parser.add_argument(
-        "--translations", metavar="FOLDER",
-        help="files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line",
-    )  # fmt: skip
     add_device(parser)
 
 

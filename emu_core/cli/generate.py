@@ -5,7 +5,7 @@ from typing import Any
 
 from emu_core.cli.options import listed
 from emu_core.cli.printing import Line, print_table
-from emu_core.cli.verb import add_verb
+from emu_core.cli.verb import add_verb, option
 
 SPLITS = ("train", "dev", "test")
 
@@ -14,15 +14,11 @@ def add_generate(verbs: Any) -> None:
     """Add `emu generate`."""
     summary = "generate commands in several languages, with annotated slots"
     parser = add_verb(verbs, "generate", _generate, summary)
-    parser.add_argument(
-        "--languages", required=True, type=listed, metavar="en,de,es", help="languages to generate"
-    )
-    parser.add_argument(
-        "--pairs", type=int, default=20_000, metavar="N",
-        help="number of meanings, each written once in every language (default: 20000)",
-    )  # fmt: skip
+    option(parser, "--languages en,de,es", "languages to generate", required=True, type=listed)
+    about = "number of meanings, each written once in every language (default: 20000)"
+    option(parser, "--pairs N", about, type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder for a CSV file per language")
+    option(parser, "--out DIR", "folder for a CSV file per language", required=True)
 
 
 def _generate(options: argparse.Namespace) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from emu_core.cli.options import listed
-from emu_core.cli.verb import VerbParser
+from emu_core.cli.verb import VerbParser, option
 from emu_core.config.settings import SettingInfo, Settings, infos
 from emu_core.errors import TrainingError
 from emu_core.methods.method import Method
@@ -19,10 +19,8 @@ def add_method(parser: VerbParser, methods: Mapping[str, Method], default: str) 
 
     The verb's parser also has --preset and, if needed, --encoder.
     """
-    parser.add_argument(
-        "--method", metavar="NAME", default=default, choices=list(methods),
-        help=f"see below (default: {default}); with --help: its settings",
-    )  # fmt: skip
+    about = f"see below (default: {default}); with --help: its settings"
+    option(parser, "--method NAME", about, default=default, choices=list(methods))
     width = max(map(len, methods))
     lines = [f"  {method.name:<{width}}  {method.title}" for method in methods.values()]
     parser.epilog = "\n".join(("methods:", *lines))
@@ -79,8 +77,8 @@ def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequ
 def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse only method, encoder, preset and help."""
     first = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    for option in ("--method", "--encoder", "--preset"):
-        first.add_argument(option)
+    for name in ("--method", "--encoder", "--preset"):
+        first.add_argument(name)
     first.add_argument("-h", "--help", action="store_true")
     try:
         return first.parse_known_args(arguments)[0]

@@ -3,6 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from emu_core.cli.verb import option
+
 if TYPE_CHECKING:
     from emu_core.data.labelled.columns import ColumnMapping
 
@@ -16,25 +18,19 @@ def add_data(
 ) -> None:
     """Add files, their columns and language, and the device."""
     parser.add_argument("data", nargs="+", metavar="DATA", help=what)
-    parser.add_argument(
-        "--text-column",
-        metavar="NAME",
-        help="column of the sentences; also --{intent,language,id,split}-column",
-    )
+    option(parser, "--text-column NAME", "column of the sentences; also --{intent,language,id,split}-column")
     for role in ROLES:
-        parser.add_argument(f"--{role}-column", metavar="NAME", help=argparse.SUPPRESS)
-    parser.add_argument("--language", metavar="CODE", help="language of files that have no language column")
+        option(parser, f"--{role}-column NAME", argparse.SUPPRESS)
+    option(parser, "--language CODE", "language of files that have no language column")
     add_device(parser)
 
 
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:
     """Add files of parallel text."""
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE",
-        help="parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped",
-    )  # fmt: skip
-    parser.add_argument(
-        "--drop-empty", action="store_true", help="leave out pairs with an empty side instead of failing"
+    what = "parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=what)
+    option(
+        parser, "--drop-empty", "leave out pairs with an empty side instead of failing", action="store_true"
     )
 
 
@@ -45,31 +41,40 @@ def add_task_files(parser: argparse.ArgumentParser, who: str) -> None:
         ("running-text", "consecutive sentences, one a line, with an empty line between documents"),
         ("nli", "SNLI's or MultiNLI's JSON lines"),
     ):
-        parser.add_argument(
-            f"--{name}", action="append", default=[], metavar="FILE", help=f"{what}, for {who}; repeatable"
-        )
+        option(parser, f"--{name} FILE", f"{what}, for {who}; repeatable", action="append", default=[])
+
+
+def add_sts(parser: argparse.ArgumentParser) -> None:
+    """Add a folder of scored pairs of sentences."""
+    option(parser, "--sts FOLDER", "files such as de.dev.csv: two sentences and a score a row, no header")
+
+
+def add_train_languages(parser: argparse.ArgumentParser) -> None:
+    """Add the languages whose labels are used."""
+    about = "labelled language; repeatable (default: en)"
+    option(parser, "--train-language CODE", about, action="append", dest="train_languages")
 
 
 def add_languages(parser: argparse.ArgumentParser, which: str) -> None:
     """Add a list of languages; `which` is the help."""
-    parser.add_argument("--languages", type=listed, metavar="en,de", help=which)
+    option(parser, "--languages en,de", which, type=listed)
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add the device to compute on."""
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda:0 (default: auto)")
+    option(parser, "--device", "auto, cpu, cuda:0 (default: auto)", default="auto")
 
 
 def add_encoder(parser: Any, *, default: str = "use", specs: str = SPECS) -> None:
     """Add an encoder by name; `specs` lists the names in the help."""
-    parser.add_argument("--encoder", default=default, metavar="SPEC", help=f"{specs} (default: {default})")
+    option(parser, "--encoder SPEC", f"{specs} (default: {default})", default=default)
 
 
 def add_encoder_or_run(parser: argparse.ArgumentParser) -> None:
     """Add an encoder by name, or by the run that trained it."""
     which = parser.add_mutually_exclusive_group()
     add_encoder(which)
-    which.add_argument("--run", metavar="DIR", help="a finished run's specialised encoder")
+    option(which, "--run DIR", "a finished run's specialised encoder")
 
 
 def encoder_of(options: argparse.Namespace) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of
 from emu_core.cli.printing import counter, print_table
-from emu_core.cli.verb import add_verb
+from emu_core.cli.verb import add_verb, option
 
 MOST_PRINTED = 1_000
 
@@ -15,21 +15,15 @@ def add_predict(verbs: Any) -> None:
     parser = add_verb(verbs, "predict", _predict, "predict the intents of sentences from labelled ones")
     add_data(parser, "quoted sentences, or CSV, TSV, JSONL, Parquet, XLSX or text files, or the word demo")
     add_encoder_or_run(parser)
-    parser.add_argument(
-        "--pool", nargs="+", required=True, metavar="LABELLED", help="labelled files to predict from"
+    option(parser, "--pool LABELLED", "labelled files to predict from", nargs="+", required=True)
+    option(parser, "-k N", "nearest labelled sentences to show (default: 3)", type=int, default=3)
+    about = (
+        "no known intent if the nearest labelled sentence is less similar; -1 for never (default: the cosine that "
+        "95 %% of the correct predictions reach in a leave-one-out test on the pool)"
     )
-    parser.add_argument(
-        "-k", type=int, default=3, metavar="N", help="nearest labelled sentences to show (default: 3)"
-    )
-    parser.add_argument(
-        "--threshold", type=float, metavar="COSINE",
-        help="no known intent if the nearest labelled sentence is less similar; -1 for never (default: the cosine that "
-        "95 %% of the correct predictions reach in a leave-one-out test on the pool)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", metavar="FILE",
-        help=f".csv, .tsv, .jsonl or .parquet (default: print; required for over {MOST_PRINTED:,} sentences)",
-    )  # fmt: skip
+    option(parser, "--threshold COSINE", about, type=float)
+    about = f".csv, .tsv, .jsonl or .parquet (default: print; required for over {MOST_PRINTED:,} sentences)"
+    option(parser, "--out FILE", about)
 
 
 def _predict(options: argparse.Namespace) -> dict[str, Any]:

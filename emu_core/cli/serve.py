@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from emu_core.cli.verb import add_verb
+from emu_core.cli.verb import add_verb, option
 from emu_core.config.server import ServerSettings, is_this_machine, read_server_settings, warnings_for
 from emu_core.errors import EmuError
 
@@ -51,17 +51,13 @@ def serve(
 def add_app(verbs: Any) -> None:
     """Add `emu app`."""
     parser = add_verb(verbs, "app", _app, "serve the app, on this machine or to others")
-    parser.add_argument(
-        "--host", default="localhost", metavar="ADDRESS",
-        help="address to listen on (default: localhost, this machine only)",
-    )  # fmt: skip
+    about = "address to listen on (default: localhost, this machine only)"
+    option(parser, "--host ADDRESS", about, default="localhost")
     parser.add_argument("--port", type=int, default=8501)
     runs = os.environ.get("EMU_RUNS") or "runs"
-    parser.add_argument("--runs", default=runs, metavar="DIR", help=f"the folder of runs (default: {runs})")
-    parser.add_argument(
-        "--settings", metavar="FILE",
-        help="TOML file with sign-in and quotas: docs/how-to/server.md (default: none)",
-    )  # fmt: skip
+    option(parser, "--runs DIR", f"the folder of runs (default: {runs})", default=runs)
+    about = "TOML file with sign-in and quotas: docs/how-to/server.md (default: none)"
+    option(parser, "--settings FILE", about)
 
 
 def _app(options: argparse.Namespace) -> dict[str, Any]:

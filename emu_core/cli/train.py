@@ -15,17 +15,18 @@ from emu_core.cli.options import (
     add_languages,
     add_parallel_files,
     add_task_files,
+    add_train_languages,
     data_options,
     taken,
 )
 from emu_core.cli.printing import Line, print_guard, print_table
-from emu_core.cli.verb import add_verb
+from emu_core.cli.verb import add_verb, option
 from emu_core.errors import RunError
 from emu_core.methods.method import Needs
 from emu_core.methods.registry import DEFAULT, configure, method_named, methods_that_need
 from emu_core.processes import is_main
 from emu_core.runs.config import Task
-from emu_core.runs.run import NAME, Run, RunState, Status, new_run_name
+from emu_core.runs.run import Run, RunState, Status, check_name, new_run_name
 
 
 def add_train(verbs: Any) -> None:
@@ -34,40 +35,20 @@ def add_train(verbs: Any) -> None:
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
     add_data(parser)
     add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), DEFAULT)
-    parser.add_argument(
-        "--encoder", metavar="SPEC",
-        help=f"{SPECS} (default: the method's)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--train-language", action="append", metavar="CODE", dest="train_languages",
-        help="labelled language; repeatable (default: en)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--unlabelled-language", action="append", metavar="CODE", dest="unlabelled_languages",
-        help="language of DATA used without labels; repeatable (default: all others)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--unlabelled", action="append", metavar="FILE",
-        help="unlabelled sentences instead of DATA's; repeatable",
-    )  # fmt: skip
-    parser.add_argument(
-        "--pair", action="append", metavar="en-de", dest="pairs",
-        help="translations that fmda learns from; repeatable (default: all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--hold-out", type=float, default=0.0, metavar="SHARE",
-        help="share of each intent to measure, if no row has a split",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cache",
-        metavar="DIR",
-        help="store the encoder's states for fmda here, for other runs on the data",
-    )
+    option(parser, "--encoder SPEC", f"{SPECS} (default: the method's)")
+    add_train_languages(parser)
+    about = "language of DATA used without labels; repeatable (default: all others)"
+    option(parser, "--unlabelled-language CODE", about, action="append", dest="unlabelled_languages")
+    option(parser, "--unlabelled FILE", "unlabelled sentences instead of DATA's; repeatable", action="append")
+    about = "translations that fmda learns from; repeatable (default: all)"
+    option(parser, "--pair en-de", about, action="append", dest="pairs")
+    about = "share of each intent to measure, if no row has a split"
+    option(parser, "--hold-out SHARE", about, type=float, default=0.0)
+    option(parser, "--cache DIR", "store the encoder's states for fmda here, for other runs on the data")
     _add_run(parser, "measured for the encoder")
-    parser.add_argument(
-        "--precision", choices=["fp32", "bf16"], metavar="TYPE",
-        help="fp32 or bf16, of the encoder (default: fp32)",
-    )  # fmt: skip
+    option(
+        parser, "--precision TYPE", "fp32 or bf16, of the encoder (default: fp32)", choices=["fp32", "bf16"]
+    )
 
 
 def _train(options: argparse.Namespace) -> dict[str, Any]:
@@ -100,14 +81,10 @@ def add_pretrain(verbs: Any) -> None:
         parser, "languages of files that do not name theirs, in the order of the files or of a file's columns"
     )
     add_task_files(parser, "the dual encoder")
-    parser.add_argument(
-        "--dev", nargs="+", default=[], metavar="FILE",
-        help="parallel text that chooses the epoch (default: up to 1,000 pairs held out)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--test", nargs="+", default=[], metavar="FILE",
-        help="parallel text to evaluate the encoder on (default: the text that chose the epoch)",
-    )  # fmt: skip
+    about = "parallel text that chooses the epoch (default: up to 1,000 pairs held out)"
+    option(parser, "--dev FILE", about, nargs="+", default=[])
+    about = "parallel text to evaluate the encoder on (default: the text that chose the epoch)"
+    option(parser, "--test FILE", about, nargs="+", default=[])
     _add_run(parser, "that take minutes on two cores")
     add_device(parser)
 
@@ -147,16 +124,12 @@ def _resume(options: argparse.Namespace) -> dict[str, Any]:
 
 def _add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
     """Add the folder of a run, its seed, its default settings (`tuned`, or the paper's) and snapshots."""
-    parser.add_argument("--out", metavar="DIR", help="the run's folder (default: a new one under runs/)")
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of all random numbers (default: 0)"
-    )
-    parser.add_argument(
-        "--preset", default="tuned", choices=["tuned", "paper"],
-        help=f"defaults {tuned}, or the paper's own (default: tuned)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--snapshots", action="store_true", help="store some sentences with their vectors after each epoch"
+    option(parser, "--out DIR", "the run's folder (default: a new one under runs/)")
+    option(parser, "--seed N", "seed of all random numbers (default: 0)", type=int, default=0)
+    about = f"defaults {tuned}, or the paper's own (default: tuned)"
+    option(parser, "--preset", about, default="tuned", choices=["tuned", "paper"])
+    option(
+        parser, "--snapshots", "store some sentences with their vectors after each epoch", action="store_true"
     )
 
 
@@ -168,10 +141,7 @@ def _run_options(options: argparse.Namespace, what: str) -> dict[str, Any]:
     """
     runs = Path("runs")
     out = Path(options.out) if options.out else runs / new_run_name(runs, options.method, what)
-    if not NAME.fullmatch(out.name):
-        raise RunError(
-            f"'{out.name}' can't name a run: use lower-case letters, digits, '.', '_' and '-' in --out"
-        )
+    check_name(out.name)
     return {
         "out": out,
         **taken(options, "method", "seed", "snapshots"),
@@ -201,33 +171,26 @@ def _reported(run: Run, options: argparse.Namespace) -> dict[str, Any]:
     metrics = run.metrics()
     try:
         if not options.json and is_main():
-            _print(run, metrics)
+            for warning in metrics["warnings"]:
+                print(f"note: {warning}")
+            (_print_translations if "translation" in metrics else _print_accuracy)(metrics)
+            print(f"{run.folder} in {metrics['seconds']:.0f} s")
     except (LookupError, TypeError, ValueError):
         raise RunError(f"{run.folder / 'metrics.json'} is damaged; delete the run's folder") from None
     return {"run": str(run.folder), **metrics}
 
 
-def _print(run: Run, metrics: Mapping[str, Any]) -> None:
-    for warning in metrics["warnings"]:
-        print(f"note: {warning}")
-    if "translation" in metrics:
-        _print_translations(metrics)
-    else:
-        _print_accuracy(metrics)
-    print(f"{run.folder} in {metrics['seconds']:.0f} s")
-
-
 def _print_translations(metrics: Mapping[str, Any]) -> None:
+    from emu_core.evaluation.metric_rows import named, text_rows
+
     print(f"translation retrieval on {metrics['measured_on']}, %\n")
-    rows = [
+    rows = text_rows(
         (
-            way,
-            *(f"{found[f'p_at_{n}']:.1f}" for n in (1, 3, 10)),
-            f"{found['candidates']:,}",
-            "" if found["trained"] else "no such pair was trained on",
-        )
-        for way, found in metrics["translation"].items()
-    ]
+            found | {"untrained": "" if found["trained"] else "no such pair was trained on"}
+            for found in named(metrics["translation"])
+        ),
+        "{name} | {p_at_1:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {untrained}",
+    )
     print_table(("direction", "P@1", "P@3", "P@10", "among", ""), rows)
 
 
@@ -235,12 +198,10 @@ def _print_accuracy(metrics: Mapping[str, Any]) -> None:
     from emu_core.evaluation import metric_rows
 
     if "base" in metrics:
-        base, specialised = metrics["base"], metrics["specialised"]
         print(f"leave-one-out Acc@1 %, split {metrics['split']}\n")
-        rows = [
-            (pair, f"{base[pair]:.1f}", f"{specialised[pair]:.1f}", f"{specialised[pair] - base[pair]:+.1f}")
-            for pair in base
-        ]
+        rows = metric_rows.text_rows(
+            metric_rows.directions(metrics), "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f}"
+        )
         print_table(("direction", "before", "after", "difference"), rows)
         before, after = metrics["mean_base"], metrics["mean_specialised"]
         print(f"\nmean over the {metrics['mean_over']}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")

@@ -54,7 +54,14 @@ def add_verb(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
     parser.set_defaults(verb=run)
-    form: dict[str, Any] = {"nargs": "?", "metavar": "FILE"} if json_file else {"action": "store_const"}
-    more = ", or write it to FILE" if json_file else ""
-    parser.add_argument("--json", const=STDOUT, help=f"print one JSON object{more}", **form)
+    if json_file:
+        option(parser, "--json FILE", "print one JSON object, or write it to FILE", nargs="?", const=STDOUT)
+    else:
+        option(parser, "--json", "print one JSON object", action="store_const", const=STDOUT)
     return parser
+
+
+def option(parser: Any, name: str, about: str, **form: Any) -> None:
+    """Add an option to a parser or a group, named with the word that stands for its value, such as "--out DIR"."""
+    flag, _, value = name.partition(" ")
+    parser.add_argument(flag, help=about, **({"metavar": value} if value else {}), **form)

@@ -48,6 +48,15 @@ def named(found: Mapping[str, Facts]) -> list[dict[str, Any]]:
     return [{"name": name, **one} for name, one in found.items()]
 
 
+def directions(metrics: Facts) -> list[dict[str, Any]]:
+    """Return a record for each direction of metrics.json: its `pair`, its accuracy in `base` and `new`, the `gain`."""
+    base, specialised = metrics["base"], metrics["specialised"]
+    return [
+        {"pair": pair, "base": value, "new": specialised[pair], "gain": specialised[pair] - value}
+        for pair, value in base.items()
+    ]
+
+
 def guard_table(guard: Mapping[str, Facts]) -> TextTable:
     """Return a row for each language of a guard as metrics.json has it."""
     rows = text_rows(
