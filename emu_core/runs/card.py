@@ -6,19 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from emu_core.charts.curves import small_curves
-from emu_core.charts.markup import block, cards, escaped, html_table, new_intent_verdict, paragraph
+from emu_core.charts.markup import cards, escaped, html_table, new_intent_verdict, paragraph
+from emu_core.evaluation import metric_rows
 from emu_core.evaluation.guard import Verdict
-from emu_core.evaluation.metric_rows import (
-    TextTable,
-    cross_validation_sentence,
-    forgetting_table,
-    guard_sentences,
-    guard_table,
-    leakage_table,
-    named,
-    new_intent_sentence,
-    text_rows,
-)
+from emu_core.evaluation.metric_rows import TextTable, named, text_rows
 from emu_core.evaluation.significance import binomial_interval
 from emu_core.runs.config import RunConfig
 
@@ -39,34 +30,32 @@ def model_card(
     else:
         sections = [_translations(metrics), _eigen(metrics), _warnings(metrics)]
         about, sentence = _from_scratch(config, data), "A dog runs along the beach."
-    settings = {
-        **config.hyperparameters, "seed": config.seed, "device": config.device, **config.versions,
-    }  # fmt: skip
+    settings = {**config.hyperparameters, "seed": config.seed, "device": config.device, **config.versions}
     parts = [f"# {_literal(name)}", about, *(part for section in sections for part in section)]
     parts += ["## Settings", _table(("setting", "value"), [(key, str(settings[key])) for key in settings])]
-    code = f"""```python
+    code = f"""## Use
+
+```python
 from emu_core import load_encoder
 
 vectors = load_encoder("run:{name}").encode(["{sentence}"])
-```"""
-    return "\n\n".join([*parts, "## Use", code]) + "\n"
+```
+"""
+    return "\n\n".join([*parts, code])
 
 
 def html_card(
     name: str, config: RunConfig, metrics: Facts, history: Sequence[dict[str, Any]], unfinished: str
-) -> str:
-    """Return a run as HTML for a notebook: settings, results, guards and curves.
+) -> Iterator[str]:
+    """Yield a run as HTML for a notebook: settings, results, guards and curves.
 
     `history` is the log so far; `unfinished` the progress of a run that is not finished, else "".
     """
     what = f"{config.method} on {config.data}" + (f", from {config.encoder}" if config.encoder else "")
-    parts = [f"<h3>{escaped(name)}</h3>", paragraph(what, "note")]
+    yield f"<h3>{escaped(name)}</h3>"
+    yield paragraph(what, "note")
     if unfinished:
-        parts.append(paragraph(unfinished, "worse"))
-    return block([*parts, *_figures(metrics), small_curves(history)])
-
-
-def _figures(metrics: Facts) -> Iterator[str]:
+        yield paragraph(unfinished, "worse")
     if "mean_base" in metrics:
         base, specialised = metrics["mean_base"], metrics["mean_specialised"]
         yield cards(
@@ -78,19 +67,20 @@ def _figures(metrics: Facts) -> Iterator[str]:
     elif note := metrics.get("note"):
         yield paragraph(note, "note")
         if "cross_validation" in metrics:
-            yield paragraph(cross_validation_sentence(metrics["cross_validation"]))
+            yield paragraph(metric_rows.cross_validation_sentence(metrics["cross_validation"]))
     if guard := metrics.get("guard"):
-        sentences = guard_sentences(guard).values()
+        sentences = metric_rows.guard_sentences(guard).values()
         yield from (paragraph(one, "worse") for one in sentences)
         if not sentences:
             yield paragraph("No language is seen to lose.", "better")
-        yield html_table(guard_table(guard))
+        yield html_table(metric_rows.guard_table(guard))
     if "new_intents" in metrics:
         yield new_intent_verdict(metrics["new_intents"])
     yield from (paragraph(warning, "worse") for warning in metrics.get("warnings", ()))
     if translation := metrics.get("translation"):
         rows = text_rows(named(translation), "{name} | {p_at_1:.1f} | {candidates:,}")
         yield html_table(TextTable(("direction", "P@1 %", "among"), rows))
+    yield small_curves(history)
 
 
 def _specialised(config: RunConfig, data: Facts) -> str:
@@ -128,24 +118,17 @@ def _from_scratch(config: RunConfig, data: Facts) -> str:
 def _results(metrics: Facts) -> list[str]:
     title = "## Leave-one-out Acc@1"
     if "base" not in metrics:
-        found = [f"Not measured: {metrics['note']}."]
+        parts = [title, f"Not measured: {metrics['note']}."]
         if "cross_validation" in metrics:
-            found.append(cross_validation_sentence(metrics["cross_validation"]))
-        return [title, *found, *_warnings(metrics)]
-    base, specialised, counts = metrics["base"], metrics["specialised"], metrics["counts"]
-    worse = [pair for pair in base if specialised[pair] < base[pair]]
-    shown = (
-        {
-            "pair": pair,
-            "base": base[pair],
-            "new": specialised[pair],
-            "gain": specialised[pair] - base[pair],
-            "interval": binomial_interval(round(specialised[pair] * counts[pair] / 100), counts[pair]),
-        }
-        for pair in base
-    )
+            parts.append(metric_rows.cross_validation_sentence(metrics["cross_validation"]))
+        return [*parts, *_warnings(metrics)]
+    found = metric_rows.directions(metrics)
+    worse = [one["pair"] for one in found if one["gain"] < 0]
+    for one in found:
+        count = metrics["counts"][one["pair"]]
+        one["interval"] = binomial_interval(round(one["new"] * count / 100), count)
     rows = text_rows(
-        shown, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
+        found, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
     )
     return [
         title,
@@ -163,20 +146,23 @@ def _warnings(metrics: Facts) -> list[str]:
 
 
 def _guard(metrics: Facts) -> list[str]:
-    title, guard = "## Language guard", metrics.get("guard")
+    guard = metrics.get("guard")
     if not guard:
         reason = (
             "the run was made before there was a guard; `emu evaluate FILE --run DIR` computes one"
             if "base" in metrics
             else "no sentences were held out, so a loss in some language would go unnoticed"
         )
-        return [title, f"**Not guarded:** {reason}."]
+        return ["## Language guard", f"**Not guarded:** {reason}."]
     return [
-        title,
+        "## Language guard",
         "The gain or loss of the queries in each language, in points of Acc@1 over all its directions, with a 95 % "
         "interval over the queries.",
-        *([f"**{one}**" for one in guard_sentences(guard).values()] or ["No language is seen to lose."]),
-        _table(*guard_table(guard)),
+        *(
+            [f"**{one}**" for one in metric_rows.guard_sentences(guard).values()]
+            or ["No language is seen to lose."]
+        ),
+        _table(*metric_rows.guard_table(guard)),
     ]
 
 
@@ -184,7 +170,7 @@ def _new_intents(metrics: Facts) -> list[str]:
     if "new_intents" not in metrics:  # a method that trains for minutes, or a run of an earlier version
         return []
     found = metrics["new_intents"]
-    sentence = new_intent_sentence(found)
+    sentence = metric_rows.new_intent_sentence(found)
     return [
         "## New-intent guard",
         "Each half of the intents was left out in turn, the method was fitted on the other half, and the labelled "
@@ -201,7 +187,7 @@ def _leakage(metrics: Facts) -> list[str]:
         "## Language leakage",
         f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences predict which of "
         f"{leakage['base']['languages']} languages each is in; at chance level they carry no language identity.",
-        _table(*leakage_table(leakage)),
+        _table(*metric_rows.leakage_table(leakage)),
     ]
 
 
@@ -217,7 +203,7 @@ def _forgetting(forgetting: Facts | None) -> list[str]:
         f"**Fell by more than 0.02 or 1 point: {', '.join(fallen)}.**"
         if fallen
         else "Nothing fell by more than 0.02 or 1 point.",
-        _table(*forgetting_table(forgetting)),
+        _table(*metric_rows.forgetting_table(forgetting)),
         *([f"Measured on {where}."] if where else []),
     ]
 

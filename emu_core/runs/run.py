@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, get_type_hints
@@ -48,6 +49,7 @@ _DATA: Mapping[str, Any] = {
     "audit": list[str],
     "hold_out": float,
 }
+_RECORD = {"step": int, "epoch": int, **dict.fromkeys(("seconds", "loss", "dev_accuracy"), float)}
 _REMARKS: Mapping[str, Any] = {"note": str, "tags": list[str]}
 REMARKS = "remarks.json"
 MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags of a run
@@ -147,12 +149,12 @@ class Run:
         from emu_core.runs.card import html_card
 
         try:
-            status = self.status()
-            is_finished = status.state is RunState.FINISHED
-            unfinished = f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
-            return html_card(
-                self.name, self.config(), self.metrics(), self.history(), "" if is_finished else unfinished
-            )
+            status, unfinished = self.status(), ""
+            if status.state is not RunState.FINISHED:
+                unfinished = (
+                    f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
+                )
+            return block(html_card(self.name, self.config(), self.metrics(), self.history(), unfinished))
         except RunError as error:  # no run yet, or a damaged folder
             return block([paragraph(str(error), "worse")])
 
@@ -265,15 +267,20 @@ class Run:
                 folder.
         """
         check_name(name)
-        configs = {run: _or_empty(run, "config.json") for run in list_runs(self.folder.parent)}
-        above = {run: own for run, own in configs.items() if own.get("encoder") == f"run:{self.folder}"}
-        for run in above:
+        above = []
+        for run in list_runs(self.folder.parent):
+            config = {}
+            with suppress(RunError):  # damaged
+                config = run._read("config.json")
+            if config.get("encoder") != f"run:{self.folder}":
+                continue
             if not run.status().state.is_over:
                 raise RunError(
                     f"the run '{run.name}' is trained on top of it and is not over; cancel it first"
                 )
+            above.append((run, config))
         new = self._move(self.folder.parent / name)
-        for run, config in above.items():
+        for run, config in above:
             path = run.folder / "config.json"
             written = path.stat()
             run.write("config.json", config | {"encoder": f"run:{new.folder}"})
@@ -383,6 +390,7 @@ class Run:
     def _read(
         self, name: str, shapes: Mapping[str, Any] = MappingProxyType({}), *, required: bool = False
     ) -> dict[str, Any]:
+        fix = "delete it" if name == REMARKS else "delete the run's folder"
         try:
             values = read_json(self.folder / name)
         except FileNotFoundError:
@@ -394,11 +402,11 @@ class Run:
                 ) from None
             raise RunError(f"{self.folder} is not a run: it has no {name}") from None
         except (OSError, ValueError):
-            raise RunError(f"{self.folder / name} can't be read; {_fix(name)}") from None
+            raise RunError(f"{self.folder / name} can't be read; {fix}") from None
         if not isinstance(values, dict) or not all(
             has_shape(values[field], shape) for field, shape in shapes.items() if field in values
         ):
-            raise RunError(f"{self.folder / name} is damaged; {_fix(name)}")
+            raise RunError(f"{self.folder / name} is damaged; {fix}")
         return values
 
 
@@ -449,49 +457,34 @@ def _names(folder: Path) -> set[str]:
 
 def list_runs(root: Path) -> list[Run]:
     """Return the runs under `root`, the newest first."""
-    if not root.is_dir():
-        return []
     found = []
-    for folder in root.iterdir():
-        if not NAME.fullmatch(folder.name) or not (folder / "status.json").is_file():
-            continue
-        try:
-            created = (folder / "config.json").stat().st_mtime
-        except OSError:  # being deleted right now, or no file
-            continue
-        found.append((created, folder.name, Run(folder)))
-    return [run for _, _, run in sorted(found, key=lambda item: item[:2], reverse=True)]
+    for folder in root.glob("*"):
+        if NAME.fullmatch(folder.name) and (folder / "status.json").is_file():
+            with suppress(OSError):  # being deleted right now, or no file
+                found.append(((folder / "config.json").stat().st_mtime, folder.name))
+    return [Run(root / name) for _, name in sorted(found, reverse=True)]
 
 
 def new_run_name(root: Path, method: str, encoder: str) -> str:
     """Return a free name such as emu-use-3."""
     stem = re.sub(r"[^a-z0-9]+", "-", f"{method}-{encoder}".lower()).strip("-")[:60]
-    number = 1
-    while (root / f"{stem}-{number}").exists():
-        number += 1
-    return f"{stem}-{number}"
+    names = (f"{stem}-{number}" for number in count(1))
+    return next(name for name in names if not (root / name).exists())
 
 
 def record_of(line: str) -> dict[str, Any] | None:
     """Return the record in a line of the log; None for an invalid line, such as one that is still being written."""
     try:
         record = json.loads(line)
-        step, epoch = record["step"], record["epoch"]
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
-    figures = [record.get(name, 0.0) for name in ("seconds", "loss", "dev_accuracy")]
     sound = (
-        record.get("kind") in ("step", "epoch")
-        and all(isinstance(one, int) for one in (step, epoch))
-        and all(isinstance(one, float | int) for one in figures)
-        and all(isinstance(one, float | int | str) for one in record.values())
+        isinstance(record, dict)
+        and record.get("kind") in ("step", "epoch")
+        and {"step", "epoch"} <= record.keys()
+        and all(has_shape(value, _RECORD.get(name, float | str | bool)) for name, value in record.items())
     )
     return record if sound else None
-
-
-def _fix(name: str) -> str:
-    """Return how to fix a damaged file of a run."""
-    return "delete it" if name == REMARKS else "delete the run's folder"
 
 
 def check_name(name: str) -> None:
@@ -511,14 +504,6 @@ def empty_trash(root: Path, kept_s: float = 0.0) -> None:
     for folder in (root / TRASH).glob("*"):
         if time.time() - folder.stat().st_mtime >= kept_s:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _or_empty(run: Run, name: str) -> dict[str, Any]:
-    """Return the contents of a JSON file of a run; {} if it is damaged."""
-    try:
-        return run._read(name)
-    except RunError:
-        return {}
 
 
 def _is_status(values: Mapping[str, Any]) -> bool:
