@@ -9,15 +9,7 @@ from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import TITLES, ColourBy, groups, hover_texts
 from emu_core.charts.markup import escaped, html_page
-from emu_core.charts.style import (
-    CLOSEST,
-    PLAIN,
-    frame_map,
-    on_page,
-    on_white,
-    plain,
-    short,
-)
+from emu_core.charts.style import CLOSEST, PLAIN, frame_map, on_page, on_white, plain, short
 from emu_core.data.languages import language_name
 from emu_core.evaluation.film import Film
 

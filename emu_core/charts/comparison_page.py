@@ -4,16 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import plotly.graph_objects as go
 
-from emu_core.charts.comparison import (
-    MOST_CONFUSED,
-    accuracy,
-    changes,
-    confusion,
-    forgetting,
-    gains,
-    similarity,
-    triple,
-)
+from emu_core.charts import comparison as draw
 from emu_core.charts.markup import (
     accuracy_summary,
     changes_table,
@@ -26,18 +17,9 @@ from emu_core.charts.markup import (
     subject,
 )
 from emu_core.data.wording import counted
+from emu_core.evaluation import metric_rows
 from emu_core.evaluation.comparison import Change, Comparison
 from emu_core.evaluation.forgetting import PARTS
-from emu_core.evaluation.metric_rows import (
-    TextTable,
-    accuracy_table,
-    change_counts_table,
-    confusion_table,
-    forgetting_table,
-    leakage_table,
-    significance_sentence,
-    triples_table,
-)
 
 MOST_DRAWN = 2  # triples of each kind drawn as a chart; the table has all of them
 MOST_ROWS = 200  # changed neighbours of each kind
@@ -68,11 +50,13 @@ def comparison_page(comparison: Comparison) -> str:
 def _accuracy(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Accuracy</h2>"
     yield from accuracy_summary(comparison)
-    yield _charts([accuracy(comparison, which) for which in ("base", "other", "difference")])
-    yield paragraph(significance_sentence(comparison), "note")
-    yield details("Every direction, with 95 % intervals and the paired test", accuracy_table(comparison))
+    yield _charts([draw.accuracy(comparison, which) for which in ("base", "other", "difference")])
+    yield paragraph(metric_rows.significance_sentence(comparison), "note")
+    yield details(
+        "Every direction, with 95 % intervals and the paired test", metric_rows.accuracy_table(comparison)
+    )
     yield "<h2>Gains by language</h2>"
-    yield _charts([gains(comparison)])
+    yield _charts([draw.gains(comparison)])
     yield paragraph(
         "Queries in each language, over all pools, with 95 % intervals over the queries. A language loses if its whole "
         "interval is below zero, and may lose if its estimate is.",
@@ -80,7 +64,7 @@ def _accuracy(comparison: Comparison) -> Iterable[str]:
     )
     if comparison.leakage is not None:
         yield "<h2>Language leakage</h2>"
-        yield html_table(leakage_table(comparison.metrics["leakage"], comparison.names))
+        yield html_table(metric_rows.leakage_table(comparison.metrics["leakage"], comparison.names))
         yield paragraph(
             "How well the vectors reveal the language of a sentence; at chance, they do not. A sentence's own "
             "translations are left out.",
@@ -96,11 +80,11 @@ def _triples(comparison: Comparison) -> Iterable[str]:
         "note",
     )
     for across, title in ((False, "In one language"), (True, "S3 in another language")):
-        table = triples_table(comparison, across_languages=across)
+        table = metric_rows.triples_table(comparison, across_languages=across)
         if table.rows:
             yield f"<h3>{title}</h3>"
             drawn = range(min(MOST_DRAWN, len(table.rows)))
-            yield _charts([triple(comparison, place, across_languages=across) for place in drawn])
+            yield _charts([draw.triple(comparison, place, across_languages=across) for place in drawn])
             yield html_table(table)
         elif not across:
             yield "<p>The base encoder confuses no two intents here: there is nothing to show.</p>"
@@ -111,17 +95,17 @@ def _similarity(comparison: Comparison) -> Iterable[str]:
         return
     yield "<h2>Similarity</h2>"
     yield '<p class="note">Cosines of the first triple and its translations.</p>'
-    yield _charts([similarity(comparison, rows, which) for which in ("base", "other")])
+    yield _charts([draw.similarity(comparison, rows, which) for which in ("base", "other")])
     order = comparison.similarity(rows)[comparison.names[0]].index
     listed = comparison.sentences.iloc[order][["text", "intent", "language"]]
     numbered = [[str(place), *row] for place, row in enumerate(listed.to_numpy().tolist(), start=1)]
-    yield html_table(TextTable(("", "sentence", "intent", "language"), numbered))
+    yield html_table(metric_rows.TextTable(("", "sentence", "intent", "language"), numbered))
 
 
 def _neighbours(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Changed neighbours</h2>"
-    yield _charts([changes(comparison)])
-    yield html_table(change_counts_table(comparison))
+    yield _charts([draw.changes(comparison)])
+    yield html_table(metric_rows.change_counts_table(comparison))
     table = comparison.changes()
     for kind in (Change.FIXED, Change.BROKEN, Change.CHANGED):
         part = table[table["change"] == kind]
@@ -135,11 +119,12 @@ def _confusion(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Confused intents</h2>"
     yield paragraph(
         "The intents of the nearest neighbours, in any language: of the sentences of each intent (down), the share "
-        f"whose neighbour has the intent across. Of many intents the {MOST_CONFUSED} with the most errors are drawn.",
+        "whose neighbour has the intent across. Of many intents the "
+        f"{draw.MOST_CONFUSED} with the most errors are drawn.",
         "note",
     )
-    yield _charts([confusion(comparison, which) for which in ("base", "other", "difference")])
-    yield details("Every two intents that are taken for each other", confusion_table(comparison))
+    yield _charts([draw.confusion(comparison, which) for which in ("base", "other", "difference")])
+    yield details("Every two intents that are taken for each other", metric_rows.confusion_table(comparison))
 
 
 def _forgetting(comparison: Comparison) -> Iterable[str]:
@@ -148,8 +133,8 @@ def _forgetting(comparison: Comparison) -> Iterable[str]:
         return
     yield "<h2>Forgetting</h2>"
     yield forgetting_verdict(measured)
-    yield _charts([forgetting(measured, part) for part in PARTS if (measured["part"] == part).any()])
-    yield html_table(forgetting_table(measured))
+    yield _charts([draw.forgetting(measured, part) for part in PARTS if (measured["part"] == part).any()])
+    yield html_table(metric_rows.forgetting_table(measured))
 
 
 def _charts(figures: Sequence[go.Figure]) -> str:

@@ -38,16 +38,17 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
             perhaps `stage`, and the parts by name; and of kind "epoch", whose `dev_accuracy` is drawn. A value that is
             not finite leaves a gap; steps without a part are skipped.
     """
-    logs = {name: _Log.of(one) for name, one in history.items()} if isinstance(history, Mapping) else {}
-    logs = logs or {"": _Log.of(history if isinstance(history, Sequence) else ())}
+    histories = history if isinstance(history, Mapping) else {"": history}
+    logs = {name: _Log.of(one) for name, one in histories.items()}
     names = list(dict.fromkeys(part for log in logs.values() for part in log.curves))
     names.sort(key=lambda name: name == "dev_accuracy")
     if not names:
-        return _nothing_yet()
+        figure = go.Figure().update_xaxes(visible=False).update_yaxes(visible=False)
+        figure.add_annotation(text="No step is done yet.", showarrow=False, font={"size": 14})
+        return on_page(figure, height=160)
     # Layers trained in stages are selected by retrieval among held-out pairs.
-    staged = any(log.stages for log in logs.values())
     titles = {name: _title(name) for name in names}
-    if staged:
+    if any(log.stages for log in logs.values()):
         titles["dev_accuracy"] = "Found among held-out pairs, %"
     rows = math.ceil(len(names) / COLUMNS)
     figure = make_subplots(
@@ -221,10 +222,8 @@ def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
     """
     figure = go.Figure()
     rounds = rounds.sort_values("labels")
-    for column, name, colour in (
-        ("fitted", "default method", PALETTE[0]),
-        ("base", "encoder as it is", GREY),
-    ):
+    lines = (("fitted", "default method", PALETTE[0]), ("base", "encoder as it is", GREY))
+    for column, name, colour in lines:
         figure.add_scatter(
             x=rounds["labels"],
             y=rounds[column],
@@ -260,14 +259,6 @@ def _thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> Curve:
 def _spans_decades(y: NDArray[np.float64]) -> bool:
     known = y[np.isfinite(y)]
     return bool(known.min() > 0 and known.max() / known.min() >= LOG_FROM)
-
-
-def _nothing_yet() -> go.Figure:
-    figure = go.Figure()
-    figure.add_annotation(text="No step is done yet.", showarrow=False, font={"size": 14})
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    return on_page(figure, height=160)
 
 
 def spectrum_lines(panels: Mapping[str, Mapping[str, NDArray[np.floating]]]) -> go.Figure:

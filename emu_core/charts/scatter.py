@@ -11,34 +11,15 @@ from numpy.typing import NDArray
 from plotly.basedatatypes import BaseTraceType
 from plotly.subplots import make_subplots
 
-from emu_core.charts.marks import (
-    MOST_LISTED,
-    NAME,
-    NAMED,
-    TITLES,
-    ColourBy,
-    Group,
-    cluster_names,
-    groups,
-    hover_texts,
-    other,
-    shapes,
-)
-from emu_core.charts.style import (
-    CLOSEST,
-    FAINT,
-    GREY,
-    frame_map,
-    on_page,
-    on_white,
-    plain,
-    short,
-)
+from emu_core.charts import marks
+from emu_core.charts.marks import ColourBy
+from emu_core.charts.style import CLOSEST, FAINT, GREY, frame_map, on_page, on_white, plain, short
 
 MOST_HOVERED = 30_000  # points that show their sentence; the texts of more would take many megabytes
 LARGER = 4.0  # added to the size of a point that stands out
 TRAINED, HELD_OUT = "trained on: faint", "held out: solid"
 SOLID, TRAINED_ON = 0.9, 0.2  # opacity
+_SIZES = ((2_000, 8.0), (10_000, 6.0), (30_000, 4.0), (np.inf, 3.0))  # of up to so many points
 MOST_WRITTEN = 160  # words; more would overlap, and are only shown on hovering
 # Of the words of each language: translations lie close together, and so would their words.
 WHERE = (
@@ -54,7 +35,7 @@ def sentence_maps(
     chosen: Set[int] = frozenset(),
     *,
     shown: NDArray[np.bool_] | None = None,
-    named: int = NAMED,
+    named: int = marks.NAMED,
     density: bool = False,
     stars: Mapping[str, NDArray[np.floating]] | None = None,
     ink: str | None = None,
@@ -78,20 +59,20 @@ def sentence_maps(
         ink: colour of the names and contour lines; None for the text's and grey.
     """
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
-    coloured, shaped = groups(points, colour_by), shapes(points, colour_by)
+    coloured, shaped = marks.groups(points, colour_by), marks.shapes(points, colour_by)
     lit = np.ones(len(points), dtype=bool) if shown is None else shown
     rows = points["row"].to_numpy(np.int32)
-    size = _size(len(points))
-    listed = len(coloured) <= MOST_LISTED
+    size = next(size for most, size in _SIZES if len(points) <= most)
+    listed = len(coloured) <= marks.MOST_LISTED
     colours = list(dict.fromkeys(group.colour for group in coloured))
     values = {group.value: group.place if listed else colours.index(group.colour) for group in coloured}
     trace_of = points[colour_by].map(values).to_numpy()
     hover: NDArray[np.object_] | None = None  # of too many points only the group is shown, or the intent
     if len(points) <= MOST_HOVERED:
-        hover = hover_texts(points)
+        hover = marks.hover_texts(points)
     elif not listed:
         hover = points["intent"].map(plain).to_numpy(object)
-    symbols = None if shaped is None else points[other(colour_by)].map(
+    symbols = None if shaped is None else points[marks.other(colour_by)].map(
         {value: group.shape[0] for value, group in shaped.items()}
     ).to_numpy(np.int16)  # fmt: skip
     opacity: NDArray[np.float32] | None = None
@@ -105,7 +86,13 @@ def sentence_maps(
     for column, places in enumerate(panels.values(), start=1):
         x, y = np.asarray(places, dtype=np.float32).T
         if density:
-            traces.append(_density(x[lit], y[lit], ink or GREY))
+            traces.append(
+                go.Histogram2dContour(
+                    x=x[lit], y=y[lit], nbinsx=40, nbinsy=40, ncontours=8, contours={"coloring": "none"},
+                    line={"width": 1.2, "color": ink or GREY, "smoothing": 1.3}, opacity=0.7,
+                    showlegend=False, showscale=False, hoverinfo="skip",
+                )
+            )  # fmt: skip
         if not lit.all():
             traces.append(
                 go.Scattergl(
@@ -144,19 +131,31 @@ def sentence_maps(
         names += [
             {
                 "x": at_x, "y": at_y, "xref": f"x{axis}", "yref": f"y{axis}", "showarrow": False,
-                "text": f"<b>{plain(short(name, NAME))}</b>",
+                "text": f"<b>{plain(short(name, marks.NAME))}</b>",
                 "font": {"size": 12, "shadow": "auto", "color": ink},
             }
-            for name, at_x, at_y in cluster_names(
+            for name, at_x, at_y in marks.cluster_names(
                 places[lit], points["intent"].to_numpy(object)[lit], named, frame=frame, panels=len(panels)
             )
         ]  # fmt: skip
     # All at once, because adding a trace checks all earlier ones.
     figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
     figure.update_layout(annotations=[*figure.layout.annotations, *names])
-    _add_stars(figure, panels, stars or {})
+    for column, title in enumerate(panels, start=1):
+        if stars and title in stars:
+            x, y = np.asarray(stars[title], dtype=np.float32).T
+            figure.add_scattergl(
+                x=x, y=y, mode="markers", name="your sentence", showlegend=column == 1, legend="legend2",
+                marker={"symbol": "star", "size": 20, "color": CLOSEST, "line": {"width": 2, "color": "white"}},
+                unselected={"marker": {"opacity": 1.0}},
+                hovertemplate="your sentence, beside its nearest ones<extra></extra>",
+                row=1, col=column,
+            )  # fmt: skip
     _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
-    _frame(figure, frame)
+    frame_map(figure)
+    for axis, update in enumerate((figure.update_xaxes, figure.update_yaxes)):
+        # Only for the axes: a `uirevision` of the layout would restore cleared selections.
+        update(range=frame[:, axis].tolist(), matches="xy"[axis], uirevision=str(frame.T.ravel().tolist()))
     on_page(figure, height=700)
     return figure.update_layout(
         dragmode="pan",
@@ -178,34 +177,6 @@ def maps_page(
     return page.encode()
 
 
-def _size(points: int) -> float:
-    return next(
-        size for size, most in ((8.0, 2_000), (6.0, 10_000), (4.0, 30_000), (3.0, points)) if points <= most
-    )
-
-
-def _density(x: NDArray[np.float32], y: NDArray[np.float32], colour: str) -> go.Histogram2dContour:
-    return go.Histogram2dContour(
-        x=x, y=y, nbinsx=40, nbinsy=40, ncontours=8, showlegend=False, showscale=False, hoverinfo="skip",
-        contours={"coloring": "none"}, line={"width": 1.2, "color": colour, "smoothing": 1.3}, opacity=0.7,
-    )  # fmt: skip
-
-
-def _add_stars(
-    figure: go.Figure, panels: Mapping[str, NDArray[np.float32]], stars: Mapping[str, NDArray[np.floating]]
-) -> None:
-    for column, title in enumerate(panels, start=1):
-        if title in stars:
-            x, y = np.asarray(stars[title], dtype=np.float32).T
-            figure.add_scattergl(
-                x=x, y=y, mode="markers", name="your sentence", showlegend=column == 1, legend="legend2",
-                marker={"symbol": "star", "size": 20, "color": CLOSEST, "line": {"width": 2, "color": "white"}},
-                unselected={"marker": {"opacity": 1.0}},
-                hovertemplate="your sentence, beside its nearest ones<extra></extra>",
-                row=1, col=column,
-            )  # fmt: skip
-
-
 def _frame_of(panels: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float64]:
     """Return the lowest and the highest place of the maps of all panels, (2, 2), with an edge around their points."""
     everything = np.concatenate([*panels.values(), np.zeros((0, 2))])
@@ -216,14 +187,6 @@ def _frame_of(panels: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float64]:
     return np.stack([low - edge, high + edge])
 
 
-def _frame(figure: go.Figure, frame: NDArray[np.float64]) -> None:
-    """Show the same part (2, 2) of every map, zoomed together, and keep the zoom while the part is the same."""
-    frame_map(figure)
-    for axis, update in ((0, figure.update_xaxes), (1, figure.update_yaxes)):
-        # Only for the axes: a `uirevision` of the layout would restore cleared selections.
-        update(range=frame[:, axis].tolist(), matches="xy"[axis], uirevision=str(frame.T.ravel().tolist()))
-
-
 def _packed(numbers: NDArray[np.int16]) -> dict[str, str]:
     """Return an array in plotly.js's binary form, which spares plotly the check of every single shape."""
     return {"dtype": "i2", "bdata": b64encode(numbers.astype("<i2").tobytes()).decode()}
@@ -231,14 +194,14 @@ def _packed(numbers: NDArray[np.int16]) -> dict[str, str]:
 
 def _legends(
     figure: go.Figure,
-    coloured: tuple[Group, ...],
-    shaped: Mapping[str, Group] | None,
+    coloured: tuple[marks.Group, ...],
+    shaped: Mapping[str, marks.Group] | None,
     colour_by: ColourBy,
     *,
     trained: bool,
 ) -> None:
     """Add the legends of colours and shapes, the longer beside the maps and the shorter below them."""
-    listed = coloured if len(coloured) <= MOST_LISTED else ()
+    listed = coloured if len(coloured) <= marks.MOST_LISTED else ()
     seen = ((TRAINED, TRAINED_ON), (HELD_OUT, SOLID)) if trained else ()
     keys = [_key(group.name, group.colour, "circle", "legend", group.value) for group in listed]
     keys += [_key(group.name, GREY, group.shape[0], "legend2", None) for group in (shaped or {}).values()]
@@ -247,9 +210,12 @@ def _legends(
     beside = {"x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top", "tracegroupgap": 0}
     under = {"x": 0, "y": -0.02, "xanchor": "left", "yanchor": "top", "orientation": "h"}
     colours_beside = len(coloured) >= len(shaped or ())
-    title = f"{TITLES[other(colour_by)]}: shape" if shaped else ""
+    title = f"{marks.TITLES[marks.other(colour_by)]}: shape" if shaped else ""
     figure.update_layout(
-        legend={**(beside if colours_beside else under), "title": {"text": f"{TITLES[colour_by]}: colour"}},
+        legend={
+            **(beside if colours_beside else under),
+            "title": {"text": f"{marks.TITLES[colour_by]}: colour"},
+        },
         legend2={
             **(under if colours_beside else beside),
             "title": {"text": title},
@@ -279,7 +245,7 @@ def word_map(places: NDArray[np.floating], words: pd.DataFrame) -> go.Figure:
     """Return a map of N words at places (N, 2); `words` has N rows with `word` and `language` (a code)."""
     figure = go.Figure()
     written = len(words) <= MOST_WRITTEN
-    for group in groups(words, "language"):
+    for group in marks.groups(words, "language"):
         mine = np.flatnonzero(words["language"].to_numpy() == group.value)
         labels = [plain(short(word, 30)) for word in words["word"].iloc[mine]]
         figure.add_scatter(

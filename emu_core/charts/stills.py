@@ -1,7 +1,7 @@
 """The maps as PNG or SVG files, drawn by matplotlib without a browser."""
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Literal
@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from matplotlib import font_manager, rc_context
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
@@ -31,13 +30,8 @@ from emu_core.charts.style import FAINT, GREY, short
 Format = Literal["png", "svg"]
 # A glyph is taken from the first font that has it, as intents may be in any script.
 _FONTS = (
-    "DejaVu Sans",
-    "Noto Sans",
-    "Noto Sans CJK JP",
-    "Noto Sans Arabic",
-    "Noto Sans Thai",
-    "Arial Unicode MS",
-)
+    "DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Thai", "Arial Unicode MS",
+)  # fmt: skip
 _ROWS = 34  # in a column of the legend
 _settings = Lock()  # matplotlib's settings are global
 
@@ -56,20 +50,40 @@ def maps_file(
     lit = np.ones(len(points), dtype=bool) if shown is None else shown
     if chosen:
         lit = lit & points["row"].isin(chosen).to_numpy()
+    part, size = points[lit], 22 if len(points) <= 2_000 else 8
+    alpha = np.where(part["trained"], 0.2, 0.9) if "trained" in part else np.full(len(part), 0.9)
+    colour_of = {group.value: group.colour for group in coloured}
+    letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
+    marks = part[other(colour_by)].map(lambda value: letters.get(value, "o")).rename("mark")
     with drawing() as figure_of:
         figure = figure_of((5.8 * len(panels) + 2.6, 6.6))
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (title, places) in zip(axes, panels.items(), strict=True):
-            _draw(axis, places, points, colour_by, lit)
+            axis.scatter(places[~lit, 0], places[~lit, 1], s=size, alpha=FAINT, color=GREY, linewidths=0)
+            # One call for each colour and shape, whatever the number of points.
+            for (value, mark), at in part.groupby([part[colour_by], marks]).indices.items():
+                axis.scatter(
+                    *places[lit][at].T,
+                    s=size,
+                    alpha=alpha[at],
+                    color=colour_of[value],
+                    marker=mark,
+                    linewidths=0,
+                )
+            for name, x, y in cluster_names(places[lit], part["intent"].to_numpy(object), NAMED):
+                axis.annotate(
+                    short(name, NAME), (x, y), ha="center", va="center", weight="bold", size=8,
+                    path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.8)],
+                )  # fmt: skip
             axis.set(title=title, xticks=[], yticks=[])
-        colours = [_key(group.name, group.colour) for group in coloured]
         figure.legend(
-            handles=_named(colours), title=f"{TITLES[colour_by]}: colour", loc="outside right upper",
-            ncols=-(-min(len(colours), MOST_LISTED) // _ROWS), frameon=False,
+            handles=_keys((group.name, group.colour, "o") for group in coloured),
+            title=f"{TITLES[colour_by]}: colour", loc="outside right upper",
+            ncols=-(-min(len(coloured), MOST_LISTED) // _ROWS), frameon=False,
         )  # fmt: skip
         if shaped:
             figure.legend(
-                handles=_named([_key(group.name, GREY, group.shape[1]) for group in shaped.values()]),
+                handles=_keys((group.name, GREY, group.shape[1]) for group in shaped.values()),
                 title=f"{TITLES[other(colour_by)]}: shape", loc="outside lower left",
                 ncols=4 * len(panels), frameon=False,
             )  # fmt: skip
@@ -95,45 +109,14 @@ def drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
         yield lambda size: Figure(figsize=size, layout="constrained")
 
 
-def _draw(
-    axis: Axes,
-    places: NDArray[np.float32],
-    points: pd.DataFrame,
-    colour_by: ColourBy,
-    lit: NDArray[np.bool_],
-) -> None:
-    """Draw N points, those not in `lit` (N,) in grey, and the intents' names."""
-    colour_of = {group.value: group.colour for group in groups(points, colour_by)}
-    shaped = shapes(points, colour_by)
-    size = 22 if len(points) <= 2_000 else 8
-    axis.scatter(places[~lit, 0], places[~lit, 1], s=size, alpha=FAINT, color=GREY, linewidths=0)
-    part, at_part = points[lit], places[lit]
-    alpha = np.where(part["trained"], 0.2, 0.9) if "trained" in part else np.full(len(part), 0.9)
-    letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
-    marks = part[other(colour_by)].map(lambda value: letters.get(value, "o")).rename("mark")
-    # One call for each colour and shape, whatever the number of points.
-    for (value, mark), at in part.groupby([part[colour_by], marks]).indices.items():
-        axis.scatter(
-            at_part[at, 0], at_part[at, 1], s=size, alpha=alpha[at], color=colour_of[value], marker=mark,
-            linewidths=0,
-        )  # fmt: skip
-    for name, x, y in cluster_names(at_part, part["intent"].to_numpy(object), NAMED):
-        axis.annotate(
-            short(name, NAME), (x, y), ha="center", va="center", weight="bold", size=8,
-            path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.8)],
-        )  # fmt: skip
-
-
 def key(label: str, colour: Any, marker: str, **style: Any) -> Line2D:
     """Return a legend's entry."""
     return Line2D([], [], linestyle="none", marker=marker, color=colour, label=label, **style)
 
 
-def _key(name: str, colour: str, marker: str = "o") -> Line2D:
-    return key(short(name, 30), colour, marker, markersize=6, markeredgewidth=0)
-
-
-def _named(keys: Sequence[Line2D]) -> list[Line2D]:
+def _keys(of: Iterable[tuple[str, str, str]]) -> list[Line2D]:
+    """Return a legend's entries from names, colours and markers; of too many, how many more there are."""
+    keys = [key(short(name, 30), *look, markersize=6, markeredgewidth=0) for name, *look in of]
     rest = len(keys) - MOST_LISTED
     more = [Line2D([], [], linestyle="none", label=f"and {rest} more")] if rest > 0 else []
     return [*keys[:MOST_LISTED], *more]
