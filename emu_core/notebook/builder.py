@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,17 @@ from emu_core.encoders.registry import encoder_kind
 from emu_core.methods.registry import method_named
 from emu_core.runs.config import RunConfig
 
+# The cells about the comparison, each with a title or none.
 _FIGURES = (
-    ("Accuracy", "comparison.plot.accuracy()"),
-    ("Gains by language", "comparison.plot.gains()"),
-    ("Sentence triples that the base encoder gets wrong", "comparison.triples()"),
+    ("### Accuracy", "comparison.plot.accuracy()"),
+    ("### Gains by language", "comparison.plot.gains()"),
+    ("### Sentence triples that the base encoder gets wrong", "comparison.triples()"),
     (
         "",
         "if len(comparison.triples()):\n    display(comparison.plot.triple(), comparison.plot.similarity())",
     ),
-    ("Changed neighbours", "comparison.plot.changes()"),
-    ("Confused intents", "comparison.plot.confusion()"),
+    ("### Changed neighbours", "comparison.plot.changes()"),
+    ("### Confused intents", "comparison.plot.confusion()"),
 )
 
 
@@ -50,44 +52,45 @@ def make_notebook(
     hint = "" if is_demo or data is not None else "  # the path of the file that was uploaded"
     chosen = {"split": split, "languages": list(languages) or None}
     options = "".join(f", {name}={value!r}" for name, value in chosen.items() if value is not None)
-    cells = [
-        _text(
-            f"# {config.method} on {config.data}\n\nMade by Emu. Needs `pip install 'emu-core[notebook]'`."
+    titled = [
+        (
+            f"# {config.method} on {config.data}\n\nMade by Emu. Needs `pip install 'emu-core[notebook]'`.",
+            f"from pathlib import Path\n\nimport emu_core\n\nDATA = {where!r}{hint}\nRUN = Path({str(folder)!r})",
         ),
-        _code(
-            f"from pathlib import Path\n\nimport emu_core\n\nDATA = {where!r}{hint}\nRUN = Path({str(folder)!r})"
+        (
+            "## The run\n\nIt is opened where it is there already, and trained where it is not.",
+            _training(config),
         ),
-        _text("## The run\n\nIt is opened where it is there already, and trained where it is not."),
-        _code(_training(config)),
-        _text("## What it changed"),
-        _code(f"comparison = emu_core.compare(DATA, run{options})\ncomparison"),
+        ("## What it changed", f"comparison = emu_core.compare(DATA, run{options})\ncomparison"),
+        *_FIGURES,
+        (
+            "### Maps\n\nHover over a point of one map, or draw around some, to see them on the other.",
+            f"comparison.explore({layout!r}, {colour_by!r})",
+        ),
     ]
-    for title, source in _FIGURES:
-        cells += [_text(f"### {title}")] if title else []
-        cells.append(_code(source))
-    cells += [
-        _text("### Maps\n\nHover over a point of one map, or draw around some, to see them on the other."),
-        _code(f"comparison.explore({layout!r}, {colour_by!r})"),
-    ]
-    return json.dumps(
-        {
-            "nbformat": 4,
-            "nbformat_minor": 5,
-            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-            "cells": [{"id": f"cell-{place}", **cell} for place, cell in enumerate(cells)],
-        },
-        ensure_ascii=False,
-        indent=1,
-    )
+    cells: list[dict[str, Any]] = []
+    for title, code in titled:
+        if title:
+            cells.append({"cell_type": "markdown", "metadata": {}, "source": title})
+        cells.append(
+            {"cell_type": "code", "metadata": {}, "source": code, "execution_count": None, "outputs": []}
+        )
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": kernel},
+        "cells": [{"id": f"cell-{place}", **cell} for place, cell in enumerate(cells)],
+    }
+    return json.dumps(notebook, ensure_ascii=False, indent=1)
 
 
 def _training(config: RunConfig) -> str:
     """Return the code that opens or trains the run, with those settings that differ from the defaults."""
-    usual = method_named(config.method).configure(encoder_kind(config.encoder))
+    kind = encoder_kind(config.encoder)
+    usual = json.loads(json.dumps(asdict(method_named(config.method).configure(kind))))
     values = json.loads(json.dumps(dict(config.hyperparameters)))
-    changes = {
-        name: value for name, value in values.items() if json.loads(json.dumps(getattr(usual, name))) != value
-    }
+    changes = {name: value for name, value in values.items() if usual[name] != value}
     arguments = {
         "method": config.method,
         "encoder": config.encoder,
@@ -107,16 +110,8 @@ def _training(config: RunConfig) -> str:
             "        DATA,",
             "        out=RUN,",
             *(f"        {name}={value!r}," for name, value in arguments.items() if value is not None),
-            f"        config=emu_core.configure({config.method!r}, {encoder_kind(config.encoder)!r}{settings}),",
+            f"        config=emu_core.configure({config.method!r}, {kind!r}{settings}),",
             "    )",
             "run",
         ]
     )
-
-
-def _text(source: str) -> dict[str, Any]:
-    return {"cell_type": "markdown", "metadata": {}, "source": source}
-
-
-def _code(source: str) -> dict[str, Any]:
-    return {"cell_type": "code", "metadata": {}, "source": source, "execution_count": None, "outputs": []}

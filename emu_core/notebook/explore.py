@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -25,7 +24,6 @@ NEIGHBOURS = 5
 WIDTH = 960  # pixels; a figure inside a box of widgets has no automatic width
 MOST_LISTED = 100  # chosen sentences in the table
 COLOURS: tuple[ColourBy, ColourBy] = ("intent", "language")
-_HINT = "Hover over a point, click it, or draw around some: the same sentences light up on both maps."
 
 
 class Explorer:
@@ -63,8 +61,7 @@ class Explorer:
                 "comparison.explore() needs ipywidgets and anywidget: pip install 'emu-core[notebook]'; "
                 "comparison.plot.map() draws the maps without them"
             ) from None
-        self._comparison, self._colour_by = comparison, colour_by
-        self._maps, self._points = maps, points
+        self._comparison, self._maps, self._points = comparison, maps, points
         self._place = {int(row): place for place, row in enumerate(points["row"])}
         self.chosen: tuple[int, ...] = ()
         # One figure holds both colourings, because a second would send plotly's script (5 MB) again.
@@ -105,7 +102,7 @@ class Explorer:
             [ipywidgets.HBox([buttons, clear]), self.figure, self._about, self._list]
         )
         self.colour(colour_by)
-        self._list.value = block([paragraph(_HINT, "note")])
+        self._list.value = block(self._table())
 
     def __repr__(self) -> str:
         """Describe the maps, for where they can't be shown."""
@@ -115,14 +112,10 @@ class Explorer:
         """Return the widget, and a picture for where there are no widgets, such as nbconvert and GitHub."""
         from emu_core.charts.stills import maps_file  # which imports matplotlib
 
-        still = maps_file(
-            self._maps, self._points, self._colour_by, frozenset(self.chosen), file_format="png"
-        )
-        return {
-            **self.widget._repr_mimebundle_(),
-            "image/png": b64encode(still).decode(),
-            "text/plain": repr(self),
-        }
+        chosen = frozenset(self.chosen)
+        still = maps_file(self._maps, self._points, self._colour_by, chosen, file_format="png")
+        own = {"image/png": b64encode(still).decode(), "text/plain": repr(self)}
+        return self.widget._repr_mimebundle_() | own
 
     def choose(self, rows: Iterable[int]) -> None:
         """Highlight sentences on both maps, and list their neighbours by both encoders.
@@ -193,13 +186,12 @@ class Explorer:
 
     def _table(self) -> Sequence[str]:
         if not self.chosen:
-            return [paragraph(_HINT, "note")]
-        rows = self._changes.loc[list(self.chosen[:MOST_LISTED])]
+            hint = (
+                "Hover over a point, click it, or draw around some: the same sentences light up on both maps."
+            )
+            return [paragraph(hint, "note")]
+        rows = self._comparison.changes().loc[list(self.chosen[:MOST_LISTED])]
         title = f"{counted(len(self.chosen), 'sentence')} chosen"
         if len(self.chosen) > MOST_LISTED:
             title += f", the first {MOST_LISTED} of them listed"
         return [paragraph(f"{title}."), html_table(changes_table(self._comparison, rows, with_change=True))]
-
-    @cached_property
-    def _changes(self) -> pd.DataFrame:
-        return self._comparison.changes()
