@@ -5,17 +5,7 @@ from collections.abc import Iterable, Sequence
 import plotly.graph_objects as go
 
 from emu_core.charts import comparison as draw
-from emu_core.charts.markup import (
-    accuracy_summary,
-    changes_table,
-    details,
-    escaped,
-    forgetting_verdict,
-    html_page,
-    html_table,
-    paragraph,
-    subject,
-)
+from emu_core.charts import markup
 from emu_core.data.wording import counted
 from emu_core.evaluation import metric_rows
 from emu_core.evaluation.comparison import Change, Comparison
@@ -35,8 +25,8 @@ def comparison_page(comparison: Comparison) -> str:
     base, other = comparison.names
     title = f"{other} compared with {base}"
     parts = [
-        f"<h1>{escaped(title)}</h1>",
-        *subject(comparison),
+        f"<h1>{markup.escaped(title)}</h1>",
+        *markup.subject(comparison),
         *_accuracy(comparison),
         *_triples(comparison),
         *_similarity(comparison),
@@ -44,28 +34,28 @@ def comparison_page(comparison: Comparison) -> str:
         *_confusion(comparison),
         *_forgetting(comparison),
     ]
-    return html_page(title, "\n".join(parts), _STYLE)
+    return markup.html_page(title, "\n".join(parts), _STYLE)
 
 
 def _accuracy(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Accuracy</h2>"
-    yield from accuracy_summary(comparison)
+    yield from markup.accuracy_summary(comparison)
     yield _charts([draw.accuracy(comparison, which) for which in ("base", "other", "difference")])
-    yield paragraph(metric_rows.significance_sentence(comparison), "note")
-    yield details(
+    yield markup.paragraph(metric_rows.significance_sentence(comparison), "note")
+    yield markup.details(
         "Every direction, with 95 % intervals and the paired test", metric_rows.accuracy_table(comparison)
     )
     yield "<h2>Gains by language</h2>"
     yield _charts([draw.gains(comparison)])
-    yield paragraph(
+    yield markup.paragraph(
         "Queries in each language, over all pools, with 95 % intervals over the queries. A language loses if its whole "
         "interval is below zero, and may lose if its estimate is.",
         "note",
     )
     if comparison.leakage is not None:
         yield "<h2>Language leakage</h2>"
-        yield html_table(metric_rows.leakage_table(comparison.metrics["leakage"], comparison.names))
-        yield paragraph(
+        yield markup.html_table(metric_rows.leakage_table(comparison.metrics["leakage"], comparison.names))
+        yield markup.paragraph(
             "How well the vectors reveal the language of a sentence; at chance, they do not. A sentence's own "
             "translations are left out.",
             "note",
@@ -74,7 +64,7 @@ def _accuracy(comparison: Comparison) -> Iterable[str]:
 
 def _triples(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Sentence triples</h2>"
-    yield paragraph(
+    yield markup.paragraph(
         "S3 means what S1 means, S2 only looks like S1, and yet the base encoder puts S2 nearer to S1. The sides of a "
         "triangle are the distances between its sentences; hover over a corner to read its sentence.",
         "note",
@@ -85,7 +75,7 @@ def _triples(comparison: Comparison) -> Iterable[str]:
             yield f"<h3>{title}</h3>"
             drawn = range(min(MOST_DRAWN, len(table.rows)))
             yield _charts([draw.triple(comparison, place, across_languages=across) for place in drawn])
-            yield html_table(table)
+            yield markup.html_table(table)
         elif not across:
             yield "<p>The base encoder confuses no two intents here: there is nothing to show.</p>"
 
@@ -99,32 +89,34 @@ def _similarity(comparison: Comparison) -> Iterable[str]:
     order = comparison.similarity(rows)[comparison.names[0]].index
     listed = comparison.sentences.iloc[order][["text", "intent", "language"]]
     numbered = [[str(place), *row] for place, row in enumerate(listed.to_numpy().tolist(), start=1)]
-    yield html_table(metric_rows.TextTable(("", "sentence", "intent", "language"), numbered))
+    yield markup.html_table(metric_rows.TextTable(("", "sentence", "intent", "language"), numbered))
 
 
 def _neighbours(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Changed neighbours</h2>"
     yield _charts([draw.changes(comparison)])
-    yield html_table(metric_rows.change_counts_table(comparison))
+    yield markup.html_table(metric_rows.change_counts_table(comparison))
     table = comparison.changes()
     for kind in (Change.FIXED, Change.BROKEN, Change.CHANGED):
         part = table[table["change"] == kind]
         if len(part):
             cut = f", the first {MOST_ROWS} of them" if len(part) > MOST_ROWS else ""
             summary = f"{kind.capitalize()}: {counted(len(part), 'sentence')}{cut} ({kind.meaning})"
-            yield details(summary, changes_table(comparison, part.head(MOST_ROWS)))
+            yield markup.details(summary, markup.changes_table(comparison, part.head(MOST_ROWS)))
 
 
 def _confusion(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Confused intents</h2>"
-    yield paragraph(
+    yield markup.paragraph(
         "The intents of the nearest neighbours, in any language: of the sentences of each intent (down), the share "
         "whose neighbour has the intent across. Of many intents the "
         f"{draw.MOST_CONFUSED} with the most errors are drawn.",
         "note",
     )
     yield _charts([draw.confusion(comparison, which) for which in ("base", "other", "difference")])
-    yield details("Every two intents that are taken for each other", metric_rows.confusion_table(comparison))
+    yield markup.details(
+        "Every two intents that are taken for each other", metric_rows.confusion_table(comparison)
+    )
 
 
 def _forgetting(comparison: Comparison) -> Iterable[str]:
@@ -132,9 +124,9 @@ def _forgetting(comparison: Comparison) -> Iterable[str]:
     if measured is None:
         return
     yield "<h2>Forgetting</h2>"
-    yield forgetting_verdict(measured)
+    yield markup.forgetting_verdict(measured)
     yield _charts([draw.forgetting(measured, part) for part in PARTS if (measured["part"] == part).any()])
-    yield html_table(metric_rows.forgetting_table(measured))
+    yield markup.html_table(metric_rows.forgetting_table(measured))
 
 
 def _charts(figures: Sequence[go.Figure]) -> str:

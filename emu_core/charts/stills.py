@@ -14,17 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from emu_core.charts.marks import (
-    MOST_LISTED,
-    NAME,
-    NAMED,
-    TITLES,
-    ColourBy,
-    cluster_names,
-    groups,
-    other,
-    shapes,
-)
+from emu_core.charts import marks
+from emu_core.charts.marks import ColourBy
 from emu_core.charts.style import FAINT, GREY, short
 
 Format = Literal["png", "svg"]
@@ -46,7 +37,7 @@ def maps_file(
     shown: NDArray[np.bool_] | None = None,
 ) -> bytes:
     """Return the picture of `sentence_maps`, from the same arguments, on white; text in an SVG stays text."""
-    coloured, shaped = groups(points, colour_by), shapes(points, colour_by)
+    coloured, shaped = marks.groups(points, colour_by), marks.shapes(points, colour_by)
     lit = np.ones(len(points), dtype=bool) if shown is None else shown
     if chosen:
         lit = lit & points["row"].isin(chosen).to_numpy()
@@ -54,37 +45,31 @@ def maps_file(
     alpha = np.where(part["trained"], 0.2, 0.9) if "trained" in part else np.full(len(part), 0.9)
     colour_of = {group.value: group.colour for group in coloured}
     letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
-    marks = part[other(colour_by)].map(lambda value: letters.get(value, "o")).rename("mark")
+    letter = part[marks.other(colour_by)].map(lambda value: letters.get(value, "o")).rename("mark")
     with drawing() as figure_of:
         figure = figure_of((5.8 * len(panels) + 2.6, 6.6))
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (title, places) in zip(axes, panels.items(), strict=True):
             axis.scatter(places[~lit, 0], places[~lit, 1], s=size, alpha=FAINT, color=GREY, linewidths=0)
             # One call for each colour and shape, whatever the number of points.
-            for (value, mark), at in part.groupby([part[colour_by], marks]).indices.items():
-                axis.scatter(
-                    *places[lit][at].T,
-                    s=size,
-                    alpha=alpha[at],
-                    color=colour_of[value],
-                    marker=mark,
-                    linewidths=0,
-                )
-            for name, x, y in cluster_names(places[lit], part["intent"].to_numpy(object), NAMED):
+            for (value, mark), at in part.groupby([part[colour_by], letter]).indices.items():
+                look: dict[str, Any] = {"color": colour_of[value], "marker": mark, "alpha": alpha[at]}
+                axis.scatter(*places[lit][at].T, s=size, linewidths=0, **look)
+            for name, x, y in marks.cluster_names(places[lit], part["intent"].to_numpy(object), marks.NAMED):
                 axis.annotate(
-                    short(name, NAME), (x, y), ha="center", va="center", weight="bold", size=8,
+                    short(name, marks.NAME), (x, y), ha="center", va="center", weight="bold", size=8,
                     path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.8)],
                 )  # fmt: skip
             axis.set(title=title, xticks=[], yticks=[])
         figure.legend(
             handles=_keys((group.name, group.colour, "o") for group in coloured),
-            title=f"{TITLES[colour_by]}: colour", loc="outside right upper",
-            ncols=-(-min(len(coloured), MOST_LISTED) // _ROWS), frameon=False,
+            title=f"{marks.TITLES[colour_by]}: colour", loc="outside right upper",
+            ncols=-(-min(len(coloured), marks.MOST_LISTED) // _ROWS), frameon=False,
         )  # fmt: skip
         if shaped:
             figure.legend(
                 handles=_keys((group.name, GREY, group.shape[1]) for group in shaped.values()),
-                title=f"{TITLES[other(colour_by)]}: shape", loc="outside lower left",
+                title=f"{marks.TITLES[marks.other(colour_by)]}: shape", loc="outside lower left",
                 ncols=4 * len(panels), frameon=False,
             )  # fmt: skip
         out = io.BytesIO()
@@ -117,6 +102,6 @@ def key(label: str, colour: Any, marker: str, **style: Any) -> Line2D:
 def _keys(of: Iterable[tuple[str, str, str]]) -> list[Line2D]:
     """Return a legend's entries from names, colours and markers; of too many, how many more there are."""
     keys = [key(short(name, 30), *look, markersize=6, markeredgewidth=0) for name, *look in of]
-    rest = len(keys) - MOST_LISTED
+    rest = len(keys) - marks.MOST_LISTED
     more = [Line2D([], [], linestyle="none", label=f"and {rest} more")] if rest > 0 else []
-    return [*keys[:MOST_LISTED], *more]
+    return [*keys[: marks.MOST_LISTED], *more]

@@ -12,18 +12,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from emu_core import charts
+from emu_core.charts import markup
 from emu_core.charts.comparison import Side
 from emu_core.charts.marks import ColourBy
-from emu_core.charts.markup import (
-    accuracy_summary,
-    block,
-    escaped,
-    forgetting_verdict,
-    html_table,
-    new_intent_verdict,
-    paragraph,
-    subject,
-)
 from emu_core.charts.style import on_white, side_by_side
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
@@ -70,24 +61,24 @@ class NotebookComparison(Comparison):
 
     def _repr_html_(self) -> str:
         base, other = self.names
-        title = f"<h3>{escaped(other)} compared with {escaped(base)}</h3>"
+        title = f"<h3>{markup.escaped(other)} compared with {markup.escaped(base)}</h3>"
         try:
-            return block([title, *self._summary()])
+            return markup.block([title, *self._summary()])
         except DataError as error:  # too few sentences to measure anything
-            return block([title, paragraph(str(error), "worse")])
+            return markup.block([title, markup.paragraph(str(error), "worse")])
 
     def _summary(self) -> Sequence[str]:
-        parts = [*subject(self), *accuracy_summary(self)]
+        parts = [*markup.subject(self), *markup.accuracy_summary(self)]
         if self.forgetting is not None:
-            parts.append(forgetting_verdict(self.forgetting))
+            parts.append(markup.forgetting_verdict(self.forgetting))
         if "new_intents" in self._metrics:
-            parts.append(new_intent_verdict(self._metrics["new_intents"]))
-        parts += [paragraph(warning, "worse") for warning in self._metrics.get("warnings", ())]
-        parts.append(html_table(guard_table(self.metrics["guard"])))
+            parts.append(markup.new_intent_verdict(self._metrics["new_intents"]))
+        parts += [markup.paragraph(warning, "worse") for warning in self._metrics.get("warnings", ())]
+        parts.append(markup.html_table(guard_table(self.metrics["guard"])))
         if self.leakage is not None:
-            parts.append(html_table(leakage_table(self.metrics["leakage"], self.names)))
+            parts.append(markup.html_table(leakage_table(self.metrics["leakage"], self.names)))
         hint = "Figures: comparison.plot. and the Tab key. Tables: comparison.accuracy, .gains, .guards, .changes() ..."
-        return [*parts, paragraph(hint, "note")]
+        return [*parts, markup.paragraph(hint, "note")]
 
     @property
     def _metrics(self) -> dict[str, Any]:
