@@ -6,19 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart, Preset
-from emu_core.cli.options import (
-    FRESH,
-    ROLES,
-    add_data,
-    add_device,
-    add_encoder,
-    add_languages,
-    add_parallel_files,
-    add_sts,
-    add_task_files,
-    add_train_languages,
-    mapping_of,
-)
+from emu_core.cli import options as shared
 from emu_core.cli.printing import Line, print_table
 from emu_core.cli.verb import add_verb, option
 
@@ -27,7 +15,7 @@ if TYPE_CHECKING:
     from emu_core.runs.run import Status
 
 
-_NOT_TAKEN = {"verb", "json", "data", "files", *(f"{role}_column" for role in ("text", *ROLES))}
+_NOT_TAKEN = {"verb", "json", "data", "files", *(f"{role}_column" for role in ("text", *shared.ROLES))}
 
 
 def add_bench(verbs: Any) -> None:
@@ -39,7 +27,7 @@ def add_bench(verbs: Any) -> None:
         add_verb(actions, name, partial(_run, name), paper.summary) for name, paper in PAPERS.items()
     )
     _add_labelled(emu, "emu", EmuPart)
-    add_train_languages(emu)
+    shared.add_train_languages(emu)
     _add_labelled(fmda, "fmda", FmdaPart)
     which = "English, or else the set's first language, with each other one"
     option(
@@ -53,8 +41,8 @@ def add_bench(verbs: Any) -> None:
         about = f"documents {what}, by language: a folder of class folders, such as Reuters', or a table"
         option(bicvm, f"--{name} en=PATH", about, nargs="+", default=[])
     _add_parallel(dual)
-    add_sts(dual)
-    add_task_files(dual, "a model that learns from them, too")
+    shared.add_sts(dual)
+    shared.add_task_files(dual, "a model that learns from them, too")
     about = "JSON lines such as XNLI's, to evaluate models that learn from --nli; repeatable"
     option(dual, "--test-nli FILE", about, action="append", default=[])
     about = "paper: also train each method with the paper's own settings (default: tuned)"
@@ -64,21 +52,21 @@ def add_bench(verbs: Any) -> None:
 
 def _add_parallel(parser: argparse.ArgumentParser) -> None:
     """Add the options that the benchmarks of encoders trained from scratch share."""
-    add_parallel_files(parser)
+    shared.add_parallel_files(parser)
     about = "parallel text of the same pairs to measure on (default: up to 1,000 pairs held out)"
     option(parser, "--test FILE", about, nargs="+", default=[])
-    add_languages(parser, "languages of files that do not name theirs, in the order of the files")
+    shared.add_languages(parser, "languages of files that do not name theirs, in the order of the files")
     about = "labelled sentences for cross-lingual classification: files or a folder, or the word demo"
     option(parser, "--labelled DATA", about, nargs="+")
     option(parser, "--quick", "a trial with 3,000 pairs and a few epochs", action="store_true")
-    add_device(parser)
+    shared.add_device(parser)
     _add_shared(parser)
 
 
 def _add_labelled(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPart] | type[FmdaPart]) -> None:
     """Add the options that the benchmarks on a labelled set share."""
-    add_data(parser)
-    add_encoder(parser, default=PAPERS[paper].encoder, specs=FRESH)
+    shared.add_data(parser)
+    shared.add_encoder(parser, default=PAPERS[paper].encoder, specs=shared.FRESH)
     values: dict[str, Any] = {"nargs": "+", "default": list(parts), "choices": list(parts), "dest": "parts"}
     option(parser, "--tables PART", f"some of {', '.join(parts)} (default: all)", **values)
     _add_shared(parser)
@@ -99,7 +87,7 @@ def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     if paper == "emu":
         own["train_languages"] = own["train_languages"] or ["en"]
     if "parts" in own:
-        own["mapping"] = mapping_of(options)
+        own["mapping"] = shared.mapping_of(options)
     data = options.data if "parts" in own else options.files
     return report_of(bench(paper, data, on_progress=cells_line(), **own), options)
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from emu_core.cli.options import SPECS, add_data, add_languages, data_options
+from emu_core.cli import options as shared
 from emu_core.cli.printing import print_guard, print_table
 from emu_core.cli.verb import add_verb, option
 from emu_core.data.wording import shown
@@ -20,14 +20,14 @@ MOST_CHARACTERS = 90  # of a sentence
 def add_compare(verbs: Any) -> None:
     """Add `emu compare DATA`."""
     parser = add_verb(verbs, "compare", _compare, "compare a run with its base encoder, or any two encoders")
-    add_data(parser)
+    shared.add_data(parser)
     about = (
         "a finished run, to compare with its base encoder; given twice, the second is compared with the first"
     )
     option(parser, "--run DIR", about, action="append", default=[], dest="runs")
-    about = f"an encoder to compare: {SPECS}; repeatable; with one run, it replaces the run's base encoder"
+    about = f"an encoder to compare: {shared.SPECS}; repeatable; with one run, it replaces its base encoder"
     option(parser, "--encoder SPEC", about, action="append", default=[])
-    add_languages(parser, "only these languages")
+    shared.add_languages(parser, "only these languages")
     option(parser, "--split", "rows of this split, or all (default: test, else dev, else all)")
     option(parser, "--html FILE", "write a page with interactive charts, which works offline")
     about = "write a page with an animated map over the epochs, for a run trained with --snapshots"
@@ -45,7 +45,7 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
         encoder=options.encoder,
         split=options.split,
         languages=options.languages,
-        **data_options(options),
+        **shared.data_options(options),
     )
     if options.html:
         comparison.to_html(options.html)

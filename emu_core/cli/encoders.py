@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of, taken
+from emu_core.cli import options as shared
 from emu_core.cli.printing import counter, print_table
 from emu_core.cli.verb import add_verb, option
 from emu_core.exporting import ExportFormat
@@ -50,8 +50,8 @@ def _download(options: argparse.Namespace) -> dict[str, Any]:
 def add_embed(verbs: Any) -> None:
     """Add `emu embed DATA`."""
     parser = add_verb(verbs, "embed", _embed, "write sentence embeddings to Parquet")
-    add_data(parser)
-    add_encoder_or_run(parser)
+    shared.add_data(parser)
+    shared.add_encoder_or_run(parser)
     # Without choices: the names are in a module that imports torch.
     option(
         parser,
@@ -67,9 +67,9 @@ def _embed(options: argparse.Namespace) -> dict[str, Any]:
 
     count = embed(
         options.data,
-        encoder=encoder_of(options),
-        **taken(options, "out", "part"),
-        **data_options(options),
+        encoder=shared.encoder_of(options),
+        **shared.taken(options, "out", "part"),
+        **shared.data_options(options),
         on_progress=counter("sentences"),
     )
     if not options.json and is_main():

@@ -5,16 +5,7 @@ import json
 import sys
 from typing import Any
 
-from emu_core.cli.options import (
-    add_data,
-    add_device,
-    add_encoder_or_run,
-    add_languages,
-    add_sts,
-    data_options,
-    encoder_of,
-    taken,
-)
+from emu_core.cli import options as shared
 from emu_core.cli.printing import print_guard, print_table
 from emu_core.cli.verb import STDOUT, add_verb, option
 from emu_core.files import write_named
@@ -23,10 +14,10 @@ from emu_core.files import write_named
 def add_evaluate(verbs: Any) -> None:
     """Add `emu evaluate DATA`."""
     parser = add_verb(verbs, "evaluate", _evaluate, "leave-one-out Acc@1, or queries against a pool")
-    add_data(parser)
-    add_encoder_or_run(parser)
+    shared.add_data(parser)
+    shared.add_encoder_or_run(parser)
     option(parser, "--pool FILE", "find neighbours in these labelled files", nargs="+")
-    add_languages(parser, "only these languages")
+    shared.add_languages(parser, "only these languages")
     option(
         parser,
         "--split",
@@ -39,9 +30,9 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
     result = evaluate(
         options.data,
-        encoder=encoder_of(options),
-        **taken(options, "pool", "languages", "split"),
-        **data_options(options),
+        encoder=shared.encoder_of(options),
+        **shared.taken(options, "pool", "languages", "split"),
+        **shared.data_options(options),
     )
     for note in result["notes"]:
         print(f"note: {note}", file=sys.stderr)
@@ -72,11 +63,11 @@ def add_forgetting(verbs: Any) -> None:
         json_file=True,
     )
     parser.add_argument("run", metavar="RUN", help="a finished run's folder")
-    add_sts(parser)
+    shared.add_sts(parser)
     option(
         parser, "--translations FOLDER", "files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line"
     )
-    add_device(parser)
+    shared.add_device(parser)
 
 
 def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
@@ -84,7 +75,7 @@ def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
     from emu_core.evaluation.metric_rows import forgetting_table
 
-    result = forgetting(options.run, **taken(options, "sts", "translations", "device"))
+    result = forgetting(options.run, **shared.taken(options, "sts", "translations", "device"))
     if options.json != STDOUT:
         print_table(*forgetting_table(result))
         fallen = ", ".join(result["flagged"]) or "nothing"

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import listed
+from emu_core.cli import options as shared
 from emu_core.cli.printing import Line, print_table
 from emu_core.cli.verb import add_verb, option
 
@@ -14,7 +14,7 @@ def add_generate(verbs: Any) -> None:
     """Add `emu generate`."""
     summary = "generate commands in several languages, with annotated slots"
     parser = add_verb(verbs, "generate", _generate, summary)
-    option(parser, "--languages en,de,es", "languages to generate", required=True, type=listed)
+    option(parser, "--languages en,de,es", "languages to generate", required=True, type=shared.listed)
     about = "number of meanings, each written once in every language (default: 20000)"
     option(parser, "--pairs N", about, type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Any
 
-from emu_core.cli.options import listed
+from emu_core.cli import options as shared
 from emu_core.cli.verb import VerbParser, option
 from emu_core.config.settings import SettingInfo, Settings, infos
 from emu_core.errors import TrainingError
@@ -126,6 +126,6 @@ def _form(info: SettingInfo) -> dict[str, Any]:
 
 def _items(kind: type) -> Callable[[str], tuple[Any, ...]]:
     def items(text: str) -> tuple[Any, ...]:
-        return tuple(kind(item) for item in listed(text))
+        return tuple(kind(item) for item in shared.listed(text))
 
     return items

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from emu_core.cli.options import add_data, add_encoder_or_run, data_options, encoder_of
+from emu_core.cli import options as shared
 from emu_core.cli.printing import counter, print_table
 from emu_core.cli.verb import add_verb, option
 
@@ -13,8 +13,10 @@ MOST_PRINTED = 1_000
 def add_predict(verbs: Any) -> None:
     """Add `emu predict DATA --pool POOL`."""
     parser = add_verb(verbs, "predict", _predict, "predict the intents of sentences from labelled ones")
-    add_data(parser, "quoted sentences, or CSV, TSV, JSONL, Parquet, XLSX or text files, or the word demo")
-    add_encoder_or_run(parser)
+    shared.add_data(
+        parser, "quoted sentences, or CSV, TSV, JSONL, Parquet, XLSX or text files, or the word demo"
+    )
+    shared.add_encoder_or_run(parser)
     option(parser, "--pool LABELLED", "labelled files to predict from", nargs="+", required=True)
     option(parser, "-k N", "nearest labelled sentences to show (default: 3)", type=int, default=3)
     about = (
@@ -30,9 +32,9 @@ def _predict(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.predict import Predictor, texts_of
     from emu_core.errors import DataError
 
-    about = data_options(options)
+    about = shared.data_options(options)
     device = about.pop("device")
-    predictor = Predictor(encoder_of(options), k=options.k, threshold=options.threshold, device=device)
+    predictor = Predictor(shared.encoder_of(options), k=options.k, threshold=options.threshold, device=device)
     if options.out:
         predictor.fit(options.pool, **about)
         count = predictor.predict_file(options.data, options.out, **about, on_progress=counter("sentences"))

@@ -6,19 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from emu_core.cli import options as shared
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
-from emu_core.cli.options import (
-    SPECS,
-    add_data,
-    add_device,
-    add_languages,
-    add_parallel_files,
-    add_task_files,
-    add_train_languages,
-    data_options,
-    taken,
-)
 from emu_core.cli.printing import Line, print_guard, print_table
 from emu_core.cli.verb import add_verb, option
 from emu_core.errors import RunError
@@ -33,10 +23,10 @@ def add_train(verbs: Any) -> None:
     """Add `emu train DATA`."""
     parser = add_verb(verbs, "train", _train, "specialise an encoder on a labelled set")
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
-    add_data(parser)
+    shared.add_data(parser)
     add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), DEFAULT)
-    option(parser, "--encoder SPEC", f"{SPECS} (default: the method's)")
-    add_train_languages(parser)
+    option(parser, "--encoder SPEC", f"{shared.SPECS} (default: the method's)")
+    shared.add_train_languages(parser)
     about = "language of DATA used without labels; repeatable (default: all others)"
     option(parser, "--unlabelled-language CODE", about, action="append", dest="unlabelled_languages")
     option(parser, "--unlabelled FILE", "unlabelled sentences instead of DATA's; repeatable", action="append")
@@ -64,8 +54,9 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
             encoder_kind(encoder) if options.preset == "tuned" else None, **changed(options)
         ),
         train_languages=options.train_languages or ["en"],
-        **taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out", "cache", "precision"),
-        **data_options(options),
+        **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out"),
+        **shared.taken(options, "cache", "precision"),
+        **shared.data_options(options),
         **_run_options(options, encoder),
     )
     return _reported(run, options)
@@ -75,18 +66,18 @@ def add_pretrain(verbs: Any) -> None:
     """Add `emu pretrain FILES`."""
     parser = add_verb(verbs, "pretrain", _pretrain, "train an encoder from scratch, on parallel text")
     parser.usage = "%(prog)s FILE [FILE ...] [options]"
-    add_parallel_files(parser)
+    shared.add_parallel_files(parser)
     add_method(parser, methods_that_need(Needs.PARALLEL_TEXT), "dual-encoder")
-    add_languages(
+    shared.add_languages(
         parser, "languages of files that do not name theirs, in the order of the files or of a file's columns"
     )
-    add_task_files(parser, "the dual encoder")
+    shared.add_task_files(parser, "the dual encoder")
     about = "parallel text that chooses the epoch (default: up to 1,000 pairs held out)"
     option(parser, "--dev FILE", about, nargs="+", default=[])
     about = "parallel text to evaluate the encoder on (default: the text that chose the epoch)"
     option(parser, "--test FILE", about, nargs="+", default=[])
     _add_run(parser, "that take minutes on two cores")
-    add_device(parser)
+    shared.add_device(parser)
 
 
 def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
@@ -95,7 +86,7 @@ def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
     run = pretrain(
         options.files,
         config=configure(options.method, "" if options.preset == "tuned" else None, **changed(options)),
-        **taken(
+        **shared.taken(
             options, "languages", "drop_empty", "dialogues", "running_text", "nli", "dev", "test", "device"
         ),
         **_run_options(options, "-".join(options.languages or [])),
@@ -144,7 +135,7 @@ def _run_options(options: argparse.Namespace, what: str) -> dict[str, Any]:
     check_name(out.name)
     return {
         "out": out,
-        **taken(options, "method", "seed", "snapshots"),
+        **shared.taken(options, "method", "seed", "snapshots"),
         "on_progress": _training_line(),
         "on_forecast": lambda expected: print(f"emu: {expected.line}", file=sys.stderr, flush=True),
     }
